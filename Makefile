@@ -1,0 +1,54 @@
+# The same few commands for people and for CI. `make help` lists them.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.ready
+ARGS   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint bench docs lock clean
+
+help:  ## this list
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+setup: $(STAMP)  ## a .venv with locked dependencies; nothing to do when nothing changed
+
+$(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e clients/python
+	@touch $@
+
+demo: setup  ## search Python's standard library in plain English, raw beside corrected (ARGS=--once ends by itself)
+	$(BIN)/hubless demo $(ARGS)
+
+test: setup  ## everything that CI runs: lint, types, import contracts, tests
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: setup  ## test, and the slow checks too
+	$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: setup  ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: setup  ## benchmarks: ratios against something measured in the same run
+	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: setup  ## the documentation site, in site/
+	$(BIN)/mkdocs build --strict $(ARGS)
+
+lock:  ## lock the dependencies anew (needs uv)
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--upgrade pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
+
+clean:  ## remove what the other commands made
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache
