@@ -1,0 +1,135 @@
+"""Every error that hubless raises on purpose.
+
+    HublessError
+    ├── InputError              a parameter, a file or a row is not what it has to be
+    │   ├── DimensionMismatch
+    │   ├── NotFinite
+    │   ├── ZeroVector
+    │   ├── DuplicateIds
+    │   ├── NoEncoder
+    │   └── UnknownWords
+    ├── NotFoundError
+    │   ├── CollectionNotFound
+    │   ├── VersionNotFound
+    │   └── PointNotFound
+    ├── BundleError             a version on disk cannot be served
+    │   ├── BundleDamaged
+    │   └── BundleTooNew
+    └── StorageError            the disk or the folder refuses
+
+Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
+"""
+
+from pathlib import Path
+
+
+class HublessError(Exception):
+    """The base of all errors raised on purpose."""
+
+    code = "error"
+
+
+class InputError(HublessError, ValueError):
+    """A parameter, a file or a row is not what it has to be: says which, what was expected, and what came."""
+
+    code = "invalid_input"
+
+    def __init__(self, parameter: str, expected: str, received: object) -> None:
+        super().__init__(f"{parameter}: expected {expected}, got {received}")
+        self.parameter = parameter
+        self.expected = expected
+        self.received = str(received)
+
+
+class DimensionMismatch(InputError):
+    """Vectors of two dimensions were given where one dimension is needed."""
+
+    code = "dimension_mismatch"
+
+
+class NotFinite(InputError):
+    """A vector holds NaN or infinity, or a number that is infinite once cast to float32."""
+
+    code = "not_finite"
+
+
+class ZeroVector(InputError):
+    """A vector of length zero has no direction, so no cosine similarity."""
+
+    code = "zero_vector"
+
+
+class DuplicateIds(InputError):
+    """Two targets bear one id."""
+
+    code = "duplicate_ids"
+
+
+class NoEncoder(InputError):
+    """A text was given to a collection that has no encoder."""
+
+    code = "no_encoder"
+
+
+class UnknownWords(InputError):
+    """The encoder knows no word of the text."""
+
+    code = "unknown_words"
+
+
+class NotFoundError(HublessError, LookupError):
+    """The thing that was named does not exist."""
+
+    code = "not_found"
+
+
+class CollectionNotFound(NotFoundError):
+    """The catalog has no such collection, or one without a current version."""
+
+    code = "collection_not_found"
+
+
+class VersionNotFound(NotFoundError):
+    """The collection has no such version."""
+
+    code = "version_not_found"
+
+
+class PointNotFound(NotFoundError):
+    """No target bears the id."""
+
+    code = "point_not_found"
+
+
+class BundleError(HublessError):
+    """A version on disk cannot be served: names the file and what is wrong with it."""
+
+    code = "bundle"
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class BundleDamaged(BundleError):
+    """A file of the bundle is missing, truncated or changed, or a canary query is answered wrongly."""
+
+    code = "bundle_damaged"
+
+
+class BundleTooNew(BundleError):
+    """The bundle was written in a format that this version of hubless does not know yet."""
+
+    code = "bundle_too_new"
+
+
+class StorageError(HublessError):
+    """The disk or the folder refuses: missing, not writable, or full."""
+
+    code = "storage"
+
+    def __init__(self, path: Path | str, problem: str) -> None:
+        super().__init__(f"{path}: {problem}")
+        self.path = Path(path)
+        self.problem = problem
