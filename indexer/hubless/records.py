@@ -1,0 +1,104 @@
+"""Ids and payload: what stands beside the vectors, one row a target."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from hubless.errors import InputError, StorageError
+
+ID_COLUMN = "id"
+
+
+def id_array(values: Any, name: str) -> pa.Array:
+    """Ids as an Arrow array of int64 or large_string.
+
+    Parameters
+    ----------
+    values : an Arrow or numpy array, or a sequence, of whole numbers or of strings
+
+    Raises
+    ------
+    InputError
+        for any other type, for a mixture, and for numbers outside 64 bits.
+    """
+    expected = "strings, or whole numbers of 64 bits"
+    try:
+        if isinstance(values, np.ndarray) and (values.ndim != 1 or values.dtype.kind not in "iuU"):
+            raise InputError(name, expected, f"an array of {values.dtype}, shape {values.shape}")
+        array = values if isinstance(values, pa.Array) else pa.array(values)
+        if pa.types.is_integer(array.type):
+            array = array.cast(pa.int64())
+        elif pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array = array.cast(pa.large_string())
+        else:
+            raise InputError(name, expected, f"{array.type}")
+    except pa.ArrowException as error:
+        raise InputError(name, expected, one_line(error)) from error
+    if array.null_count:
+        raise InputError(name, "an id for each row", f"{array.null_count} empty ids")
+    return array
+
+
+def read_ids(path: str | Path) -> pa.Array:
+    """Ids from a `.npy` (numbers or strings), a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one).
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if the file does not hold ids.
+    """
+    path = Path(path)
+    name = f"ids ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "ids: there is no such file")
+    try:
+        match path.suffix:
+            case ".npy":
+                return id_array(np.load(path, allow_pickle=False), name)
+            case ".txt":
+                return id_array(path.read_text("utf-8").splitlines(), name)
+            case ".parquet":
+                columns = pq.read_schema(path).names
+                column = ID_COLUMN if ID_COLUMN in columns else columns[0]
+                if column != ID_COLUMN and len(columns) > 1:
+                    raise InputError(name, "a column named id, or a single column", f"columns {columns}")
+                return id_array(pq.read_table(path, columns=[column]).column(0).combine_chunks(), name)
+    except (OSError, ValueError, EOFError, pa.ArrowException) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    raise InputError(name, "a file ending in .npy, .txt or .parquet", path.suffix or "no ending")
+
+
+def open_payload(path: str | Path) -> ds.Dataset:
+    """Payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if the file cannot be read as what its ending says.
+    """
+    path = Path(path)
+    name = f"payload ({path.name})"
+    formats = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}
+    if not path.is_file():
+        raise StorageError(path, "payload: there is no such file")
+    if path.suffix not in formats:
+        raise InputError(name, "a file ending in .parquet, .jsonl or .csv", path.suffix or "no ending")
+    try:
+        return ds.dataset(str(path), format=formats[path.suffix])
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+
+
+def one_line(error: Exception) -> str:
+    """The first line of an error's text."""
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,203 @@
+"""Sources of vectors: anything with rows that can be read in blocks, again and again.
+
+An array, a file that is mapped into memory and a file that can only be streamed are sources. Views on a source (unit
+length, a choice of rows, several in a row) are sources too, so that nothing downstream ever needs all rows at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, I64, as_float32, check_dim, unit_rows
+from hubless.errors import InputError
+
+BLOCK_BYTES = 16 * 2**20
+"""Size of a block where the reader has no wish of its own."""
+
+Chunks = Iterator[NDArray[Any]]
+
+
+class VectorSource(Protocol):
+    """Rows of vectors that can be read in blocks, as often as needed."""
+
+    @property
+    def name(self) -> str:
+        """What to call the source in a message."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of dimensions."""
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        """All rows in order, `rows` at a time, the last block shorter."""
+
+    def take(self, rows: I64) -> F32:
+        """The rows of these numbers, in the order of the numbers."""
+
+
+def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
+    """How many float32 rows of `dim` dimensions fill a block."""
+    return max(1, block_bytes // (4 * dim))
+
+
+@dataclass(frozen=True)
+class ArrayVectors:
+    """An array in memory, or a memory-mapped `.npy`; float32 arrays in memory are read without a copy."""
+
+    array: NDArray[Any]
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for start in range(0, len(self.array), rows):
+            yield as_float32(self.array[start : start + rows], self.name, start)
+
+    def take(self, rows: I64) -> F32:
+        return as_float32(self.array[rows], self.name)
+
+
+@dataclass(frozen=True)
+class StreamedVectors:
+    """A file that can only be read from its beginning: `.npz` members and Parquet columns."""
+
+    open_chunks: Callable[[], Chunks]
+    shape: tuple[int, int]
+    name: str
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        pending: list[F32] = []
+        held = 0
+        for _, chunk in self._checked_chunks():
+            while held + len(chunk) >= rows:
+                cut = rows - held
+                yield np.concatenate([*pending, chunk[:cut]]) if pending else chunk[:cut]
+                pending, held, chunk = [], 0, chunk[cut:]
+            if len(chunk):
+                pending.append(chunk)
+                held += len(chunk)
+        if held:
+            yield np.concatenate(pending)
+
+    def take(self, rows: I64) -> F32:
+        taken = np.empty((len(rows), self.shape[1]), np.float32)
+        for start, chunk in self._checked_chunks():
+            inside = np.flatnonzero((rows >= start) & (rows < start + len(chunk)))
+            taken[inside] = chunk[rows[inside] - start]
+        return taken
+
+    def _checked_chunks(self) -> Iterator[tuple[int, F32]]:
+        start = 0
+        for chunk in self.open_chunks():
+            yield start, as_float32(chunk, self.name, start)
+            start += len(chunk)
+
+
+@dataclass(frozen=True)
+class StackedVectors:
+    """Several sources of one dimension, one after the other: shards, or [targets; target bank]."""
+
+    parts: Sequence[VectorSource]
+    name: str
+
+    def __post_init__(self) -> None:
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            check_dim(part.shape[1], first.shape[1], part.name, first.name)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for part in self.parts:
+            yield from part.blocks(rows)
+
+    def take(self, rows: I64) -> F32:
+        taken = np.empty((len(rows), self.shape[1]), np.float32)
+        start = 0
+        for part in self.parts:
+            inside = np.flatnonzero((rows >= start) & (rows < start + part.shape[0]))
+            taken[inside] = part.take(rows[inside] - start)
+            start += part.shape[0]
+        return taken
+
+
+@dataclass(frozen=True)
+class SelectedVectors:
+    """Some rows of a source, in ascending order of their numbers."""
+
+    source: VectorSource
+    rows: I64
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.source.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            low, high = np.searchsorted(self.rows, (start, start + len(block)))
+            if high - low == len(block):
+                yield block
+            elif high > low:
+                yield block[self.rows[low:high] - start]
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return self.source.take(self.rows[rows])
+
+
+@dataclass(frozen=True)
+class UnitVectors:
+    """A source with its rows divided by their length, as metric "cosine" wants them."""
+
+    source: VectorSource
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            yield unit_rows(block, self.name, start)
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return unit_rows(self.source.take(rows), self.name)
+
+
+def as_source(vectors: "VectorSource | NDArray[Any]", name: str) -> VectorSource:
+    """The source itself, or an array as one.
+
+    Raises
+    ------
+    InputError, NotFinite
+        as `hubless.arrays.as_float32`; also without a row or a dimension.
+    """
+    if isinstance(vectors, np.ndarray):
+        if vectors.size == 0 or vectors.ndim != 2:
+            raise InputError(name, "a matrix with at least one row", f"an array of shape {vectors.shape}")
+        held_in_memory = not isinstance(vectors, np.memmap)
+        return ArrayVectors(as_float32(vectors, name) if held_in_memory else vectors, name)
+    if not hasattr(vectors, "blocks"):
+        raise InputError(name, "a numpy array or a source of vectors", type(vectors).__name__)
+    return vectors
+
+
+def in_memory(source: VectorSource) -> F32:
+    """All rows of a source as one (n, d) array."""
+    if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
+        return as_float32(source.array, source.name)
+    return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))

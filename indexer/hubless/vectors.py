@@ -1,0 +1,199 @@
+"""Opening files of vectors: `.npy` (memory-mapped), `.npz`, Parquet, and folders of such shards."""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from hubless.arrays import as_float32
+from hubless.errors import InputError, StorageError
+from hubless.records import ID_COLUMN, id_array, one_line
+from hubless.sources import ArrayVectors, Chunks, StackedVectors, StreamedVectors, VectorSource, block_rows
+
+_VECTOR_COLUMNS = ("vector", "embedding")
+_SHARDS = (".npy", ".npz", ".parquet")
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a file of vectors holds: the vectors, and ids and payload if it is Parquet (or `.npz`, for ids)."""
+
+    vectors: VectorSource
+    ids: pa.Array | None = None
+    payload: ds.Dataset | None = None
+    payload_columns: tuple[str, ...] = ()
+    files: tuple[Path, ...] = ()
+
+
+def open_items(path: str | Path, parameter: str) -> Items:
+    """Open a file of vectors, or a folder of such files (shards, in the order of their names).
+
+    Parameters
+    ----------
+    path : a `.npy`, a `.npz` (an array `vectors`, or a single array; `ids` if there), a `.parquet` (a list column named
+        `vector` or `embedding`, or the only list column; a column `id`; the rest is payload), or a folder of them
+    parameter : what the file is for, to name in an error
+
+    Raises
+    ------
+    StorageError
+        if there is no such file, or it cannot be read.
+    InputError
+        if the file does not hold what it has to; pickled arrays are refused, never loaded.
+    """
+    path = Path(path)
+    name = f"{parameter} ({path.name})"
+    if path.is_dir():
+        return _open_folder(path, name)
+    if not path.is_file():
+        raise StorageError(path, f"{parameter}: there is no such file")
+    if path.stat().st_size == 0:
+        raise InputError(name, "a file of vectors", "an empty file")
+    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
+    if path.suffix not in openers:
+        raise InputError(name, "a file ending in .npy, .npz or .parquet", path.suffix or "no ending")
+    try:
+        items = openers[path.suffix](path, name)
+    except (OSError, ValueError, zipfile.BadZipFile, pa.ArrowException) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    if 0 in items.vectors.shape:
+        raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
+    return items
+
+
+def _open_folder(path: Path, name: str) -> Items:
+    files = sorted(file for file in path.iterdir() if file.suffix in _SHARDS)
+    if not files:
+        raise InputError(name, f"a folder of {', '.join(_SHARDS)} files", "a folder without any")
+    if len({file.suffix for file in files}) > 1:
+        raise InputError(name, "shards of one kind", " and ".join(sorted({file.suffix for file in files})))
+    shards = [open_items(file, name) for file in files]
+    with_ids = [shard.ids for shard in shards if shard.ids is not None]
+    if 0 < len(with_ids) < len(shards):
+        raise InputError(name, "ids in all shards or in none", f"ids in {len(with_ids)} of {len(shards)}")
+    if len({ids.type for ids in with_ids}) > 1:
+        raise InputError(name, "ids of one type in all shards", "numbers and strings")
+    columns = shards[0].payload_columns
+    for file, shard in zip(files, shards, strict=True):
+        if shard.payload_columns != columns:
+            raise InputError(
+                f"{name}, {file.name}", f"the payload columns {list(columns)}", list(shard.payload_columns)
+            )
+    return Items(
+        StackedVectors([shard.vectors for shard in shards], name),
+        pa.concat_arrays(with_ids) if with_ids else None,
+        ds.dataset([str(file) for file in files]) if columns else None,
+        columns,
+        tuple(files),
+    )
+
+
+def _open_npy(path: Path, name: str) -> Items:
+    array = np.load(path, mmap_mode="r", allow_pickle=False)
+    _check_matrix(array.shape, array.dtype, name)
+    return Items(ArrayVectors(array, name), files=(path,))
+
+
+def _open_npz(path: Path, name: str) -> Items:
+    with np.load(path, allow_pickle=False) as archive:
+        members = archive.files
+        ids = id_array(archive["ids"], f"{name}, ids") if "ids" in members else None
+    arrays = [member for member in members if member != "ids"]
+    if "vectors" not in arrays and len(arrays) != 1:
+        raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
+    member = "vectors" if "vectors" in arrays else arrays[0]
+    with zipfile.ZipFile(path) as archive_file, archive_file.open(f"{member}.npy") as stream:
+        shape, fortran_order, dtype = _read_npy_header(stream)
+    _check_matrix(shape, dtype, name)
+    if fortran_order:
+        with np.load(path, allow_pickle=False) as archive:
+            return Items(ArrayVectors(archive[member], name), ids, files=(path,))
+    return Items(StreamedVectors(lambda: _npz_chunks(path, member), (shape[0], shape[1]), name), ids, files=(path,))
+
+
+def _npz_chunks(path: Path, member: str) -> Chunks:
+    with zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
+        (rows, dim), _, dtype = _read_npy_header(stream)
+        step = block_rows(dim)
+        for start in range(0, rows, step):
+            count = min(step, rows - start)
+            chunk = stream.read(count * dim * dtype.itemsize)
+            yield np.frombuffer(chunk, dtype).reshape(count, dim)
+
+
+def _read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    version = np.lib.format.read_magic(stream)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    return read(stream)
+
+
+def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> None:
+    if len(shape) != 2:
+        raise InputError(name, "a matrix, one row an item", f"an array of shape {shape}")
+    as_float32(np.empty((0, shape[1]), dtype), name)
+
+
+def _open_parquet(path: Path, name: str) -> Items:
+    schema = pq.read_schema(path)
+    column = _vector_column(schema, name)
+    rows = pq.read_metadata(path).num_rows
+    dim = _list_size(schema.field(column).type, path, column)
+    ids = None
+    if ID_COLUMN in schema.names:
+        ids = id_array(pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
+    payload_columns = tuple(field for field in schema.names if field not in (column, ID_COLUMN))
+    return Items(
+        StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), (rows, dim), name),
+        ids,
+        ds.dataset(str(path)) if payload_columns else None,
+        payload_columns,
+        (path,),
+    )
+
+
+def _vector_column(schema: pa.Schema, name: str) -> str:
+    lists = [field.name for field in schema if _is_float_list(field.type)]
+    named = [column for column in _VECTOR_COLUMNS if column in lists]
+    if named:
+        return named[0]
+    if len(lists) != 1:
+        got = f"list columns {lists}" if lists else f"columns {schema.names}, none of them a list of floats"
+        raise InputError(name, f"one list<float> column, or one named {' or '.join(_VECTOR_COLUMNS)}", got)
+    return lists[0]
+
+
+def _is_float_list(column: pa.DataType) -> bool:
+    lists = pa.types.is_list(column) or pa.types.is_large_list(column) or pa.types.is_fixed_size_list(column)
+    return lists and pa.types.is_floating(column.value_type)
+
+
+def _list_size(column: pa.DataType, path: Path, name: str) -> int:
+    if pa.types.is_fixed_size_list(column):
+        return int(column.list_size)
+    for batch in pq.ParquetFile(path).iter_batches(1, columns=[name]):
+        first = batch.column(0)[0]
+        return len(first) if first.is_valid else 0
+    return 0
+
+
+def _parquet_chunks(path: Path, column: str, dim: int, name: str) -> Chunks:
+    start = 0
+    for batch in pq.ParquetFile(path).iter_batches(block_rows(dim), columns=[column]):
+        lists = batch.column(0)
+        flat = lists.flatten()
+        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
+        if lists.null_count or (lengths != dim).any():
+            row = int(np.argmax(lengths != dim))
+            raise InputError(f"{name}, row {start + row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
+        if flat.null_count:
+            raise InputError(f"{name}, rows {start} to {start + len(lists) - 1}", "numbers", "a null inside a vector")
+        yield flat.to_numpy(zero_copy_only=False).reshape(len(lists), dim)
+        start += len(lists)
