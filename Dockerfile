@@ -1,0 +1,46 @@
+FROM python:3.11-slim-bookworm AS build
+ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
+WORKDIR /src
+
+# Dependencies first: this layer is kept while only the code changes.
+COPY requirements/build.txt requirements/service.txt requirements/
+RUN python -m venv /opt/build \
+    && /opt/build/bin/pip install --require-hashes -r requirements/build.txt \
+    && python -m venv --without-pip /opt/hubless \
+    && /opt/build/bin/pip --python /opt/hubless/bin/python install --require-hashes -r requirements/service.txt
+
+COPY pyproject.toml README.md LICENSE ./
+COPY indexer/hubless indexer/hubless
+COPY service/hubless_service service/hubless_service
+RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \
+    && /opt/build/bin/pip --python /opt/hubless/bin/python install --no-deps /tmp/dist/*.whl
+
+
+FROM python:3.11-slim-bookworm
+LABEL org.opencontainers.image.title="hubless" \
+      org.opencontainers.image.description="Vector search without hubs: build job and HTTP service" \
+      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.licenses="Apache-2.0"
+
+# Nothing is installed here after the build, so the base image's pip goes too.
+# The catalog's folder belongs to the user, and so does a named volume that is first mounted there.
+RUN python -m pip uninstall --yes --root-user-action=ignore pip setuptools wheel \
+    && useradd --no-log-init --uid 10001 --user-group --no-create-home --home-dir /nonexistent \
+       --shell /usr/sbin/nologin hubless \
+    && install --directory --owner hubless --group hubless /catalog
+
+COPY --from=build /opt/hubless /opt/hubless
+COPY docker/healthcheck.py /opt/hubless/healthcheck.py
+ENV PATH=/opt/hubless/bin:$PATH \
+    PYTHONDONTWRITEBYTECODE=1 \
+    PYTHONUNBUFFERED=1
+
+# By number: an orchestrator that insists on "not root" can check a number, not a name.
+USER 10001:10001
+WORKDIR /catalog
+VOLUME /catalog
+EXPOSE 8000
+HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
+    CMD ["python", "/opt/hubless/healthcheck.py"]
+ENTRYPOINT ["hubless"]
+CMD ["serve", "--catalog", "/catalog", "--host", "0.0.0.0", "--port", "8000"]

@@ -1,0 +1,129 @@
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def instructions(text: str) -> list[list[tuple[str, str]]]:
+    """The stages of a Dockerfile, each a list of (instruction, arguments)."""
+    joined = re.sub(r"\\\n\s*", "", re.sub(r"(?m)^#.*\n", "", text))
+    stages: list[list[tuple[str, str]]] = []
+    for line in filter(None, map(str.strip, joined.splitlines())):
+        name, _, rest = line.partition(" ")
+        if name == "FROM":
+            stages.append([])
+        stages[-1].append((name, rest.strip()))
+    return stages
+
+
+STAGES = instructions((ROOT / "Dockerfile").read_text())
+BUILD, FINAL = STAGES
+
+
+def arguments(stage: list[tuple[str, str]], name: str) -> list[str]:
+    return [rest for instruction, rest in stage if instruction == name]
+
+
+def context_copies() -> list[tuple[str, str]]:
+    """(source, destination) of every file that comes from the build context."""
+    pairs = []
+    for rest in arguments(BUILD, "COPY") + arguments(FINAL, "COPY"):
+        if not rest.startswith("--from"):
+            *sources, destination = rest.split()
+            pairs += [(source, destination) for source in sources]
+    return pairs
+
+
+def copy_into(folder: Path, source: str) -> None:
+    """What the build context holds of `source`: the file, or the folder without bytecode."""
+    target = folder / source
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if (ROOT / source).is_dir():
+        shutil.copytree(ROOT / source, target, ignore=shutil.ignore_patterns("__pycache__"))
+    else:
+        shutil.copy(ROOT / source, target)
+
+
+def test_every_stage_starts_from_the_slim_base_image():
+    assert [arguments(stage, "FROM")[0].split()[0] for stage in STAGES] == ["python:3.11-slim-bookworm"] * 2
+
+
+def test_every_install_from_a_lock_demands_hashes_and_the_rest_installs_the_wheel_alone():
+    installs = re.findall(r"\binstall (-.*?)(?: &&|$)", "\n".join(arguments(BUILD, "RUN")), re.MULTILINE)
+    assert len(installs) == 3
+    for install in installs:
+        assert install.startswith(("--require-hashes -r requirements/", "--no-deps /tmp/dist/")), install
+
+
+def test_final_stage_installs_nothing_and_takes_only_the_environment_from_the_build_stage():
+    assert not re.search(r"pip\S* install|apt", " ".join(arguments(FINAL, "RUN")))
+    assert [copy for copy in arguments(FINAL, "COPY") if copy.startswith("--from")] == [
+        "--from=build /opt/hubless /opt/hubless"
+    ]
+
+
+def test_image_runs_as_a_numbered_user_other_than_root_from_its_last_user_line_on():
+    uid, gid = map(int, arguments(FINAL, "USER")[-1].split(":"))
+    assert uid >= 1000
+    assert gid >= 1000
+    created = " ".join(arguments(FINAL, "RUN"))
+    assert f"--uid {uid} " in created
+
+
+def test_command_is_in_exec_form_so_that_signals_reach_the_server():
+    assert json.loads(arguments(FINAL, "ENTRYPOINT")[0]) == ["hubless"]
+    command = json.loads(arguments(FINAL, "CMD")[0])
+    assert command[0] == "serve"
+    assert command[command.index("--catalog") + 1] in arguments(FINAL, "VOLUME")
+    assert command[command.index("--port") + 1] == arguments(FINAL, "EXPOSE")[0]
+
+
+def test_health_check_runs_the_script_that_the_image_holds():
+    health = arguments(FINAL, "HEALTHCHECK")[0]
+    assert json.loads(health[health.index("[") :]) == ["python", "/opt/hubless/healthcheck.py"]
+    assert ("docker/healthcheck.py", "/opt/hubless/healthcheck.py") in context_copies()
+
+
+def test_version_label_is_the_projects_version():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert f'org.opencontainers.image.version="{project["version"]}"' in " ".join(arguments(FINAL, "LABEL"))
+
+
+def test_build_context_admits_exactly_what_is_copied():
+    lines = [line for line in (ROOT / ".dockerignore").read_text().splitlines() if not line.startswith("#")]
+    assert lines[0] == "*"
+    assert {line[1:] for line in lines if line.startswith("!")} == {source for source, _ in context_copies()}
+
+
+def test_wheel_builds_from_the_copied_files_alone(tmp_path):
+    for source, _ in context_copies():
+        copy_into(tmp_path, source)
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", "dist"],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    [wheel] = (tmp_path / "dist").glob("*.whl")
+    assert "hubless_service/__init__.py" in ZipFile(wheel).namelist()
+
+
+def pins(name: str) -> dict[str, str]:
+    """Package -> version of a locked requirements file."""
+    text = (ROOT / "requirements" / name).read_text()
+    return dict(re.findall(r"(?m)^([a-z0-9-]+)==([^ ;\\]+)", text))
+
+
+@pytest.mark.parametrize("name", ["build.txt", "service.txt"])
+def test_what_the_image_installs_is_what_the_tests_ran_with(name):
+    tested = pins("dev.txt")
+    assert pins(name)
+    assert pins(name).items() <= tested.items()

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+from email import message_from_bytes
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = {
+    "hubless": (ROOT, {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service"}),
+    "hubless_client": (ROOT / "clients" / "python", {"hubless_client": ROOT / "clients" / "python"}),
+}
+
+
+@pytest.fixture(scope="module", params=PROJECTS)
+def built(request, tmp_path_factory):
+    """(distribution, wheel, package -> the folder it lies in) of each project here."""
+    folder, packages = PROJECTS[request.param]
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(out)],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    [wheel] = out.glob("*.whl")
+    with ZipFile(wheel) as archive:
+        yield request.param, archive, packages
+
+
+def sources(packages):
+    """Every file of the packages that git would keep, as a path inside the wheel."""
+    return {
+        str(path.relative_to(folder))
+        for package, folder in packages.items()
+        for path in (folder / package).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_wheel_holds_the_packages_and_nothing_else(built):
+    distribution, archive, packages = built
+    info = f"{distribution}-"
+    held = {name for name in archive.namelist() if not name.startswith(info)}
+    assert held == sources(packages)
+
+
+def test_wheel_says_that_each_package_is_typed(built):
+    _, archive, packages = built
+    assert {f"{package}/py.typed" for package in packages} <= set(archive.namelist())
+
+
+def test_metadata_names_the_licence_and_the_python_versions(built):
+    _, archive, _ = built
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = message_from_bytes(archive.read(name))
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata["Requires-Python"].startswith(">=3.1")
+    assert metadata.get_payload().strip()
