@@ -1,0 +1,44 @@
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "dependencies.md").read_text()
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+CLIENT = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
+
+
+def names(requirements):
+    return [re.match(r"[\w.-]+", requirement).group() for requirement in requirements if isinstance(requirement, str)]
+
+
+def grouped(groups):
+    return {name for requirements in groups.values() for name in names(requirements)}
+
+
+# What the development group repeats of the client is justified on the client's list.
+DECLARED = {
+    "hubless: library, command line and service": set(names(PROJECT["project"]["dependencies"])),
+    "hubless[demo]": grouped(PROJECT["project"]["optional-dependencies"]),
+    "hubless-client": set(names(CLIENT["project"]["dependencies"])),
+    "Development": grouped(PROJECT["dependency-groups"]) - set(names(CLIENT["project"]["dependencies"])),
+}
+
+
+def listed(section):
+    """Package -> reason, of the table under a heading."""
+    body = re.search(rf"(?ms)^## {re.escape(section)}$(.*?)(?=^## |\Z)", PAGE).group(1)
+    return dict(re.findall(r"(?m)^\| `([^`]+)` \| (.+) \|$", body))
+
+
+@pytest.mark.parametrize("section", DECLARED)
+def test_dependencies_and_their_reasons_are_the_declared_ones(section):
+    reasons = listed(section)
+    assert set(reasons) == DECLARED[section]
+    assert min(len(reason.split()) for reason in reasons.values()) >= 2
+
+
+def test_page_has_no_section_that_declares_nothing():
+    assert re.findall(r"(?m)^## (.+)$", PAGE) == list(DECLARED)
