@@ -1,16 +1,20 @@
 """Ids and payload: what stands beside the vectors, one row a target."""
 
+from bisect import bisect_left
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
-from hubless.errors import InputError, StorageError
+from hubless.errors import DuplicateIds, InputError, PointNotFound, StorageError
 
 ID_COLUMN = "id"
+_ORDER_COLUMN = "order"
 
 
 def id_array(values: Any, name: str) -> pa.Array:
@@ -102,3 +106,80 @@ def open_payload(path: str | Path) -> ds.Dataset:
 def one_line(error: Exception) -> str:
     """The first line of an error's text."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
+
+
+def write_ids(ids: pa.Array, path: Path) -> None:
+    """Write unique ids and their sorted order to an Arrow file.
+
+    Raises
+    ------
+    DuplicateIds
+        naming an id that stands twice, and its rows.
+    """
+    order = pc.sort_indices(ids)
+    ordered = ids.take(order)
+    twice = pc.equal(ordered[1:], ordered[:-1])
+    if pc.any(twice).as_py():
+        place = pc.index(twice, True).as_py()
+        rows = sorted((order[place].as_py(), order[place + 1].as_py()))
+        raise DuplicateIds("ids", "unique ids", f"{ordered[place].as_py()!r} in rows {rows[0]} and {rows[1]}")
+    table = pa.table({ID_COLUMN: ids, _ORDER_COLUMN: order.cast(pa.int64())})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+class IdTable:
+    """The ids of a bundle, mapped into memory: row → id by position, id → row by binary search."""
+
+    def __init__(self, path: Path) -> None:
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        self._ids = table.column(ID_COLUMN).combine_chunks()
+        self._order = table.column(_ORDER_COLUMN).combine_chunks().to_numpy()
+        self._numbers = self._ids.to_numpy() if pa.types.is_integer(self._ids.type) else None
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def type(self) -> str:
+        """`int64` or `string`."""
+        return "string" if self._numbers is None else "int64"
+
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        """The ids of some rows, as Python strings or integers."""
+        if self._numbers is not None:
+            numbers: list[str | int] = self._numbers[rows].tolist()
+            return numbers
+        return [self._ids[row].as_py() for row in rows.tolist()]
+
+    def row(self, wanted: str | int) -> int:
+        """The row of an id.
+
+        Raises
+        ------
+        PointNotFound
+            if no target bears it.
+        """
+        if isinstance(wanted, str) == (self._numbers is None):
+            place = bisect_left(self._order, wanted, key=self._id)
+            if place < len(self._order) and self._id(self._order[place]) == wanted:
+                return int(self._order[place])
+        raise PointNotFound(f"no target has the id {wanted!r}")
+
+    def parse(self, text: str) -> str | int:
+        """An id from its text, by the type of the ids.
+
+        Raises
+        ------
+        PointNotFound
+            if ids are numbers and the text is none.
+        """
+        if self._numbers is None:
+            return text
+        try:
+            return int(text)
+        except ValueError:
+            raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here") from None
+
+    def _id(self, row: int) -> Any:
+        return self._ids[int(row)].as_py() if self._numbers is None else int(self._numbers[row])

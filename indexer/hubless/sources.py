@@ -201,3 +201,12 @@ def in_memory(source: VectorSource) -> F32:
     if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
         return as_float32(source.array, source.name)
     return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))
+
+
+def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
+    """The source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
+    total = source.shape[0]
+    if total <= count:
+        return source
+    rows = np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
+    return ArrayVectors(source.take(rows), f"sample of {source.name}")

@@ -163,16 +163,16 @@ def _vector_column(schema: pa.Schema, name: str) -> str:
     lists = [field.name for field in schema if _is_float_list(field.type)]
     named = [column for column in _VECTOR_COLUMNS if column in lists]
     if named:
-        return named[0]
+        return str(named[0])
     if len(lists) != 1:
         got = f"list columns {lists}" if lists else f"columns {schema.names}, none of them a list of floats"
         raise InputError(name, f"one list<float> column, or one named {' or '.join(_VECTOR_COLUMNS)}", got)
-    return lists[0]
+    return str(lists[0])
 
 
 def _is_float_list(column: pa.DataType) -> bool:
     lists = pa.types.is_list(column) or pa.types.is_large_list(column) or pa.types.is_fixed_size_list(column)
-    return lists and pa.types.is_floating(column.value_type)
+    return bool(lists and pa.types.is_floating(column.value_type))
 
 
 def _list_size(column: pa.DataType, path: Path, name: str) -> int:

@@ -1,0 +1,59 @@
+"""Corrections: methods that estimate how much of a hub each target is. One file a method or family.
+
+A name is stored in bundles, so it never changes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from hubless.corrections.auto import Auto
+from hubless.corrections.base import Correction, Details, FittedCorrection, State, Vectors
+from hubless.corrections.inverted_softmax import InvertedSoftmax
+from hubless.corrections.neighbours import Csls, FittedNeighbours, Nnn
+from hubless.corrections.none import FittedNone, NoCorrection
+from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+from hubless.corrections.softmax import FittedSoftmax
+from hubless.errors import InputError
+
+CORRECTIONS: dict[str, Any] = {
+    "auto": Auto,
+    "none": NoCorrection,
+    "nnn": Nnn,
+    "csls": Csls,
+    "is": InvertedSoftmax,
+    "sn": SinkhornNormalisation,
+    "dbsn": DualBankSinkhorn,
+}
+
+FITTED: dict[str, type[FittedCorrection]] = {
+    "auto": FittedSoftmax,
+    "none": FittedNone,
+    "nnn": FittedNeighbours,
+    "csls": FittedNeighbours,
+    "is": FittedSoftmax,
+    "sn": FittedSoftmax,
+    "dbsn": FittedSoftmax,
+}
+
+__all__ = ["CORRECTIONS", "FITTED", "Correction", "Details", "FittedCorrection", "State", "Vectors", "correction"]
+
+
+def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:
+    """The correction of this name with these parameters, the others at their defaults.
+
+    Raises
+    ------
+    InputError
+        for an unknown name or parameter, naming the known ones, and for a value that the correction refuses.
+    """
+    if name not in CORRECTIONS:
+        raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+    given = dict(parameters or {})
+    known = [field.name for field in fields(CORRECTIONS[name])]
+    for parameter in given:
+        if parameter not in known:
+            expected = f"one of {', '.join(known)}" if known else "no parameters"
+            raise InputError(f"parameter of {name}", expected, parameter)
+    made: Correction = CORRECTIONS[name](**given)
+    return made

@@ -1,0 +1,68 @@
+"""What a correction is: the seam between the methods and the rest."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol, Self
+
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, check_dim
+from hubless.errors import InputError
+from hubless.kernels import Advance, no_progress
+from hubless.sources import VectorSource, as_source
+
+Vectors = VectorSource | NDArray[Any]
+State = dict[str, NDArray[Any]]
+Details = dict[str, Any]
+
+
+class FittedCorrection(Protocol):
+    """A correction that has seen the query bank and can give the offset of any target."""
+
+    @property
+    def details(self) -> Details:
+        """What was chosen and measured in fitting, as JSON: for the manifest."""
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
+
+    def state(self) -> State:
+        """Everything that `from_state` needs beside `details`, as plain arrays."""
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        """Restore what `state` and `details` gave."""
+
+
+class Correction(Protocol):
+    """A method with its parameters: a frozen dataclass."""
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedCorrection:
+        """Estimate what the offsets need.
+
+        Parameters
+        ----------
+        query_bank : (b, d) example queries
+        targets : (n, d)
+        target_bank : (g, d) extra targets, used by the methods that can
+
+        Raises
+        ------
+        InputError
+            if the banks do not fit each other or are too small for the parameters.
+        """
+
+
+def check_banks(
+    query_bank: Vectors, targets: Vectors, target_bank: Vectors | None, minimum: int, reason: str
+) -> tuple[VectorSource, VectorSource, VectorSource | None]:
+    """Make sources of the inputs of `fit`, of one dimension, with at least `minimum` bank queries."""
+    bank = as_source(query_bank, "query bank")
+    all_targets = as_source(targets, "targets")
+    check_dim(bank.shape[1], all_targets.shape[1], bank.name, all_targets.name)
+    if bank.shape[0] < minimum:
+        raise InputError(bank.name, f"at least {minimum} rows, {reason}", bank.shape[0])
+    if target_bank is None:
+        return bank, all_targets, None
+    extra = as_source(target_bank, "target bank")
+    check_dim(extra.shape[1], all_targets.shape[1], extra.name, all_targets.name)
+    return bank, all_targets, extra

@@ -1,0 +1,39 @@
+"""`none`: the raw ranking, h(t) = 0."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32
+from hubless.corrections.base import Details, State, Vectors, check_banks
+from hubless.kernels import Advance, no_progress
+from hubless.sources import as_source
+
+
+@dataclass(frozen=True)
+class FittedNone:
+    """No offsets."""
+
+    details: Details = field(default_factory=dict)
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return np.zeros(as_source(targets, "targets").shape[0], np.float32)
+
+    def state(self) -> State:
+        return {}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedNone":
+        return cls(details)
+
+
+@dataclass(frozen=True)
+class NoCorrection:
+    """Leave the ranking as it is: h(t) = 0."""
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedNone:
+        check_banks(query_bank, targets, target_bank, 1, "as a query bank has")
+        return FittedNone()
