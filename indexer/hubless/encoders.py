@@ -1,0 +1,205 @@
+"""Encoders that turn text into query vectors with numpy alone: what a server needs to take questions in words.
+
+An encoder is stored beside the index as JSON and plain arrays, so that serving it needs neither the library it was
+trained with nor pickle. `ENCODERS` names every kind.
+"""
+
+import json
+import re
+import tokenize
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from hubless.arrays import F32, F64, as_float32
+from hubless.errors import InputError, StorageError, UnknownWords, ZeroVector
+from hubless.records import one_line
+
+DESCRIPTION = "encoder.json"
+ROWS = "encoder.npy"
+
+# changes whenever `tokenise` cuts any text differently: an encoder is only right with the words it was trained on
+TOKENISER = "identifier-words-1"
+
+# "readLine" and "HTTPServer" have a border before L and before S; both look-behinds are one character wide, so the
+# time is linear in the text
+_CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WORD = re.compile(r"[^\W_]+")
+
+
+class Encoder(Protocol):
+    """What a collection needs of an encoder."""
+
+    @property
+    def dim(self) -> int:
+        """How many dimensions its vectors have."""
+
+    def encode(self, texts: Sequence[str]) -> F32:
+        """Texts as (m, d) vectors of length 1."""
+
+    def save(self, folder: Path) -> None:
+        """Write the encoder into a folder that exists."""
+
+
+def tokenise(text: str) -> list[str]:
+    """Lower-case words of a text or of source code; identifiers are split at underscores and camel case.
+
+    >>> tokenise("HTTPServer.read_line(maxBytes=80)")
+    ['http', 'server', 'read', 'line', 'max', 'bytes', '80']
+    """
+    return _WORD.findall(_CAMEL_BORDER.sub(" ", text).lower())
+
+
+class BagOfWords:
+    """An encoder with one vector a word: a text is the normalised sum of its words' rows, each as often as it occurs.
+
+    Words that are not in the vocabulary count as nothing.
+
+    Parameters
+    ----------
+    vocabulary : word → row, each row once, each word as `tokenise` cuts it
+    rows : (v, d) float16, float32 or float64, one row a word
+
+    Raises
+    ------
+    InputError
+        if vocabulary and rows do not fit each other, or a word is one that `tokenise` never yields.
+    NotFinite
+        if a row holds NaN or infinity.
+    """
+
+    def __init__(self, vocabulary: Mapping[str, int], rows: np.ndarray[Any, Any]) -> None:
+        self.rows = as_float32(rows, "encoder rows")
+        if self.rows.size == 0:
+            raise InputError("encoder rows", "one row a word, and at least one", f"shape {self.rows.shape}")
+        self.vocabulary = dict(vocabulary)
+        _check_vocabulary(self.vocabulary, len(self.rows))
+
+    @property
+    def dim(self) -> int:
+        """How many dimensions its vectors have."""
+        return int(self.rows.shape[1])
+
+    def encode(self, texts: Sequence[str]) -> F32:
+        """Texts as (m, d) vectors of length 1.
+
+        Raises
+        ------
+        UnknownWords
+            naming the first text without a known word.
+        ZeroVector
+            naming the first text whose words' rows cancel each other out.
+        """
+        if isinstance(texts, str):
+            raise InputError("texts", "a sequence of texts", "one text")
+        vectors = np.empty((len(texts), self.dim), dtype=np.float32)
+        for number, text in enumerate(texts):
+            vectors[number] = self._encode_one(text, "text" if len(texts) == 1 else f"text {number}")
+        return vectors
+
+    def save(self, folder: Path) -> None:
+        """Write `encoder.json` and `encoder.npy` into a folder that exists.
+
+        Raises
+        ------
+        StorageError
+            if the disk refuses.
+        """
+        description = {
+            "type": "bag-of-words",
+            "tokeniser": TOKENISER,
+            "vocabulary": sorted(self.vocabulary, key=self.vocabulary.__getitem__),
+        }
+        folder = Path(folder)
+        try:
+            (folder / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+            np.save(folder / ROWS, self.rows, allow_pickle=False)
+        except OSError as error:
+            raise StorageError(folder, f"cannot write the encoder: {error.strerror or error}") from error
+
+    @classmethod
+    def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
+        """Read what `save` wrote; errors as `load_encoder`."""
+        path = folder / DESCRIPTION
+        if description.get("tokeniser") != TOKENISER:
+            raise InputError(f"{path}, tokeniser", repr(TOKENISER), repr(description.get("tokeniser")))
+        words = description.get("vocabulary")
+        if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+            raise InputError(f"{path}, vocabulary", "a list of words", _brief(words))
+        vocabulary = {word: row for row, word in enumerate(words)}
+        if len(vocabulary) != len(words):
+            raise InputError(f"{path}, vocabulary", "each word once", "a word twice")
+        rows = _read_rows(folder / ROWS)
+        if len(rows) != len(words):
+            raise InputError(str(folder / ROWS), f"a row for each of {len(words)} words", f"{len(rows)} rows")
+        try:
+            return cls(vocabulary, rows)
+        except InputError as error:
+            raise type(error)(f"{folder}: {error.parameter}", error.expected, error.received) from error
+
+    def _encode_one(self, text: str, name: str) -> F64:
+        if not isinstance(text, str):
+            raise InputError(name, "a text", _brief(text))
+        known = Counter(row for word in tokenise(text) if (row := self.vocabulary.get(word)) is not None)
+        if not known:
+            raise UnknownWords(name, f"at least one of the encoder's {len(self.rows)} words", _brief(text))
+        # counted, so that a long text takes no more memory than the vocabulary; float64, because a sum of rows can
+        # overflow float32, and so can the squares of its length
+        counts = np.fromiter(known.values(), np.float64)
+        total = counts @ self.rows[list(known)]
+        length = float(np.sqrt(total @ total))
+        if length == 0.0:
+            raise ZeroVector(name, "words whose vectors do not cancel out", _brief(text))
+        return np.asarray(total / length)
+
+
+ENCODERS: dict[str, type[BagOfWords]] = {"bag-of-words": BagOfWords}
+
+
+def load_encoder(folder: Path) -> Encoder:
+    """Read an encoder that `save` wrote.
+
+    Raises
+    ------
+    InputError
+        naming the file that is missing, damaged, or does not fit the other one.
+    """
+    folder = Path(folder)
+    path = folder / DESCRIPTION
+    try:
+        description = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise InputError(str(path), "the JSON description of an encoder", one_line(error)) from error
+    kind = description.get("type") if isinstance(description, dict) else None
+    if not isinstance(kind, str) or kind not in ENCODERS:
+        raise InputError(f"{path}, type", f"one of {', '.join(ENCODERS)}", _brief(kind))
+    return ENCODERS[kind].load(folder, description)
+
+
+def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
+    if len(vocabulary) != rows:
+        raise InputError("encoder vocabulary", f"a word for each of {rows} rows", f"{len(vocabulary)} words")
+    if any(type(row) is not int for row in vocabulary.values()) or set(vocabulary.values()) != set(range(rows)):
+        raise InputError("encoder vocabulary", f"each row from 0 to {rows - 1} once", "other row numbers")
+    for word in vocabulary:
+        if tokenise(word) != [word]:
+            raise InputError("encoder vocabulary", "lower-case words as tokenise cuts them", _brief(word))
+
+
+def _read_rows(path: Path) -> np.ndarray[Any, Any]:
+    try:
+        # mapping checks the size against the header before any memory is taken
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:  # all seen on damaged headers
+        raise InputError(str(path), "an array of float32 rows", one_line(error)) from error
+    if not isinstance(rows, np.memmap) or rows.dtype != np.float32 or rows.ndim != 2:
+        raise InputError(str(path), "a matrix of float32", getattr(rows, "dtype", type(rows).__name__))
+    return np.array(rows)
+
+
+def _brief(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,241 @@
+import contextlib
+import json
+import pickle
+
+import numpy as np
+import pytest
+
+from hubless.encoders import BagOfWords, load_encoder
+from hubless.errors import InputError, NotFinite, StorageError, UnknownWords, ZeroVector
+
+WORDS = ["open", "file", "read", "line"]
+ROWS = np.array([[1, 0, 0], [0, 2, 0], [0, 0, 3], [-1, 0, 0]], dtype=np.float32)
+
+
+@pytest.fixture
+def encoder():
+    return BagOfWords({word: row for row, word in enumerate(WORDS)}, ROWS)
+
+
+@pytest.fixture
+def saved(encoder, tmp_path):
+    encoder.save(tmp_path)
+    return tmp_path
+
+
+def test_a_text_is_the_normalised_sum_of_its_words_rows(encoder):
+    expected = np.array([[1, 2, 0]]) / np.sqrt(5)
+    np.testing.assert_allclose(encoder.encode(["Open the file!"]), expected, atol=1e-7)
+
+
+def test_a_word_counts_as_often_as_it_occurs(encoder):
+    expected = np.array([[0, 4, 3]]) / 5
+    np.testing.assert_allclose(encoder.encode(["read file_file"]), expected, atol=1e-7)
+
+
+def test_many_texts_are_encoded_as_each_alone(encoder):
+    texts = ["open file", "read", "openFile read line file"]
+    together = encoder.encode(texts)
+    np.testing.assert_array_equal(together, np.vstack([encoder.encode([text]) for text in texts]))
+    assert together.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+
+
+def test_no_texts_are_no_rows_of_the_right_dimension(encoder):
+    assert encoder.encode([]).shape == (0, encoder.dim) == (0, 3)
+
+
+def test_rows_near_the_limit_of_float32_do_not_overflow():
+    huge = np.full((1, 4), 3e38, dtype=np.float32)
+    np.testing.assert_allclose(BagOfWords({"word": 0}, huge).encode(["word word word"]), 0.5)
+
+
+def test_rows_of_any_float_type_are_kept_as_float32():
+    assert BagOfWords({"word": 0}, np.ones((1, 2))).rows.dtype == np.float32
+
+
+def test_text_without_a_known_word_raises_unknown_words(encoder):
+    with pytest.raises(UnknownWords, match=r"text: expected .* 4 words, got 'zebra 斑马'"):
+        encoder.encode(["zebra 斑马"])
+
+
+def test_empty_text_raises_unknown_words(encoder):
+    with pytest.raises(UnknownWords, match="''"):
+        encoder.encode([""])
+
+
+def test_the_text_without_a_known_word_is_named_among_several(encoder):
+    with pytest.raises(UnknownWords, match=r"text 1: .*zebra"):
+        encoder.encode(["open", "zebra", "file"])
+
+
+def test_long_text_is_not_repeated_in_the_error(encoder):
+    with pytest.raises(UnknownWords) as caught:
+        encoder.encode(["zebra" * 10_000])
+    assert len(str(caught.value)) < 200
+
+
+def test_words_that_cancel_out_raise_zero_vector(encoder):
+    with pytest.raises(ZeroVector, match="open line"):
+        encoder.encode(["open line"])
+
+
+def test_one_text_instead_of_a_sequence_is_refused(encoder):
+    with pytest.raises(InputError, match="sequence of texts"):
+        encoder.encode("open file")
+
+
+def test_something_else_than_a_text_is_refused(encoder):
+    with pytest.raises(InputError, match=r"text 1: expected a text, got b'file'"):
+        encoder.encode(["open", b"file"])
+
+
+@pytest.mark.parametrize(
+    ("vocabulary", "problem"),
+    [
+        ({"open": 0, "file": 1}, "a word for each of 4 rows, got 2 words"),
+        ({"open": 0, "file": 1, "read": 2, "line": 4}, "each row from 0 to 3 once"),
+        ({"open": 0, "file": 1, "read": 2, "line": 2}, "each row from 0 to 3 once"),
+        ({"open": 0, "file": 1, "read": 2, "line": 3.0}, "each row from 0 to 3 once"),
+        ({"open": 0, "file": 1, "read": 2, "Line": 3}, "got 'Line'"),
+        ({"open": 0, "file": 1, "read": 2, "read_line": 3}, "got 'read_line'"),
+        ({"open": 0, "file": 1, "read": 2, "": 3}, "got ''"),
+    ],
+)
+def test_vocabulary_that_does_not_fit_its_rows_or_the_tokeniser_is_refused(vocabulary, problem):
+    with pytest.raises(InputError, match=problem):
+        BagOfWords(vocabulary, ROWS)
+
+
+def test_rows_with_nan_are_refused():
+    with pytest.raises(NotFinite, match="row 0, column 1"):
+        BagOfWords({"word": 0}, np.array([[0, np.nan]]))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 0)])
+def test_encoder_without_rows_or_dimensions_is_refused(shape):
+    with pytest.raises(InputError, match="at least one"):
+        BagOfWords(dict.fromkeys(["word"][: shape[0]], 0), np.empty(shape))
+
+
+def test_saved_and_loaded_encoder_gives_the_same_vectors(encoder, saved):
+    texts = ["Open the file", "read_line line"]
+    np.testing.assert_array_equal(load_encoder(saved).encode(texts), encoder.encode(texts))
+
+
+def test_saving_twice_writes_the_same_bytes_whatever_the_order_of_the_vocabulary(encoder, tmp_path):
+    reordered = BagOfWords(dict(reversed(encoder.vocabulary.items())), ROWS)
+    for name, one in (("a", encoder), ("b", reordered)):
+        (tmp_path / name).mkdir()
+        one.save(tmp_path / name)
+    for file in ("encoder.json", "encoder.npy"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+
+
+def test_saved_files_are_plain_json_and_a_plain_array(saved):
+    assert sorted(path.name for path in saved.iterdir()) == ["encoder.json", "encoder.npy"]
+    assert json.loads((saved / "encoder.json").read_text("utf-8"))["vocabulary"] == WORDS
+    np.testing.assert_array_equal(np.load(saved / "encoder.npy", allow_pickle=False), ROWS)
+
+
+def test_saving_into_a_folder_that_is_not_there_names_it(encoder, tmp_path):
+    with pytest.raises(StorageError, match="nowhere"):
+        encoder.save(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("file", ["encoder.json", "encoder.npy"])
+def test_missing_file_is_named(saved, file):
+    (saved / file).unlink()
+    with pytest.raises(InputError, match=file):
+        load_encoder(saved)
+
+
+@pytest.mark.parametrize("file", ["encoder.json", "encoder.npy"])
+def test_file_truncated_at_any_length_is_named(saved, file):
+    content = (saved / file).read_bytes()
+    for length in range(len(content)):
+        (saved / file).write_bytes(content[:length])
+        with pytest.raises(InputError, match=file):
+            load_encoder(saved)
+
+
+def test_bit_flipped_anywhere_in_the_header_of_the_rows_never_raises_anything_but_an_input_error(saved):
+    content = (saved / "encoder.npy").read_bytes()
+    refused = 0
+    for bit in range(8 * (len(content) - ROWS.nbytes)):
+        flipped = bytearray(content)
+        flipped[bit // 8] ^= 1 << bit % 8
+        (saved / "encoder.npy").write_bytes(flipped)
+        with contextlib.suppress(InputError):
+            load_encoder(saved)
+            refused -= 1
+        refused += 1
+    assert refused > 400
+
+
+def change(folder, **members):
+    path = folder / "encoder.json"
+    path.write_text(json.dumps(json.loads(path.read_text("utf-8")) | members), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"type": "transformer"}, "type: expected one of bag-of-words, got 'transformer'"),
+        ({"type": None}, "type: expected one of bag-of-words, got None"),
+        ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
+        ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),
+        ({"vocabulary": {"open": 0}}, "vocabulary: expected a list of words"),
+        ({"vocabulary": ["open", 1, 2, 3]}, "vocabulary: expected a list of words"),
+        ({"vocabulary": ["open", "open", "read", "line"]}, "vocabulary: expected each word once"),
+        ({"vocabulary": ["open", "file", "read", "A B"]}, "got 'A B'"),
+    ],
+)
+def test_wrong_member_of_the_description_is_named(saved, members, problem):
+    change(saved, **members)
+    with pytest.raises(InputError, match=problem) as caught:
+        load_encoder(saved)
+    assert str(saved) in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", "[" * 200_000])
+def test_description_that_is_no_json_object_is_refused(saved, text):
+    (saved / "encoder.json").write_text(text, "utf-8")
+    with pytest.raises(InputError, match=r"encoder\.json"):
+        load_encoder(saved)
+
+
+@pytest.mark.parametrize(
+    "rows", [ROWS[:3], ROWS.astype(np.float64), ROWS.astype(np.int32), ROWS[0], np.vstack([ROWS, ROWS])]
+)
+def test_rows_of_another_number_type_or_shape_are_refused(saved, rows):
+    np.save(saved / "encoder.npy", rows)
+    with pytest.raises(InputError, match=r"encoder\.npy"):
+        load_encoder(saved)
+
+
+def test_rows_with_infinity_on_disk_are_refused(saved):
+    np.save(saved / "encoder.npy", np.full_like(ROWS, np.inf))
+    with pytest.raises(NotFinite, match="encoder rows"):
+        load_encoder(saved)
+
+
+class Bomb:
+    """Notes that it was unpickled."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("a pickle was loaded",))
+
+
+@pytest.mark.parametrize("how", ["bare pickle", "array of objects", "zip"])
+def test_pickled_rows_are_refused_and_never_loaded(saved, how):
+    path = saved / "encoder.npy"
+    if how == "bare pickle":
+        path.write_bytes(pickle.dumps(Bomb()))
+    elif how == "array of objects":
+        np.save(path, np.array([Bomb()], dtype=object), allow_pickle=True)
+    else:
+        with path.open("wb") as file:
+            np.savez(file, rows=ROWS)
+    with pytest.raises(InputError, match=r"encoder\.npy"):
+        load_encoder(saved)
