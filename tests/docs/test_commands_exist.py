@@ -1,0 +1,31 @@
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TARGETS = set(re.findall(r"(?m)^([a-z-]+):.*?##", (ROOT / "Makefile").read_text()))
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def code(text):
+    """The code of a page: its fenced blocks and its code spans."""
+    fenced = re.findall(r"(?ms)^ *```.*?^ *```", text)
+    return "\n".join([*fenced, *re.findall(r"`[^`\n]+`", re.sub(r"(?ms)^ *```.*?^ *```", "", text))])
+
+
+def make_targets(page):
+    return set(re.findall(r"\bmake ((?!-)[a-z-]+)", code(page.read_text())))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_make_commands_of_a_page_are_targets(page):
+    assert make_targets(page) <= TARGETS
+
+
+def test_readme_shows_how_to_try_it_and_how_to_test_it():
+    assert {"demo", "test"} <= make_targets(ROOT / "README.md")
+
+
+def test_every_target_is_explained_to_contributors():
+    assert make_targets(ROOT / "CONTRIBUTING.md") == TARGETS

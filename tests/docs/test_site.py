@@ -1,0 +1,56 @@
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def build(project: Path, site: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", str(project / "mkdocs.yml"), "-d", str(site)],
+        env=os.environ | {"NO_MKDOCS_2_WARNING": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    result = build(ROOT, folder)
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
+def test_every_page_is_built_and_every_link_between_them_leads_somewhere(site):
+    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+    assert {folder.parent.name for folder in site.glob("*/index.html")} == pages
+
+
+@pytest.mark.parametrize(
+    "mistake", ["[x](no-such-page.md)", "[x](concepts.md#no-such-heading)", "[x](#no-such-heading)", "[x](/absolute)"]
+)
+def test_site_with_a_broken_link_does_not_build(tmp_path, mistake):
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    with (tmp_path / "docs" / "index.md").open("a") as page:
+        page.write(f"\n{mistake}\n")
+    result = build(tmp_path, tmp_path / "site")
+    assert result.returncode == 1
+    assert "Aborted with 1 warnings" in result.stdout + result.stderr
+
+
+def test_pages_load_nothing_from_other_hosts(site):
+    loaded = [
+        tag
+        for page in site.rglob("*.html")
+        for tag in re.findall(r"<(?:script|link|img|iframe)\b[^>]*>", page.read_text())
+        if re.search(r"""(?:src|href)=["']?(?:https?:)?//""", tag)
+    ]
+    assert loaded == []
