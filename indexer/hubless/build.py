@@ -1,0 +1,325 @@
+"""The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import faiss
+import numpy as np
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hubless import bundle, measures
+from hubless.arrays import F32, check_dim
+from hubless.augment import augment_queries, augment_targets, augmented_dim, centre
+from hubless.bundle import CorrectionRecord, Hubness, IndexRecord, InputRecord, Manifest, Measured, Provenance
+from hubless.catalog import Catalog, Staging
+from hubless.corrections import FittedCorrection
+from hubless.corrections import correction as make_correction
+from hubless.encoders import Encoder, load_encoder
+from hubless.errors import InputError
+from hubless.kernels import top_k
+from hubless.knn import IndexType, choose_index, write_index
+from hubless.progress import Steps, progress_bars
+from hubless.records import id_array, open_payload, read_ids, write_ids
+from hubless.search import CANARY_LIMIT, agreement
+from hubless.sources import SelectedVectors, UnitVectors, VectorSource, as_source, block_rows
+from hubless.storage import storage_errors
+from hubless.vectors import Items, open_items
+
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
+CANARIES = 16
+AIMED_RECALL = 0.99
+K_OCCURRENCE = 10
+
+Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
+Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
+Payload: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a build is given, opened and checked against each other."""
+
+    targets: VectorSource
+    query_bank: VectorSource
+    target_bank: VectorSource | None
+    ids: pa.Array
+    payload: ds.Dataset | None
+    payload_columns: list[str]
+    encoder: Encoder | None
+    records: dict[str, InputRecord]
+
+
+def build(
+    catalog: str | Path,
+    collection: str,
+    targets: Vectors,
+    query_bank: Vectors,
+    *,
+    target_bank: Vectors | None = None,
+    ids: Ids | None = None,
+    payload: Payload | None = None,
+    encoder: str | Path | Encoder | None = None,
+    metric: Literal["cosine", "dot"] = "cosine",
+    correction: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    index: str = "auto",
+    seed: int = 0,
+    progress: bool | None = None,
+) -> Manifest:
+    """Build a new version of a collection and make it the current one.
+
+    A tenth of the query bank, at most 1,000, is held out from the correction's fit: with it the index is tuned and
+    measured. A bank of fewer than 10 is used for both.
+
+    Parameters
+    ----------
+    catalog : folder of the collections; made if it is not there
+    collection : name of the collection; made if it is not there
+    targets : (n, d) what can be found: a file or a folder as `hubless.vectors.open_items` reads it, an array, or a
+        source
+    query_bank : (b, d) example queries, never the live ones
+    target_bank : (g, d) extra targets, for the corrections that use one
+    ids : unique strings or 64-bit integers, one a target; by default those in the targets' file, else the row numbers
+    payload : one row a target; by default the further columns of the targets' file
+    encoder : folder of an encoder, or an encoder, so that queries can be texts
+    metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
+    correction : a name in `hubless.CORRECTIONS`
+    parameters : of the correction
+    index : "flat", "hnsw", or "auto" by the number of targets
+    seed : of the choice of the held-out bank queries
+    progress : show progress bars; None does if standard error is a terminal
+
+    Returns
+    -------
+    The manifest of the new version.
+
+    Raises
+    ------
+    InputError
+        if an input is not what it has to be, naming it; also its kinds DimensionMismatch, NotFinite, ZeroVector,
+        DuplicateIds.
+    StorageError
+        if an input is missing, or the catalog cannot be written.
+    """
+    if metric not in ("cosine", "dot"):
+        raise InputError("metric", "cosine or dot", metric)
+    method = make_correction(correction, parameters)
+    with progress_bars(progress) as steps:
+        steps.step("reading the inputs")
+        inputs = _open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
+        kind = choose_index(index, inputs.targets.shape[0])
+        with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
+            _write_records(inputs, staged)
+            fitting, measuring, held_out = _hold_out(inputs.query_bank, seed)
+            steps.step("fitting the correction")
+            fitted = method.fit(fitting, inputs.targets, inputs.target_bank)
+            advance = steps.step("computing offsets", inputs.targets.shape[0])
+            offsets = centre(fitted.offsets(inputs.targets, advance))
+            built = _build_index(kind, inputs.targets, offsets, steps)
+            steps.step("measuring")
+            tuned, measured = _measure(kind, built, inputs.targets, offsets, measuring, held_out, staged)
+            steps.step("writing")
+            write_index(built, staged.folder / bundle.INDEX)
+            np.save(staged.folder / bundle.OFFSETS, offsets, allow_pickle=False)
+            np.savez(staged.folder / bundle.CORRECTION, allow_pickle=False, **fitted.state())
+            manifest = Manifest(
+                format_version=bundle.FORMAT_VERSION,
+                collection=collection,
+                version=staged.version,
+                created=datetime.now(UTC).isoformat(timespec="seconds"),
+                count=inputs.targets.shape[0],
+                dim=inputs.targets.shape[1],
+                metric=metric,
+                correction=_record(correction, parameters, fitted),
+                index=IndexRecord(type=kind.name, parameters=tuned),
+                id_type="int64" if pa.types.is_integer(inputs.ids.type) else "string",
+                payload_columns=inputs.payload_columns,
+                encoder=None if inputs.encoder is None else {"dim": inputs.encoder.dim},
+                measured=measured,
+                provenance=Provenance(inputs=inputs.records, seed=seed, versions=_versions()),
+                files={},
+            )
+            return staged.publish(manifest)
+
+
+def _open_inputs(
+    targets: Vectors,
+    query_bank: Vectors,
+    target_bank: Vectors | None,
+    ids: Ids | None,
+    payload: Payload | None,
+    encoder: str | Path | Encoder | None,
+    metric: str,
+) -> _Inputs:
+    items = _open(targets, "targets")
+    bank = _open(query_bank, "query bank")
+    extra = None if target_bank is None else _open(target_bank, "target bank")
+    check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
+    if extra is not None:
+        check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
+    count, dim = items.vectors.shape
+    loaded = load_encoder(Path(encoder)) if isinstance(encoder, str | Path) else encoder
+    if loaded is not None:
+        check_dim(loaded.dim, dim, "encoder", items.vectors.name)
+    table, columns = _payload(payload, items)
+    if table is not None and (rows := table.count_rows()) != count:
+        raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
+    return _Inputs(
+        _with_metric(items.vectors, metric),
+        _with_metric(bank.vectors, metric),
+        None if extra is None else _with_metric(extra.vectors, metric),
+        _ids(ids, items, count),
+        table,
+        columns,
+        loaded,
+        {name: _input_record(opened) for name, opened in given.items()},
+    )
+
+
+def _open(vectors: Vectors, parameter: str) -> Items:
+    if isinstance(vectors, str | Path):
+        return open_items(vectors, parameter)
+    return Items(as_source(vectors, parameter))
+
+
+def _with_metric(source: VectorSource, metric: str) -> VectorSource:
+    return UnitVectors(source) if metric == "cosine" else source
+
+
+def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
+    if ids is None:
+        return items.ids if items.ids is not None else pa.array(np.arange(count))
+    array = read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
+    if len(array) != count:
+        raise InputError("ids", f"{count}, one a target", f"{len(array)}")
+    return array
+
+
+def _payload(payload: Payload | None, items: Items) -> tuple[ds.Dataset | None, list[str]]:
+    if payload is None:
+        return items.payload, list(items.payload_columns)
+    if isinstance(payload, str | Path):
+        opened = open_payload(payload)
+    else:
+        try:
+            opened = ds.dataset(payload if isinstance(payload, pa.Table) else pa.Table.from_pylist(list(payload)))
+        except (pa.ArrowException, AttributeError, TypeError) as error:
+            raise InputError("payload", "a table, or a list of dicts of one shape", str(error)) from error
+    return opened, list(opened.schema.names)
+
+
+def _input_record(items: Items) -> InputRecord:
+    if not items.files:
+        return _array_record(items.vectors)
+    records = [bundle.record_of(file) for file in items.files]
+    together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
+    name = items.files[0].name if len(items.files) == 1 else items.files[0].parent.name
+    digest = records[0].sha256 if len(records) == 1 else together
+    return InputRecord(name=name, size=sum(record.size for record in records), sha256=digest)
+
+
+def _array_record(source: VectorSource) -> InputRecord:
+    digest = hashlib.sha256()
+    for block in source.blocks(block_rows(source.shape[1])):
+        digest.update(block.data)
+    return InputRecord(name=source.name, size=4 * source.shape[0] * source.shape[1], sha256=digest.hexdigest())
+
+
+def _write_records(inputs: _Inputs, staged: Staging) -> None:
+    """Ids, payload and encoder: first, so that what is wrong with them is said before the long work."""
+    write_ids(inputs.ids, staged.folder / bundle.IDS)
+    if inputs.encoder is not None:
+        inputs.encoder.save(staged.folder)
+    if inputs.payload is None:
+        return
+    scanner = inputs.payload.scanner(columns=inputs.payload_columns)
+    try:
+        with pq.ParquetWriter(staged.folder / bundle.PAYLOAD, scanner.projected_schema) as writer:
+            for batch in scanner.to_batches():
+                writer.write_batch(batch)
+    except pa.ArrowException as error:
+        raise InputError("payload", "rows of one shape", str(error).splitlines()[0]) from error
+
+
+def _hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32, bool]:
+    """The bank without the held-out queries, those queries, and whether they are held out indeed."""
+    count = bank.shape[0]
+    held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
+    if held == 0:
+        return bank, bank.take(np.arange(count)), False
+    chosen = np.random.default_rng(seed).choice(count, held, replace=False)
+    kept = np.setdiff1d(np.arange(count), chosen)
+    return SelectedVectors(bank, kept, bank.name), bank.take(np.sort(chosen)), True
+
+
+def _build_index(kind: IndexType, targets: VectorSource, offsets: F32, steps: Steps) -> faiss.Index:
+    advance = steps.step(f"building the {kind.name} index", targets.shape[0])
+    index = kind.new(augmented_dim(targets.shape[1]))
+    start = 0
+    for block in targets.blocks(block_rows(targets.shape[1])):
+        index.add(augment_targets(block, offsets[start : start + len(block)]))
+        start += len(block)
+        advance(len(block))
+    return index
+
+
+def _measure(
+    kind: IndexType,
+    index: faiss.Index,
+    targets: VectorSource,
+    offsets: F32,
+    queries: F32,
+    held_out: bool,
+    staged: Staging,
+) -> tuple[dict[str, Any], Measured]:
+    """Choose search parameters, measure recall and hubness on bank queries, and write some of these as canaries."""
+    scores, rows = top_k(queries, targets, K_OCCURRENCE, offsets)
+    _, raw_rows = top_k(queries, targets, K_OCCURRENCE)
+    augmented = augment_queries(queries, 1.0)
+    found: F32 = np.empty_like(scores)
+    tuned, recall = dict[str, Any](), 0.0
+    for tuned in kind.ladder():
+        found = kind.search(index, augmented, scores.shape[1], tuned)[0]
+        recall = agreement(found, scores)
+        if recall >= AIMED_RECALL:
+            break
+    np.savez(
+        staged.folder / bundle.CANARY,
+        queries=queries[:CANARIES],
+        rows=rows[:CANARIES, :CANARY_LIMIT],
+        scores=scores[:CANARIES, :CANARY_LIMIT],
+        recall=np.float64(agreement(found[:CANARIES], scores[:CANARIES])),
+    )
+    return tuned, Measured(
+        queries=len(queries),
+        held_out=held_out,
+        recall_at_10=recall,
+        hubness_raw=_hubness(raw_rows, targets.shape[0]),
+        hubness_corrected=_hubness(rows, targets.shape[0]),
+    )
+
+
+def _hubness(rows: NDArray[np.int64], targets: int) -> Hubness:
+    occurrence = measures.k_occurrence(rows, targets)
+    return Hubness(
+        skewness=measures.skewness(occurrence),
+        most=int(occurrence.max()),
+        antihubs=measures.antihub_occurrence(occurrence),
+    )
+
+
+def _record(name: str, parameters: Mapping[str, Any] | None, fitted: FittedCorrection) -> CorrectionRecord:
+    return CorrectionRecord(name=name, parameters=dict(parameters or {}), details=fitted.details)
+
+
+def _versions() -> dict[str, str]:
+    return {package: installed_version(package) for package in ("hubless", "faiss-cpu", "numpy", "pyarrow")}

@@ -1,0 +1,66 @@
+"""Progress bars for long work: on a terminal, on standard error, and silent elsewhere."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
+
+from hubless.kernels import Advance, no_progress
+
+
+class Steps(Protocol):
+    """Announces the steps of a long piece of work."""
+
+    def step(self, description: str, total: int | None = None) -> Advance:
+        """Begin a step of so many rows (None: unknown), and end the one before; returns what counts its rows."""
+
+
+class Silent:
+    """Says nothing."""
+
+    def step(self, description: str, total: int | None = None) -> Advance:
+        return no_progress
+
+
+class Bars:
+    """One bar a step."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def step(self, description: str, total: int | None = None) -> Advance:
+        self.finish()
+        task = self._progress.add_task(description, total=total)
+        return lambda rows: self._progress.update(task, advance=rows)
+
+    def finish(self) -> None:
+        """Complete the bar of the last step."""
+        for task in self._progress.tasks:
+            self._progress.update(task.id, total=task.total or 1, completed=task.total or 1)
+
+
+@contextmanager
+def progress_bars(wanted: bool | None = None) -> Iterator[Steps]:
+    """Progress bars while inside.
+
+    Parameters
+    ----------
+    wanted : None shows them if standard error is a terminal
+    """
+    console = Console(stderr=True)
+    if not (console.is_terminal if wanted is None else wanted):
+        yield Silent()
+        return
+    columns = (
+        SpinnerColumn(finished_text="✓"),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console) as progress:
+        bars = Bars(progress)
+        yield bars
+        bars.finish()
