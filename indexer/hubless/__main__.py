@@ -1,0 +1,5 @@
+"""`python -m hubless`."""
+
+from hubless.cli import main
+
+main()

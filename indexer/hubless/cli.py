@@ -1,0 +1,314 @@
+"""The command line: parsing and printing only."""
+
+import json
+import sys
+from collections.abc import Callable, Collection
+from dataclasses import asdict
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import orjson
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import hubless
+from hubless.corrections import CORRECTIONS
+from hubless.corrections import correction as make_correction
+from hubless.errors import HublessError, InputError
+from hubless.evaluate import Evaluation, evaluate
+from hubless.knn import INDEXES
+from hubless.vectors import open_items
+
+COMMANDS = "hubless.commands"
+"""Entry points by which what stands on the library adds commands: the service adds `serve`."""
+
+app = typer.Typer(
+    name="hubless",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Vector search without hubs: build collections whose ranking is corrected for hubness, ask and serve them.",
+)
+
+CatalogOption = Annotated[Path, typer.Option("--catalog", metavar="DIR", help="Folder that holds the collections.")]
+CollectionOption = Annotated[str, typer.Option("--collection", metavar="NAME", help="Name of the collection.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+VersionOption = Annotated[
+    str | None, typer.Option("--version", metavar="ID", help="A version, instead of the current.")
+]
+
+
+def _one_of(names: Collection[str]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in names:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names)}")
+        return value
+
+    return check
+
+
+_INDEXES = ("auto", *INDEXES)
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+) -> None:
+    """Vector search without hubs."""
+
+
+@app.command("build")
+def build_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    targets: Annotated[Path, typer.Option(metavar="F", help="What can be found: .npy, .npz, .parquet, or a folder.")],
+    query_bank: Annotated[Path, typer.Option(metavar="F", help="Example queries, never the live ones.")],
+    target_bank: Annotated[
+        Path | None, typer.Option(metavar="F", help="Extra targets, such as training items: auto then takes dbsn.")
+    ] = None,
+    ids: Annotated[Path | None, typer.Option(metavar="F", help="Ids of the targets: .npy, .txt or .parquet.")] = None,
+    payload: Annotated[Path | None, typer.Option(metavar="F", help="Payload: .parquet, .jsonl or .csv.")] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(metavar="F", help="Folder of a text encoder, for text queries.")
+    ] = None,
+    metric: Annotated[Literal["cosine", "dot"], typer.Option(help="cosine brings vectors to length 1.")] = "cosine",
+    correction: Annotated[
+        str,
+        typer.Option(metavar="|".join(CORRECTIONS), callback=_one_of(CORRECTIONS), help="How offsets are estimated."),
+    ] = "auto",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the correction; repeatable.")
+    ] = None,
+    index: Annotated[
+        str,
+        typer.Option(
+            metavar="|".join(_INDEXES), callback=_one_of(_INDEXES), help="auto goes by the number of targets."
+        ),
+    ] = "auto",
+    seed: Annotated[int, typer.Option(help="Of the choice of held-out bank queries.")] = 0,
+    json_: JsonOption = False,
+) -> None:
+    """Measure hubness, build a new version of a collection, and make it current.
+
+    Example: hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy
+    """
+    parameters = _parameters(correction, set_ or [])
+    manifest = hubless.build(
+        catalog,
+        collection,
+        targets,
+        query_bank,
+        target_bank=target_bank,
+        ids=ids,
+        payload=payload,
+        encoder=encoder,
+        metric=metric,
+        correction=correction,
+        parameters=parameters,
+        index=index,
+        seed=seed,
+    )
+    _print_manifest(manifest, json_)
+
+
+@app.command()
+def inspect(
+    catalog: CatalogOption, collection: CollectionOption, version: VersionOption = None, json_: JsonOption = False
+) -> None:
+    """Verify a version, file by file, and show what it is and what was measured."""
+    opened = hubless.open(catalog, collection, version=version)
+    opened.check_canaries()
+    _print_manifest(opened.manifest, json_)
+
+
+@app.command("list")
+def list_command(
+    catalog: CatalogOption,
+    collection: Annotated[str | None, typer.Option(metavar="NAME", help="Only this collection.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """List collections and their versions; the current one is marked."""
+    home = hubless.Catalog(catalog)
+    names = home.collections() if collection is None else [collection]
+    found = {name: home.versions(name) for name in names}
+    if json_:
+        _print_json(
+            {
+                name: [{"version": v.id, "current": v.current, "problem": v.problem} for v in found[name]]
+                for name in found
+            }
+        )
+        return
+    table = Table("collection", "version", "current", "targets", "correction", "index", "created")
+    table.columns[1].no_wrap = True
+    for name, versions in found.items():
+        for version in versions:
+            known = version.manifest
+            cells = (
+                [str(known.count), known.correction.name, known.index.type, known.created]
+                if known
+                else ["", f"damaged: {version.problem}", "", ""]
+            )
+            table.add_row(name, version.id, "✓" if version.current else "", *cells)
+    Console().print(table)
+
+
+@app.command()
+def rollback(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: Annotated[str | None, typer.Option("--version", metavar="ID", help="By default the one before.")] = None,
+) -> None:
+    """Make an earlier version current again."""
+    typer.echo(hubless.Catalog(catalog).rollback(collection, version))
+
+
+@app.command()
+def prune(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    keep: Annotated[int, typer.Option(min=1, help="How many of the newest versions to keep.")] = 2,
+) -> None:
+    """Delete old versions, never the current one; prints the ids of the deleted."""
+    for version in hubless.Catalog(catalog).prune(collection, keep):
+        typer.echo(version)
+
+
+@app.command()
+def query(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    vectors: Annotated[Path | None, typer.Option(metavar="F", help="Query vectors: .npy, .npz or .parquet.")] = None,
+    text: Annotated[list[str] | None, typer.Option(help="A query in words; repeatable.")] = None,
+    limit: Annotated[int, typer.Option(help="Hits per query.")] = 10,
+    strength: Annotated[float, typer.Option(help="How much of the correction: 0 is raw, 1 full, up to 2.")] = 1.0,
+    version: VersionOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Ask a collection, by vectors or in words."""
+    if (vectors is None) == (not text):
+        raise typer.BadParameter("give either --vectors or --text", param_hint="--vectors")
+    opened = hubless.open(catalog, collection, version=version)
+    results: list[list[hubless.Hit]] = []
+    if vectors is None:
+        results += opened.query(opened.encode(text or []), limit, strength)
+    else:
+        for block in open_items(vectors, "vectors").vectors.blocks(1024):
+            results += opened.query(block, limit, strength)
+    answers = [
+        [
+            {"id": hit.id, "score": hit.score, "similarity": hit.similarity, "offset": hit.offset}
+            | ({} if (payload := opened.payload([hit.row])[0]) is None else {"payload": payload})
+            for hit in hits
+        ]
+        for hits in results
+    ]
+    if json_:
+        _print_json({"results": [{"hits": hits} for hits in answers]})
+        return
+    for number, hits in enumerate(answers):
+        table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}")
+        for hit in hits:
+            figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
+            payload = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
+            table.add_row(str(hit["id"]), *figures, payload)
+        Console().print(table)
+
+
+@app.command("evaluate")
+def evaluate_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    queries: Annotated[Path, typer.Option(metavar="F", help="Test queries, none of them in the query bank.")],
+    relevant: Annotated[
+        Path, typer.Option(metavar="F", help="Row number of the right target of each query: .npy, or .json lists.")
+    ],
+    strength: Annotated[float, typer.Option(help="λ of the corrected ranking.")] = 1.0,
+    version: VersionOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Measure ranking quality and hubness, raw beside corrected."""
+    opened = hubless.open(catalog, collection, version=version)
+    result = evaluate(opened, queries, relevant, strength=strength)
+    if json_:
+        _print_json(result.as_json())
+    else:
+        _print_evaluation(result)
+
+
+def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint="--set")
+        try:
+            parameters[key] = json.loads(value)
+        except json.JSONDecodeError:
+            parameters[key] = value
+    try:
+        make_correction(correction, parameters)
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from error
+    return parameters
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
+
+
+def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
+    if as_json:
+        _print_json(manifest.model_dump(mode="json"))
+        return
+    measured = manifest.measured
+    raw, corrected = measured.hubness_raw, measured.hubness_corrected
+    queries = f"{measured.queries} {'held-out ' if measured.held_out else ''}bank queries"
+    rows = {
+        "collection": manifest.collection,
+        "version": manifest.version,
+        "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
+        "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}",
+        "fitted": _settings(manifest.correction.details),
+        "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}",
+        "recall@10": f"{measured.recall_at_10:.3f} against exact search, over {queries}",
+        "skewness of N_10": f"{raw.skewness:.2f} raw, {corrected.skewness:.2f} corrected, over {queries}",
+        "never found": f"{raw.antihubs:.1%} raw, {corrected.antihubs:.1%} corrected",
+        "payload": ", ".join(manifest.payload_columns) or "none",
+        "text queries": "yes" if manifest.encoder else "no",
+        "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
+    }
+    table = Table(show_header=False)
+    for name, value in rows.items():
+        table.add_row(name, value.strip())
+    Console().print(table)
+
+
+def _settings(values: dict[str, Any]) -> str:
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())
+
+
+def _print_evaluation(result: Evaluation) -> None:
+    left_out = f", {result.left_out} without a relevant target left out" if result.left_out else ""
+    table = Table("", "R@1", "R@5", "R@10", "MdR", "MnR", "skewness N_10")
+    for name, quality in (("raw", result.raw), ("corrected", result.corrected)):
+        values = list(asdict(quality).values())
+        recalls = (f"{100 * value:.1f}" for value in values[:3])
+        table.add_row(name, *recalls, *(f"{value:.2f}" for value in values[3:]))
+    table.caption = f"{result.queries} queries, {result.targets:,} targets{left_out}"
+    Console().print(table)
+
+
+def main() -> None:
+    """Run the command line: exit code 0 when done, 1 when it failed, 2 when the usage was wrong."""
+    for command in entry_points(group=COMMANDS):
+        app.command(command.name)(command.load())
+    try:
+        app()
+    except HublessError as error:
+        if "--debug" in sys.argv:
+            raise
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(1)
