@@ -1,0 +1,214 @@
+"""The server's endpoints, one pure function each. `Client` and `AsyncClient` have a method for every one of them.
+
+All take `request_id`, sent as X-Request-ID (the server makes one up otherwise), and `timeout`, which replaces the
+client's for this call. All raise `CannotSend` on what no request can carry.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+from urllib.parse import quote
+
+from hubless_client import results
+from hubless_client.call import NOTHING, Call, Content, Timeout
+from hubless_client.errors import CannotSend, DimensionMismatch
+from hubless_client.query import Query, Settings, as_floats, as_json, base64
+from hubless_client.vectors import Packed, Vector, Vectors, pack_many, pack_one
+
+ReadBatch = Callable[[results.Json, str | None], results.BatchAnswer]
+
+
+def collections(*, request_id: str | None = None, timeout: Timeout | None = None) -> Call[list[results.CollectionInfo]]:
+    """The collections that the server serves."""
+    return Call("GET", "/v1/collections", results.collection_list, request_id=request_id, timeout=timeout)
+
+
+def collection(
+    name: str, *, request_id: str | None = None, timeout: Timeout | None = None
+) -> Call[results.CollectionInfo]:
+    """One collection: its version, size, dimension, correction, index and measured quality."""
+    return Call("GET", _path(name), results.collection_info, request_id=request_id, timeout=timeout)
+
+
+def query(
+    collection: str,
+    vector: Vector | None = None,
+    *,
+    text: str | None = None,
+    limit: int | None = None,
+    strength: float | None = None,
+    with_payload: bool = False,
+    with_vector: bool = False,
+    score_threshold: float | None = None,
+    params: Mapping[str, Any] | None = None,
+    filter: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.Answer]:
+    """The best targets for a vector, shape (d,), or for a text.
+
+    Parameters
+    ----------
+    collection : its name
+    vector : a list, an array, a tensor: whatever holds d real numbers
+    text : a question, where the collection has an encoder
+    limit : how many hits; 10 if None
+    strength : how much of the offset is applied; 1 if None, which is full; 0 is the raw ranking
+    with_payload, with_vector : whether the hits bear them
+    score_threshold : hits below it are left out
+    params : search parameters of the collection's index
+    filter : which targets are searched
+    request_id, timeout : as for every call
+    """
+    asked = Query(
+        vector=vector,
+        text=text,
+        limit=limit,
+        strength=strength,
+        with_payload=with_payload,
+        with_vector=with_vector,
+        score_threshold=score_threshold,
+        params=params,
+        filter=filter,
+    )
+    if vector is not None and (in_url := asked.in_url()) is not None:
+        content = as_floats(pack_one(vector), in_url)
+    else:
+        content = as_json(asked.document())
+    return Call("POST", _path(collection, "query"), results.answer, content, request_id=request_id, timeout=timeout)
+
+
+def query_batch(
+    collection: str,
+    vectors: Vectors | None = None,
+    *,
+    queries: Sequence[Query] | None = None,
+    limit: int | None = None,
+    strength: float | None = None,
+    with_payload: bool = False,
+    with_vector: bool = False,
+    score_threshold: float | None = None,
+    params: Mapping[str, Any] | None = None,
+    filter: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.BatchAnswer]:
+    """The best targets for each of many vectors, shape (m, d), or of many `Query` objects, in one request.
+
+    The settings, as in `query`, hold for all vectors; each `Query` brings its own.
+
+    Raises
+    ------
+    DimensionMismatch : the vectors have another dimension than the collection, and it shows in the answer only
+    """
+    settings = Settings(
+        limit=limit,
+        strength=strength,
+        with_payload=with_payload,
+        with_vector=with_vector,
+        score_threshold=score_threshold,
+        params=params,
+        filter=filter,
+    )
+    if queries is None and vectors is not None:
+        content, read = _vectors(pack_many(vectors), settings)
+    elif queries is not None and vectors is None:
+        content, read = _queries(queries, settings)
+    else:
+        given = "neither" if vectors is None else "both"
+        raise CannotSend(f"query_batch: expected either vectors or queries, got {given}")
+    return Call("POST", _path(collection, "query", "batch"), read, content, request_id=request_id, timeout=timeout)
+
+
+def point(
+    collection: str,
+    id: str | int,
+    *,
+    with_vector: bool = False,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.Point]:
+    """One target: its offset, its payload, and its vector if asked for."""
+    return Call(
+        "GET",
+        _path(collection, "points", id),
+        results.point,
+        Content({"with": "vector"}) if with_vector else NOTHING,
+        request_id=request_id,
+        timeout=timeout,
+    )
+
+
+def count(
+    collection: str,
+    *,
+    filter: Mapping[str, Any] | None = None,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[int]:
+    """The number of targets, of those that pass the filter if there is one."""
+    return Call(
+        "POST",
+        _path(collection, "count"),
+        results.total,
+        as_json({} if filter is None else {"filter": filter}),
+        request_id=request_id,
+        timeout=timeout,
+    )
+
+
+def live(*, request_id: str | None = None, timeout: Timeout | None = None) -> Call[results.Health]:
+    """Whether the server's process answers. Asked once: a probe is not retried."""
+    return _probe("/livez", request_id, timeout)
+
+
+def ready(*, request_id: str | None = None, timeout: Timeout | None = None) -> Call[results.Health]:
+    """Whether the server can answer queries, and if not, why. Asked once: a probe is not retried."""
+    return _probe("/readyz", request_id, timeout)
+
+
+def _probe(path: str, request_id: str | None, timeout: Timeout | None) -> Call[results.Health]:
+    return Call("GET", path, results.health, read_503=results.not_ready, request_id=request_id, timeout=timeout)
+
+
+def _path(collection: str, *rest: str | int) -> str:
+    return "/".join(["/v1/collections", *(_segment(part) for part in (collection, *rest))])
+
+
+def _segment(part: str | int) -> str:
+    text = str(part)
+    if not text:
+        raise CannotSend("request: a collection's name and a string id have one character or more")
+    # Left as they are, "." and ".." are steps in the path and not names.
+    return quote(text, safe="").replace(".", "%2E") if text in {".", ".."} else quote(text, safe="")
+
+
+def _vectors(packed: Packed, settings: Settings) -> tuple[Content, ReadBatch]:
+    if (in_url := settings.in_url()) is not None:
+        return as_floats(packed.data, in_url), partial(_batch_answer, rows=packed.rows, dim=packed.dim)
+    documents = [{"vector": base64(packed.row(i)), **settings.in_json()} for i in range(packed.rows)]
+    return as_json({"queries": documents}), partial(_batch_answer, rows=packed.rows)
+
+
+def _queries(queries: Sequence[Query], settings: Settings) -> tuple[Content, ReadBatch]:
+    if besides := settings.in_json():
+        raise CannotSend(f"query_batch: expected settings in each Query, got {', '.join(besides)} beside them")
+    return as_json({"queries": [each.document() for each in queries]}), partial(_batch_answer, rows=len(queries))
+
+
+def _batch_answer(
+    body: results.Json, request_id: str | None, *, rows: int, dim: int | None = None
+) -> results.BatchAnswer:
+    answer = results.batch_answer(body, request_id)
+    if len(answer) == rows:
+        return answer
+    if dim is None or not len(answer):
+        raise ValueError(f"{len(answer)} answers to {rows} queries")
+    # A binary body is numbers and no more: two vectors of 384 look like three of 256, and only the number of the
+    # answers tells that they were read so.
+    expected = rows * dim // len(answer)
+    raise DimensionMismatch(
+        f"vectors: expected {expected} dimensions, got {dim}",
+        request_id=request_id,
+        extra={"parameter": "vectors", "expected": expected, "received": dim},
+    )

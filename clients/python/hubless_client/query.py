@@ -1,0 +1,107 @@
+"""What to search for and how, as JSON or as binary."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hubless_client.call import Content
+from hubless_client.errors import CannotSend
+from hubless_client.vectors import Vector, pack_one
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How to search. What is None is left to the server.
+
+    Attributes
+    ----------
+    limit : how many hits; the server's default is 10
+    strength : how much of the offset is applied: 1, the server's default, is full, 0 is the raw ranking
+    with_payload, with_vector : whether the hits bear them
+    score_threshold : hits below it are left out
+    params : search parameters of the collection's index
+    filter : which targets are searched
+    """
+
+    limit: int | None = None
+    strength: float | None = None
+    with_payload: bool = False
+    with_vector: bool = False
+    score_threshold: float | None = None
+    params: Mapping[str, Any] | None = None
+    filter: Mapping[str, Any] | None = None
+
+    def in_json(self) -> dict[str, Any]:
+        """Those that are set, as members of a JSON object."""
+        extras = {"payload": self.with_payload, "vector": self.with_vector}
+        named = {
+            "limit": self.limit,
+            "strength": self.strength,
+            "with": [name for name, wanted in extras.items() if wanted] or None,
+            "score_threshold": self.score_threshold,
+            "params": self.params,
+            "filter": self.filter,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def in_url(self) -> dict[str, Any] | None:
+        """Those that are set, as URL parameters; None where a URL cannot carry them."""
+        if self.params is not None or self.filter is not None:
+            return None
+        return {name: ",".join(value) if name == "with" else value for name, value in self.in_json().items()}
+
+
+@dataclass(frozen=True)
+class Query(Settings):
+    """A vector, shape (d,), or a text, and how to search for it; see `Settings` for the other attributes.
+
+    Raises
+    ------
+    CannotSend : neither a vector nor a text is given, or both are
+    """
+
+    vector: Vector | None = None
+    text: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.vector is None) == (self.text is None):
+            given = "neither" if self.vector is None else "both"
+            raise CannotSend(f"query: expected either a vector or a text, got {given}")
+
+    def document(self) -> dict[str, Any]:
+        """The query as a JSON object, its vector in base64."""
+        what = {"text": self.text} if self.vector is None else {"vector": base64(pack_one(self.vector))}
+        return {**what, **self.in_json()}
+
+
+def base64(packed: bytes) -> str:
+    """Little-endian float32 as JSON carries it: a third of the size of a list of numbers."""
+    return b64encode(packed).decode("ascii")
+
+
+def as_floats(packed: bytes, in_url: Mapping[str, Any]) -> Content:
+    """Vectors and nothing else as the body, the settings in the URL."""
+    return Content(in_url, packed, "application/octet-stream")
+
+
+def as_json(document: Mapping[str, Any]) -> Content:
+    """A document as the body.
+
+    Raises
+    ------
+    CannotSend : it holds NaN, infinity, or what JSON has no form for
+    """
+    try:
+        body = json.dumps(document, ensure_ascii=False, allow_nan=False, default=_plain).encode()
+    except (TypeError, ValueError) as error:
+        raise CannotSend(f"request: {error}") from error
+    return Content(body=body, media_type="application/json")
+
+
+def _plain(value: Any) -> Any:
+    # A numpy scalar, such as a limit taken from an array, is a number with another name.
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"expected what JSON can carry, got {type(value).__name__}")

@@ -1,0 +1,242 @@
+"""What the calls answer. Fields that a newer server adds are ignored; a missing one is a `BadAnswer`."""
+
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from hubless_client.errors import ProblemError
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One target that was found.
+
+    Attributes
+    ----------
+    id : as given when the collection was built
+    score : similarity − strength·offset; hits are sorted by it
+    similarity : query·target, which is the cosine under metric "cosine"
+    offset : the target's hubness in units of similarity, positive = hub
+    payload : None unless asked for
+    vector : float32, shape (d,), None unless asked for; numpy reads it without copying
+    """
+
+    id: str | int
+    score: float
+    similarity: float
+    offset: float
+    payload: dict[str, Any] | None = None
+    vector: "array[float] | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The hits of one query, best first. Iterating, indexing and len() reach the hits.
+
+    Attributes
+    ----------
+    hits : at most limit of them, fewer when the collection is smaller
+    collection : its name
+    version : the version of the collection that answered
+    request_id : what the server logged the request under
+    """
+
+    hits: tuple[Hit, ...]
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __getitem__(self, rank: int) -> Hit:
+        return self.hits[rank]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchAnswer:
+    """One `Answer` for each query, in the order of the queries. Iterating, indexing and len() reach them.
+
+    Attributes
+    ----------
+    answers : m of them
+    collection, version, request_id : as in each answer
+    """
+
+    answers: tuple[Answer, ...]
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    def __iter__(self) -> Iterator[Answer]:
+        return iter(self.answers)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def __getitem__(self, query: int) -> Answer:
+        return self.answers[query]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One target, as stored.
+
+    Attributes
+    ----------
+    id : as given when the collection was built
+    offset : the target's hubness in units of similarity, positive = hub
+    payload : None when the collection has none
+    vector : float32, shape (d,), None unless asked for
+    collection, version, request_id : as in `Answer`
+    """
+
+    id: str | int
+    offset: float
+    payload: dict[str, Any] | None
+    vector: "array[float] | None"
+    collection: str
+    version: str
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionInfo:
+    """A collection's current version.
+
+    Attributes
+    ----------
+    count : n, the number of targets
+    dim : d, what a query vector must have
+    metric : "cosine" or "dot"
+    correction, index : what was chosen, with its parameters
+    measured : recall, and hubness raw and corrected, as measured when it was built
+    id_type : "int64" or "string"
+    text : whether it answers text queries
+    """
+
+    name: str
+    version: str
+    created: datetime
+    count: int
+    dim: int
+    metric: str
+    correction: dict[str, Any]
+    index: dict[str, Any]
+    measured: dict[str, Any]
+    id_type: str
+    payload_columns: tuple[str, ...]
+    text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a probe found. True where the answer is yes.
+
+    Attributes
+    ----------
+    ok : alive, or ready
+    status : in the server's words
+    detail : why not, empty when ok
+    collections : what the server says of each collection, by name; only ready() has it
+    retry_after : seconds after which the server wants to be asked again
+    """
+
+    ok: bool
+    status: str
+    detail: str = ""
+    collections: Mapping[str, Any] | None = None
+    retry_after: float | None = None
+    request_id: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+def answer(body: Json, request_id: str | None) -> Answer:
+    """Read the answer to one query."""
+    return Answer(_hits(body), body["collection"], body["version"], request_id)
+
+
+def batch_answer(body: Json, request_id: str | None) -> BatchAnswer:
+    """Read the answer to a batch."""
+    collection, version = body["collection"], body["version"]
+    answers = (Answer(_hits(result), collection, version, request_id) for result in body["results"])
+    return BatchAnswer(tuple(answers), collection, version, request_id)
+
+
+def point(body: Json, request_id: str | None) -> Point:
+    """Read one target."""
+    return Point(
+        id=body["id"],
+        offset=body["offset"],
+        payload=body.get("payload"),
+        vector=_vector(body.get("vector")),
+        collection=body["collection"],
+        version=body["version"],
+        request_id=request_id,
+    )
+
+
+def collection_info(body: Json, _request_id: str | None = None) -> CollectionInfo:
+    """Read what the server says of one collection."""
+    return CollectionInfo(
+        name=body["name"],
+        version=body["version"],
+        created=datetime.fromisoformat(body["created"]),
+        count=body["count"],
+        dim=body["dim"],
+        metric=body["metric"],
+        correction=body["correction"],
+        index=body["index"],
+        measured=body["measured"],
+        id_type=body["id_type"],
+        payload_columns=tuple(body["payload_columns"]),
+        text=body["text"],
+    )
+
+
+def collection_list(body: Json, _request_id: str | None) -> list[CollectionInfo]:
+    """Read the list of collections."""
+    return [collection_info(entry) for entry in body["collections"]]
+
+
+def total(body: Json, _request_id: str | None) -> int:
+    """Read a count."""
+    return int(body["count"])
+
+
+def health(body: Json, request_id: str | None) -> Health:
+    """Read a probe's good news."""
+    return Health(True, body["status"], collections=body.get("collections"), request_id=request_id)
+
+
+def not_ready(error: ProblemError) -> Health:
+    """Read a probe's bad news."""
+    collections = error.extra.get("collections")
+    return Health(False, error.code, error.detail, collections, error.retry_after, error.request_id)
+
+
+def _hits(body: Json) -> tuple[Hit, ...]:
+    return tuple(
+        Hit(
+            hit["id"],
+            hit["score"],
+            hit["similarity"],
+            hit["offset"],
+            hit.get("payload"),
+            _vector(hit.get("vector")),
+        )
+        for hit in body["hits"]
+    )
+
+
+def _vector(numbers: list[float] | None) -> "array[float] | None":
+    return None if numbers is None else array("f", numbers)
