@@ -1,0 +1,1 @@
+"""The HTTP service: `hubless_service.app.create_app(settings)`."""

@@ -1,0 +1,57 @@
+"""The factory of the ASGI app."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.metadata import version
+
+from fastapi import FastAPI
+
+from hubless_service import openapi, problems
+from hubless_service.engine import STATES, CatalogSource, Engine
+from hubless_service.metrics import Metrics
+from hubless_service.middleware import Observe
+from hubless_service.routes import collections, documentation, health, query
+from hubless_service.settings import Settings
+from hubless_service.state import State
+
+DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
+the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
+
+
+def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
+    """Make the service.
+
+    Parameters
+    ----------
+    settings : what can be set
+    engine : what is searched; by default the collections of the catalog in the settings
+    """
+    engine = engine or Engine(CatalogSource(settings.catalog, settings.verify), settings)
+    metrics = Metrics()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        engine.start()
+        yield
+        engine.stop()
+
+    app = FastAPI(
+        title="hubless",
+        version=version("hubless"),
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        lifespan=lifespan,
+        # not included as routers, in which FastAPI looks for the route twice
+        routes=[*query.router.routes, *collections.router.routes, *health.router.routes],
+    )
+    app.state.hubless = State(settings, engine, metrics)
+    documentation.install(app)
+    openapi.install(app)
+    problems.install(app)
+    for state in STATES:
+        metrics.count_collections(state, partial(engine.count, state))
+    app.add_middleware(Observe, metrics=metrics)
+    return app

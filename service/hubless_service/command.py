@@ -1,0 +1,68 @@
+"""`hubless serve`. Its imports wait until it is called, so that `hubless --help` stays fast."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+FAILED, WRONG_USAGE = 1, 2
+_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+def serve(
+    catalog: Annotated[Path | None, typer.Option(help="Folder with the collections.", metavar="DIR")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 if not given.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on; 8000 if not given, 0 for a free one.")] = None,
+    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+) -> None:
+    """Answer queries over HTTP until it is stopped.
+
+    Each option, and every other setting, can come from the environment: HUBLESS_CATALOG, HUBLESS_MAX_LIMIT and so on.
+    """
+    import logging
+
+    import uvicorn
+    from pydantic import ValidationError
+
+    from hubless import Catalog
+    from hubless.errors import HublessError
+    from hubless_service.app import create_app
+    from hubless_service.settings import Settings
+
+    given = {"catalog": catalog, "host": host, "port": port, "log_level": log_level}
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        Catalog(settings.catalog).check_exists()
+    except ValidationError as error:
+        _fail(_first_mistake(error), WRONG_USAGE)
+    except HublessError as error:
+        _fail(str(error), FAILED)
+    logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
+    uvicorn.run(
+        create_app(settings),
+        host=settings.host,
+        port=settings.port,
+        timeout_keep_alive=settings.keep_alive_seconds,
+        log_config=None,  # ours, set above
+        access_log=False,  # the middleware's line says more
+        server_header=False,
+        ws="none",
+    )
+
+
+def _first_mistake(error: "ValidationError") -> str:
+    """The first wrong setting in a line: `port (HUBLESS_PORT): Input should be ..., got 'x'`."""
+    first = error.errors()[0]
+    if not first["loc"]:
+        return str(first["msg"])
+    name = str(first["loc"][0])
+    got = "" if first["type"] == "missing" else f", got {first['input']!r}"
+    return f"--{name.replace('_', '-')} (HUBLESS_{name.upper()}): {first['msg']}{got}"
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(code)

@@ -1,0 +1,204 @@
+"""The collections that are served: opened in the background, proved by their canaries, searched off the event loop."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Protocol, TypeVar
+
+import faiss
+
+import hubless
+from hubless.errors import CollectionNotFound, HublessError
+from hubless_service.problems import RETRY_AFTER, Problem, from_library, internal_error
+from hubless_service.settings import Settings
+from hubless_service.trace import Trace
+
+log = logging.getLogger("hubless.engine")
+STATES = ("loading", "ready", "failed")
+T = TypeVar("T")
+
+
+class Source(Protocol):
+    """Where collections come from."""
+
+    def names(self) -> Sequence[str]:
+        """Name all collections."""
+        ...
+
+    def open(self, name: str) -> hubless.Collection:
+        """Open the current version of one of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class CatalogSource:
+    """The collections of a catalog on disk."""
+
+    path: Path
+    hashes: bool
+
+    def names(self) -> list[str]:
+        """Name all collections of the catalog."""
+        return hubless.Catalog(self.path).collections()
+
+    def open(self, name: str) -> hubless.Collection:
+        """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
+        return hubless.open(self.path, name, hashes=self.hashes)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One collection as far as it has come: ready, failed, or neither yet."""
+
+    collection: hubless.Collection | None = None
+    failure: Exception | None = None
+
+    @property
+    def state(self) -> str:
+        """One of `STATES`."""
+        if self.failure:
+            return "failed"
+        return "ready" if self.collection else "loading"
+
+    def details(self) -> dict[str, object]:
+        """What /readyz says about the collection."""
+        if self.collection:
+            return {"status": self.state, "version": self.collection.version, "count": self.collection.count}
+        if self.failure:
+            problem = as_problem(self.failure)
+            return {"status": self.state, "code": problem.code, "detail": problem.detail}
+        return {"status": self.state}
+
+
+class Engine:
+    """Holds what is loaded, says what is not, and runs searches in threads of its own."""
+
+    def __init__(self, source: Source, settings: Settings) -> None:
+        self._source = source
+        self._entries: dict[str, Entry] = {}
+        self._failure: Exception | None = None  # of the whole catalog
+        self._loading = True
+        self._stopping = False
+        self._pool = ThreadPoolExecutor(
+            settings.search_threads,
+            "search",
+            # OpenMP counts threads per calling thread: set in the main thread it would not hold here
+            initializer=faiss.omp_set_num_threads,
+            initargs=(settings.openmp_threads,),
+        )
+
+    def start(self) -> None:
+        """Begin to open all collections; returns at once."""
+        # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
+        threading.Thread(target=self._load, name="load", daemon=True).start()
+
+    def stop(self) -> None:
+        """Let the searches that run finish, and open nothing more."""
+        self._stopping = True
+        self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def loading(self) -> bool:
+        """Whether some collection may still become ready."""
+        return self._loading
+
+    @property
+    def ready(self) -> bool:
+        """Whether loading is over and has not failed altogether; what loaded is served beside what failed."""
+        states = {entry.state for entry in self._entries.values()}
+        return not self._loading and not self._failure and states != {"failed"}
+
+    def verdict(self) -> str:
+        """Say in a sentence why the server is not ready though nothing is being loaded."""
+        return as_problem(self._failure).detail if self._failure else "No collection can be served."
+
+    def details(self) -> dict[str, dict[str, object]]:
+        """Each collection's state, for people who ask why the server is not ready."""
+        return {name: entry.details() for name, entry in self._entries.items()}
+
+    def count(self, state: str) -> int:
+        """How many collections are in a state."""
+        return sum(entry.state == state for entry in self._entries.values())
+
+    def collections(self) -> list[hubless.Collection]:
+        """All collections that are ready, by name."""
+        self._check_loaded()
+        return [entry.collection for entry in self._entries.values() if entry.collection]
+
+    def collection(self, name: str) -> hubless.Collection:
+        """Return a collection that is ready.
+
+        Raises
+        ------
+        Problem
+            `not_ready` while it, or the list of all, is being loaded; the reason if it cannot be served.
+        CollectionNotFound
+            if there is none of that name.
+        """
+        entry = self._entries.get(name, Entry())
+        if entry.collection:
+            return entry.collection
+        if entry.failure:
+            raise as_problem(entry.failure)
+        self._check_loaded()
+        raise CollectionNotFound(f'There is no collection "{name}".')
+
+    async def run(self, trace: Trace, work: Callable[[], T]) -> T:
+        """Do work in a search thread; the time until one is free counts as `queue`."""
+        submitted = perf_counter()
+
+        def timed() -> T:
+            trace.add("queue", perf_counter() - submitted)
+            return work()
+
+        return await asyncio.get_running_loop().run_in_executor(self._pool, timed)
+
+    def _check_loaded(self) -> None:
+        if self._loading:
+            raise Problem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
+        if self._failure:
+            raise as_problem(self._failure)
+
+    def _load(self) -> None:
+        try:
+            self._entries = {name: Entry() for name in sorted(self._source.names())}
+            for name in self._entries:
+                if not self._stopping:
+                    self._entries[name] = self._open(name)
+        except Exception as error:
+            _log_failure("the catalog", error)
+            self._failure = error
+        self._loading = False
+
+    def _open(self, name: str) -> Entry:
+        started = perf_counter()
+        try:
+            collection = self._source.open(name)
+            collection.check_canaries()
+        except Exception as error:
+            _log_failure(f'collection "{name}"', error)
+            return Entry(failure=error)
+        log.info(
+            'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
+            name,
+            collection.version,
+            collection.count,
+            collection.dim,
+            perf_counter() - started,
+        )
+        return Entry(collection)
+
+
+def as_problem(failure: Exception) -> Problem:
+    """Tell clients why something cannot be served; only the log knows more about an unforeseen reason."""
+    return from_library(failure) if isinstance(failure, HublessError) else internal_error()
+
+
+def _log_failure(what: str, error: Exception) -> None:
+    # an error that the library foresaw says all in one line; any other needs its traceback
+    log.error("%s cannot be served: %s", what, error, exc_info=not isinstance(error, HublessError))

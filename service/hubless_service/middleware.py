@@ -1,0 +1,85 @@
+"""What every request gets: an id, Server-Timing, one log line, metrics, and an answer even if all else fails."""
+
+import logging
+import os
+import re
+from time import perf_counter
+
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hubless_service.metrics import Metrics
+from hubless_service.problems import internal_error, respond
+from hubless_service.trace import SCOPE_KEY, Trace
+
+log = logging.getLogger("hubless.requests")
+
+# bounded and printable: it is echoed in a header and written to logs
+_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+_CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
+
+
+class Observe:
+    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, whatever happens below."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = perf_counter()
+        method: str = scope["method"]
+        trace = Trace(_request_id(scope))
+        # the server leaves out the body of an answer to HEAD, so that HEAD is GET for everything below
+        inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
+        status = 0
+
+        async def send_stamped(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    (b"x-request-id", trace.request_id.encode()),
+                    (b"server-timing", _server_timing(trace, perf_counter() - started)),
+                ]
+            await send(message)
+
+        try:
+            await self.app(inner, receive, send_stamped)
+        except ClientDisconnect:
+            status = _CLIENT_CLOSED
+        except Exception:
+            log.exception("request %s failed", trace.request_id)
+            if status:
+                raise  # half an answer is out: only a broken connection can tell that it is no whole one
+            await respond(internal_error(), trace)(inner, receive, send_stamped)
+        finally:
+            seconds = perf_counter() - started
+            route = getattr(inner.get("route"), "path_format", "other")
+            self.metrics.observe(route, method, status, seconds, trace)
+            log.info(
+                "%s %s %d %.1fms id=%s%s",
+                method,
+                scope["raw_path"].decode("ascii", "backslashreplace"),
+                status,
+                1e3 * seconds,
+                trace.request_id,
+                f" code={trace.code}" if trace.code else "",
+            )
+
+
+def _request_id(scope: Scope) -> str:
+    for name, value in scope["headers"]:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return str(value, "ascii")
+    return os.urandom(16).hex()
+
+
+def _server_timing(trace: Trace, total: float) -> bytes:
+    stages = [*trace.seconds.items(), ("total", total)]
+    return ", ".join(f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages).encode()

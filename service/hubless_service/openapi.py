@@ -1,0 +1,95 @@
+"""What FastAPI cannot know of routes that read and write bytes: their bodies, answers and problems, with examples."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+
+from hubless_service import problems, schemas
+from hubless_service.bodies import BINARY, JSON, URL_FIELDS
+
+# why a collection, or all of them, may not be served
+UNSERVED = ("not_ready", "bundle_damaged", "bundle_too_new", "storage")
+Json = dict[str, Any]
+
+
+def answers(model: type[BaseModel], example: Json, *codes: str) -> dict[int | str, Json]:
+    """Document the responses of a route: its answer, and the problems of these codes besides those of any route."""
+    by_status: dict[int, list[str]] = {}
+    for code in ("internal_error", *codes):
+        by_status.setdefault(problems.KINDS[code].status, []).append(code)
+    content = {JSON: {"schema": _reference(model), "example": example}}
+    documented: dict[int | str, Json] = {200: {"description": (model.__doc__ or "").strip(), "content": content}}
+    for status in sorted(by_status):
+        documented[status] = _problems(status, by_status[status])
+    return documented
+
+
+def body(model: type[BaseModel], examples: dict[str, Json], *, binary: str = "", required: bool = True) -> Json:
+    """Document what a route reads: JSON, and bytes with the fields in the URL if `binary` says what they are."""
+    content: Json = {
+        JSON: {"schema": _reference(model), "examples": {name: {"value": value} for name, value in examples.items()}}
+    }
+    operation: Json = {"requestBody": {"required": required, "content": content}}
+    if binary:
+        content[BINARY] = {"schema": {"type": "string", "format": "binary", "description": binary}}
+        operation["parameters"] = list(_url_parameters())
+    return operation
+
+
+def url_parameter(name: str, schema: Json, description: str) -> Json:
+    """Document a parameter in the URL's query."""
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def install(app: FastAPI) -> None:
+    """Make /openapi.json complete: the schemas that the routes refer to are in no signature."""
+
+    def document() -> Json:
+        if not app.openapi_schema:
+            made = get_openapi(
+                title=app.title,
+                version=app.version,
+                description=app.description,
+                routes=app.routes,
+                tags=app.openapi_tags,
+            )
+            made.setdefault("components", {}).setdefault("schemas", {}).update(schemas.components())
+            app.openapi_schema = made
+        return app.openapi_schema
+
+    app.openapi = document  # type: ignore[method-assign]  # the way that FastAPI's documentation has it
+
+
+def _problems(status: int, codes: Iterable[str]) -> Json:
+    documented: Json = {
+        "description": "; ".join(f"`{code}`: {problems.KINDS[code].title}" for code in codes),
+        "content": {
+            problems.MEDIA_TYPE: {
+                "schema": _reference(schemas.Problem),
+                "examples": {code: {"value": _example(code)} for code in codes},
+            }
+        },
+    }
+    if status == 503:
+        retry = {"schema": {"type": "integer"}, "description": "Seconds to wait; only while collections are loaded."}
+        documented["headers"] = {"Retry-After": retry}
+    return documented
+
+
+def _example(code: str) -> Json:
+    problem = problems.Problem(code, problems.KINDS[code].title + ": what exactly, stands here.")
+    return problems.document(problem, "0c5cb4d56d7a4bbd8e7b1d6f2f6f6c11")
+
+
+def _url_parameters() -> Iterable[Json]:
+    properties = schemas.components()["QueryRequest"]["properties"]
+    for name in sorted(URL_FIELDS):
+        schema = {"type": "string", "example": "payload,vector"} if name == "with" else properties[name]
+        yield url_parameter(name, schema, "For binary bodies only; of JSON bodies it is a field.")
+
+
+def _reference(model: type[BaseModel]) -> Json:
+    return {"$ref": f"#/components/schemas/{model.__name__}"}

@@ -1,0 +1,178 @@
+"""Errors as RFC 9457 problem documents: every code, its status, and the way there from each kind of exception."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from hubless.errors import BundleError, HublessError, InputError, StorageError
+from hubless_service.trace import Trace, trace_of
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER = {"Retry-After": "1"}
+_LONGEST = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What all problems of one code have in common."""
+
+    status: int
+    title: str
+
+
+# The codes are part of the contract. Those of the library's errors are theirs: errors.py says what they mean.
+KINDS = {
+    "malformed_body": Kind(400, "The body cannot be parsed"),
+    "not_found": Kind(404, "There is nothing at this path"),
+    "collection_not_found": Kind(404, "There is no such collection"),
+    "point_not_found": Kind(404, "There is no such point"),
+    "method_not_allowed": Kind(405, "The path does not have this method"),
+    "body_too_large": Kind(413, "The body is too large"),
+    "unsupported_media_type": Kind(415, "The body is of a type that is not understood"),
+    "invalid_input": Kind(422, "A value is not what it has to be"),
+    "unknown_field": Kind(422, "There is no such field"),
+    "unsupported": Kind(422, "This is not supported"),
+    "dimension_mismatch": Kind(422, "The vector has the wrong dimension"),
+    "not_finite": Kind(422, "The vector holds a number that float32 cannot"),
+    "zero_vector": Kind(422, "The vector has no direction"),
+    "no_encoder": Kind(422, "The collection does not take texts"),
+    "unknown_words": Kind(422, "No word of the text is known"),
+    "internal_error": Kind(500, "The server has failed"),
+    "not_ready": Kind(503, "The server is not ready"),
+    "bundle_damaged": Kind(503, "The collection cannot be served: its files are damaged"),
+    "bundle_too_new": Kind(503, "The collection cannot be served: its format is too new"),
+    "storage": Kind(503, "The storage of the server refuses"),
+}
+
+
+class Problem(Exception):
+    """An error with a code of `KINDS`, to be raised anywhere below a route."""
+
+    def __init__(
+        self,
+        code: str,
+        detail: str,
+        members: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(detail)
+        self.code = code
+        self.detail = detail
+        self.members = members or {}
+        self.headers = headers
+
+
+class UnknownField(InputError):
+    """The body or the URL names a field that does not exist."""
+
+    code = "unknown_field"
+
+
+class Unsupported(InputError):
+    """A field that exists has a value that is not supported yet."""
+
+    code = "unsupported"
+
+
+def internal_error() -> Problem:
+    """The answer to an exception that nobody foresaw: says nothing about it."""
+    return Problem("internal_error", "Something went wrong; the log of the server says more under the request id.")
+
+
+def from_library(error: HublessError) -> Problem:
+    """The library's error as a problem; one that no client can cause is an internal error."""
+    if error.code not in KINDS:
+        raise error
+    if isinstance(error, InputError):
+        parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
+        return Problem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
+    if isinstance(error, BundleError | StorageError):
+        # where things lie on the server is nobody's business: the file's name says enough
+        return Problem(error.code, f"{error.path.name}: {error.problem}")
+    return Problem(error.code, clip(str(error)))
+
+
+def respond(problem: Problem, trace: Trace) -> Response:
+    """The problem as a response, its code noted for log and metrics."""
+    trace.code = problem.code
+    body = orjson.dumps(document(problem, trace.request_id))
+    return Response(body, KINDS[problem.code].status, problem.headers, MEDIA_TYPE)
+
+
+def document(problem: Problem, request_id: str) -> dict[str, object]:
+    """The problem in the members of RFC 9457 and ours."""
+    kind = KINDS[problem.code]
+    return {
+        "type": f"urn:hubless:problem:{problem.code}",
+        "title": kind.title,
+        "status": kind.status,
+        "detail": problem.detail,
+        "code": problem.code,
+        "request_id": request_id,
+        **problem.members,
+    }
+
+
+def clip(text: str) -> str:
+    """What the client sent, short enough to be sent back."""
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
+
+
+async def _on_problem(request: Request, error: Problem) -> Response:
+    return respond(error, trace_of(request))
+
+
+async def _on_library_error(request: Request, error: HublessError) -> Response:
+    return respond(from_library(error), trace_of(request))
+
+
+async def _on_http_exception(request: Request, error: HTTPException) -> Response:
+    path = clip(request.url.path)
+    match error.status_code:
+        case 404:
+            return respond(Problem("not_found", f"There is nothing at {path}."), trace_of(request))
+        case 405:
+            allowed = _allowed(error)
+            if request.method == "OPTIONS":
+                return Response(None, 204, allowed)
+            detail = f"{path} takes {allowed['Allow']}, not {request.method}."
+            return respond(Problem("method_not_allowed", detail, headers=allowed), trace_of(request))
+    raise error
+
+
+def _allowed(error: HTTPException) -> dict[str, str]:
+    # the middleware and the case above add what the routes do not know of
+    methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
+    return {"Allow": f"{methods}, OPTIONS"}
+
+
+async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
+    first: dict[str, Any] = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    wrong = InputError(place, first["msg"], describe(first["input"]))
+    return respond(from_library(wrong), trace_of(request))
+
+
+def describe(value: object) -> str:
+    """A JSON value in a few words, for an error about it."""
+    match value:
+        case list():
+            return f"a list of {len(value)}"
+        case dict():
+            return "an object"
+        case str():
+            return clip(f'the string "{value}"')
+    return orjson.dumps(value).decode()
+
+
+def install(app: FastAPI) -> None:
+    """Turn every exception that a route can raise into a problem document."""
+    app.exception_handler(Problem)(_on_problem)
+    app.exception_handler(HublessError)(_on_library_error)
+    app.exception_handler(HTTPException)(_on_http_exception)
+    app.exception_handler(RequestValidationError)(_on_validation_error)

@@ -1,0 +1,1 @@
+"""The endpoints, a few lines each."""

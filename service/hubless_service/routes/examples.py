@@ -1,0 +1,48 @@
+"""Examples for the OpenAPI document."""
+
+from typing import Any
+
+VERSION = "20260101T101500Z-1f0c"
+QUERIES: dict[str, Any] = {
+    "text": {"text": "split a string at a separator", "limit": 2, "with": ["payload"]},
+    "vector": {"vector": [0.12, -0.5, 0.33, 0.08], "limit": 2, "strength": 1.0},
+    "base64": {"vector": "j8L1PQAAAL/D9ag+CtejPQ==", "limit": 2, "with": ["payload", "vector"]},
+}
+HITS: list[dict[str, Any]] = [
+    {
+        "id": "str.split",
+        "score": 0.55,
+        "similarity": 0.5,
+        "offset": -0.05,
+        "payload": {"module": "builtins", "line": None},
+    },
+    {"id": "re.split", "score": 0.375, "similarity": 0.5, "offset": 0.125, "payload": {"module": "re", "line": 197}},
+]
+QUERY_ANSWER = {"hits": HITS, "collection": "stdlib", "version": VERSION}
+BATCHES = {"two": {"queries": [QUERIES["text"], QUERIES["vector"]]}}
+BATCH_ANSWER = {"results": [{"hits": HITS}, {"hits": []}], "collection": "stdlib", "version": VERSION}
+POINT = {"id": "str.split", "offset": -0.05, "payload": HITS[0]["payload"], "collection": "stdlib", "version": VERSION}
+COLLECTION = {
+    "name": "stdlib",
+    "version": VERSION,
+    "created": "2026-01-01T10:15:00Z",
+    "count": 5214,
+    "dim": 256,
+    "metric": "cosine",
+    "correction": {
+        "name": "auto",
+        "parameters": {},
+        "details": {"correction": "dbsn", "temperature": 0.031, "shrunk_by": 0.97},
+    },
+    "index": {"type": "flat", "parameters": {}},
+    "measured": {
+        "queries": 1000,
+        "held_out": True,
+        "recall_at_10": 1.0,
+        "hubness_raw": {"skewness": 9.6, "most": 412, "antihubs": 0.42},
+        "hubness_corrected": {"skewness": 0.5, "most": 31, "antihubs": 0.04},
+    },
+    "id_type": "string",
+    "payload_columns": ["module", "line"],
+    "text": True,
+}

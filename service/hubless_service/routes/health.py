@@ -1,0 +1,51 @@
+"""How the server is: for probes and for Prometheus."""
+
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from hubless_service import answers, openapi
+from hubless_service.problems import RETRY_AFTER, Problem
+from hubless_service.routes import examples
+from hubless_service.routes.direct import DirectRoute
+from hubless_service.schemas import Alive, Ready
+from hubless_service.state import state_of
+
+router = APIRouter(route_class=DirectRoute, tags=["health"])
+PLAIN_TEXT = {"schema": {"type": "string"}}
+READY = {
+    "status": "ready",
+    "collections": {"stdlib": {"status": "ready", "version": examples.VERSION, "count": 5214}},
+}
+
+
+@router.get("/livez", summary="Whether the process answers", responses=openapi.answers(Alive, {"status": "ok"}))
+async def livez(request: Request) -> Response:
+    """Touches nothing: restart the process if there is no answer."""
+    return answers.answer({"status": "ok"})
+
+
+@router.get("/readyz", summary="Whether queries are answered", responses=openapi.answers(Ready, READY, "not_ready"))
+async def readyz(request: Request) -> Response:
+    """Ready as soon as everything is loaded and its canary queries were answered rightly.
+
+    A collection that cannot be served is named here; the server is ready for the others.
+    """
+    engine = state_of(request).engine
+    details = {"collections": engine.details()}
+    if engine.ready:
+        return answers.answer({"status": "ready", **details})
+    if engine.loading:
+        raise Problem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
+    raise Problem("not_ready", engine.verdict(), details)
+
+
+@router.get(
+    "/metrics",
+    summary="Metrics for Prometheus",
+    responses={
+        200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+    },
+)
+async def metrics(request: Request) -> Response:
+    """Requests, errors, latency by stage, collections by state, the process's memory."""
+    return Response(state_of(request).metrics.page(), media_type=CONTENT_TYPE_LATEST)

@@ -1,0 +1,75 @@
+"""Asking: one query, or a batch."""
+
+from functools import partial
+
+from fastapi import APIRouter, Request, Response
+
+from hubless_service import answers, bodies, openapi
+from hubless_service.routes import examples
+from hubless_service.routes.direct import DirectRoute
+from hubless_service.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
+from hubless_service.search import search
+from hubless_service.state import state_of
+from hubless_service.trace import trace_of
+
+router = APIRouter(route_class=DirectRoute, tags=["query"])
+PROBLEMS = (
+    "malformed_body",
+    "collection_not_found",
+    "body_too_large",
+    "unsupported_media_type",
+    "invalid_input",
+    "unknown_field",
+    "unsupported",
+    "dimension_mismatch",
+    "not_finite",
+    "zero_vector",
+    "no_encoder",
+    "unknown_words",
+    *openapi.UNSERVED,
+)
+
+
+@router.post(
+    "/v1/collections/{collection}/query",
+    summary="The targets nearest to a vector or a text, hubness taken out",
+    responses=openapi.answers(QueryAnswer, examples.QUERY_ANSWER, *PROBLEMS),
+    openapi_extra=openapi.body(QueryRequest, examples.QUERIES, binary="dim · 4 bytes, little-endian float32."),
+)
+async def query(request: Request, collection: str) -> Response:
+    """A JSON body names a vector or a text; a binary body is the vector, and the other fields stand in the URL.
+
+    In each hit score = similarity − strength · offset.
+    """
+    state, trace = state_of(request), trace_of(request)
+    asked = state.engine.collection(collection)
+    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
+    body = await bodies.read(request, state.settings)
+    with trace.stage("parse"):
+        queries = [bodies.one(kind, body, request.scope["query_string"], asked, state.settings)]
+    (hits,) = await state.engine.run(trace, partial(search, asked, queries, trace))
+    with trace.stage("serialise"):
+        return answers.answer({"hits": hits, "collection": asked.name, "version": asked.version})
+
+
+@router.post(
+    "/v1/collections/{collection}/query/batch",
+    summary="Several queries at once",
+    responses=openapi.answers(BatchAnswer, examples.BATCH_ANSWER, *PROBLEMS),
+    openapi_extra=openapi.body(
+        BatchRequest, examples.BATCHES, binary="m · dim · 4 bytes, little-endian float32, one query after the other."
+    ),
+)
+async def query_batch(request: Request, collection: str) -> Response:
+    """Answers come in the order of the queries. If one query is wrong, the whole batch is refused."""
+    state, trace = state_of(request), trace_of(request)
+    asked = state.engine.collection(collection)
+    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
+    body = await bodies.read(request, state.settings)
+    with trace.stage("parse"):
+        queries = bodies.several(kind, body, request.scope["query_string"], asked, state.settings)
+    results = await state.engine.run(trace, partial(search, asked, queries, trace))
+    with trace.stage("serialise"):
+        return answers.answer(
+            {"results": [{"hits": hits} for hits in results], "collection": asked.name, "version": asked.version}
+        )

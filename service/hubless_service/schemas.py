@@ -1,0 +1,216 @@
+"""The shapes of requests and answers, for the OpenAPI document. No request passes through these models.
+
+Tests hold the two together: the fields that `bodies.py` accepts are those of the models, and every answer that
+the tests see is validated against the document made from them.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.json_schema import models_json_schema
+
+Extra = Literal["payload", "vector"]
+Id = Annotated[int | str, Field(description="A number or a string, as the collection's ids are.")]
+Vector = Annotated[list[float], Field(description="One number a dimension.")]
+Payload = Annotated[dict[str, Any] | None, Field(description="null where the collection has no payload.")]
+
+
+class Request(BaseModel):
+    """A body that refuses unknown fields; null means that a field is not given."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class QueryRequest(Request):
+    """What to search for, as a vector or as a text, and how."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}]},
+    )
+
+    vector: list[float] | str | None = Field(
+        default=None,
+        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim.",
+    )
+    text: str | None = Field(default=None, description="A text, for collections that have an encoder.")
+    limit: int | None = Field(
+        default=None, ge=1, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
+    )
+    strength: float | None = Field(
+        default=1.0, ge=0, le=2, description="How much of the offsets is applied: 0 is the raw ranking, 1 is full."
+    )
+    filter: dict[str, Any] | None = Field(default=None, description="Not supported yet: null only.")
+    with_: list[Extra] | None = Field(
+        default=None, alias="with", description="What each hit is sent with beside id and scores."
+    )
+    params: dict[str, Any] | None = Field(
+        default=None, description='Search parameters of the collection\'s index, such as {"ef_search": 128}.'
+    )
+    score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
+
+
+class BatchRequest(Request):
+    """Several queries, answered in order, all or none."""
+
+    queries: list[QueryRequest] = Field(min_length=1, description="At most HUBLESS_MAX_BATCH.")
+
+
+class CountRequest(Request):
+    """What to count."""
+
+    filter: dict[str, Any] | None = Field(default=None, description="Not supported yet: null only.")
+
+
+class Hit(BaseModel):
+    """A target that was found."""
+
+    id: Id
+    score: float = Field(description="similarity − strength · offset")
+    similarity: float = Field(description="Inner product with the query; the cosine under metric cosine.")
+    offset: float = Field(description="Hubness of the target in units of similarity: positive is a hub.")
+    payload: Payload = None
+    vector: Vector | None = None
+
+
+class Hits(BaseModel):
+    """The hits of one query, best first."""
+
+    hits: list[Hit]
+
+
+class QueryAnswer(Hits):
+    """The hits, and what was searched."""
+
+    collection: str
+    version: str
+
+
+class BatchAnswer(BaseModel):
+    """Hits for each query of the batch, in its order."""
+
+    results: list[Hits]
+    collection: str
+    version: str
+
+
+class Correction(BaseModel):
+    """How the offsets were computed."""
+
+    name: str
+    parameters: dict[str, Any] = Field(description="What was asked for.")
+    details: dict[str, Any] = Field(description="What the fit chose and measured, such as the temperature.")
+
+
+class Index(BaseModel):
+    """How the targets are searched."""
+
+    type: str
+    parameters: dict[str, Any] = Field(description="Search parameters of a query that brings none.")
+
+
+class Hubness(BaseModel):
+    """How often targets are in the top 10 of the measuring queries."""
+
+    skewness: float = Field(description="Of the 10-occurrence; near 0 without hubs.")
+    most: int = Field(description="Occurrences of the worst hub.")
+    antihubs: float = Field(description="Share of the targets that never occur.")
+
+
+class Measured(BaseModel):
+    """What was measured with bank queries when the version was built."""
+
+    queries: int
+    held_out: bool = Field(description="Whether these queries were kept out of the correction's fit.")
+    recall_at_10: float = Field(description="Of the index, against exact search.")
+    hubness_raw: Hubness
+    hubness_corrected: Hubness
+
+
+class CollectionInfo(BaseModel):
+    """What a collection is, how it is corrected, and how well that was measured to work."""
+
+    name: str
+    version: str
+    created: str = Field(description="When the version was built, ISO 8601.")
+    count: int = Field(description="How many targets it has.")
+    dim: int = Field(description="How many dimensions a query vector must have.")
+    metric: Literal["cosine", "dot"]
+    correction: Correction
+    index: Index
+    measured: Measured
+    id_type: Literal["int64", "string"]
+    payload_columns: list[str]
+    text: bool = Field(description="Whether it can be asked with a text.")
+
+
+class Collections(BaseModel):
+    """All collections that are served."""
+
+    collections: list[CollectionInfo]
+
+
+class Point(BaseModel):
+    """One target."""
+
+    id: Id
+    offset: float
+    payload: Payload = None
+    vector: Vector | None = Field(default=None, description="Only if asked for.")
+    collection: str
+    version: str
+
+
+class Count(BaseModel):
+    """How many targets there are."""
+
+    count: int
+    collection: str
+    version: str
+
+
+class Alive(BaseModel):
+    """The process answers."""
+
+    status: Literal["ok"]
+
+
+class Ready(BaseModel):
+    """The server answers queries."""
+
+    status: Literal["ready"]
+    collections: dict[str, dict[str, Any]] = Field(description="Each collection's state; one that failed says why.")
+
+
+class Problem(BaseModel):
+    """An error, RFC 9457."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str = Field(description="What was wrong, for people.")
+    code: str = Field(description="What was wrong, for programs: stable.")
+    request_id: str = Field(description="As in the header X-Request-ID and in the server's log.")
+    parameter: str | None = Field(default=None, description="The field that was wrong.")
+    expected: str | None = None
+    received: str | None = None
+
+
+REQUESTS = (QueryRequest, BatchRequest, CountRequest)
+ANSWERS = (QueryAnswer, BatchAnswer, CollectionInfo, Collections, Point, Count, Alive, Ready, Problem)
+MODELS = (*REQUESTS, *ANSWERS)
+
+
+def fields_of(model: type[BaseModel]) -> frozenset[str]:
+    """Names of a model's fields as they are in JSON."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
+
+
+def components() -> dict[str, Any]:
+    """All models as JSON schemas, for `#/components/schemas`."""
+    # also the answers as for validation: for serialisation pydantic calls fields with a default required
+    models: list[tuple[type[BaseModel], Literal["validation"]]] = [(model, "validation") for model in MODELS]
+    _, document = models_json_schema(models, ref_template="#/components/schemas/{model}")
+    definitions: dict[str, Any] = document["$defs"]
+    return definitions

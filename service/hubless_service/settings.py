@@ -1,0 +1,52 @@
+"""The one table of settings: from here come the environment variables, the command's options and docs/settings.md."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+MIB = 2**20
+
+
+class Settings(BaseSettings):
+    """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
+
+    model_config = SettingsConfigDict(env_prefix="HUBLESS_", frozen=True)
+
+    catalog: Path = Field(description="Folder with the collections to serve.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 for all interfaces.")
+    port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    verify: bool = Field(
+        default=True,
+        description="Compare the hash of every file with the manifest before a collection is served.",
+    )
+    default_limit: int = Field(default=10, ge=1, description="Hits in an answer when the query names no limit.")
+    max_limit: int = Field(default=1000, ge=1, description="Highest limit that a query may ask for.")
+    max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")
+    max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
+    search_threads: int = Field(
+        default_factory=lambda: os.cpu_count() or 1,
+        ge=1,
+        description="Searches that run at the same time. By default as many as there are processors.",
+    )
+    openmp_threads: int = Field(
+        default=1,
+        ge=1,
+        description="OpenMP threads of each search; more answer one large batch sooner, but fewer queries a second.",
+    )
+    keep_alive_seconds: int = Field(
+        default=65,
+        ge=0,
+        description="Seconds that an idle connection stays open. Longer than the idle timeout of a load balancer.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least severe messages to log; info has one line for each request."
+    )
+
+    @model_validator(mode="after")
+    def _default_within_maximum(self) -> "Settings":
+        if self.default_limit > self.max_limit:
+            raise ValueError(f"default_limit {self.default_limit} is above max_limit {self.max_limit}")
+        return self

@@ -1,0 +1,52 @@
+"""What is known about the request in hand: its id, where its time went, and the code of its error."""
+
+from time import perf_counter
+from types import TracebackType
+
+from starlette.requests import HTTPConnection
+
+SCOPE_KEY = "hubless.trace"
+STAGES = ("parse", "queue", "encode", "search", "payload", "serialise")
+
+
+class Trace:
+    """Filled while the request is answered, read by the middleware when it has been."""
+
+    __slots__ = ("code", "request_id", "seconds")
+
+    def __init__(self, request_id: str) -> None:
+        self.request_id = request_id
+        self.seconds: dict[str, float] = {}
+        self.code: str | None = None
+
+    def add(self, stage: str, seconds: float) -> None:
+        """Count time to a stage, which may be entered several times."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+
+    def stage(self, name: str) -> "Stage":
+        """Count the time of a with-block to a stage."""
+        return Stage(self, name)
+
+
+class Stage:
+    """The with-block of one stage; a class because it is entered six times a request."""
+
+    __slots__ = ("name", "started", "trace")
+
+    def __init__(self, trace: Trace, name: str) -> None:
+        self.trace = trace
+        self.name = name
+
+    def __enter__(self) -> None:
+        self.started = perf_counter()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self.trace.add(self.name, perf_counter() - self.started)
+
+
+def trace_of(connection: HTTPConnection) -> Trace:
+    """The trace that the middleware gave to this request."""
+    trace: Trace = connection.scope[SCOPE_KEY]
+    return trace

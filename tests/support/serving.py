@@ -1,0 +1,33 @@
+"""The service on a loopback socket of its own."""
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import httpx
+import uvicorn
+
+
+@contextmanager
+def serving(app):
+    """Run an app under uvicorn, in a thread, for as long as the with-block lasts. Yields its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none"))
+        thread = threading.Thread(target=server.run, args=([listener],), name="server")
+        thread.start()
+        try:
+            while not server.started:
+                assert thread.is_alive(), "the server did not start"
+                time.sleep(0.005)
+            yield "http://{}:{}".format(*listener.getsockname())
+        finally:
+            server.should_exit = True
+            thread.join()
+
+
+def wait_until_ready(base_url):
+    """Wait until nothing is being loaded any more; the last answer of /readyz."""
+    while (answer := httpx.get(f"{base_url}/readyz")).status_code == 503 and "retry-after" in answer.headers:
+        time.sleep(0.01)
+    return answer
