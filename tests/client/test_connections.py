@@ -46,6 +46,16 @@ def peer():
         thread.join()
 
 
+def receive(connection):
+    """Read one request to its end: closing with bytes unread would reset the connection under the answer."""
+    with connection.makefile("rb") as stream:
+        length = 0
+        while (line := stream.readline().lower()) not in (b"\r\n", b""):
+            if line.startswith(b"content-length:"):
+                length = int(line.partition(b":")[2])
+        stream.read(length)
+
+
 @contextlib.contextmanager
 def scripted(*answers):
     """A peer that sends one answer a connection and hangs up; where the answer is None, it waits for the caller to."""
@@ -56,7 +66,7 @@ def scripted(*answers):
             for answer in answers:
                 connection, _ = listener.accept()
                 with connection:
-                    connection.recv(65536)
+                    receive(connection)
                     if answer is None:
                         connection.recv(1)
                     else:

@@ -1,5 +1,7 @@
 """What is sent again, how often, and after which wait."""
 
+from types import SimpleNamespace
+
 import httpx
 import pytest
 from support.wire import ANSWER, Server, problem
@@ -16,8 +18,9 @@ def waits(monkeypatch):
     async def wait(seconds):
         recorded.append(seconds)
 
-    monkeypatch.setattr("httpx_retries.retry.time.sleep", recorded.append)
-    monkeypatch.setattr("httpx_retries.retry.asyncio.sleep", wait)
+    # In that module only: a server of other tests may be asleep in a thread of this process.
+    monkeypatch.setattr("httpx_retries.retry.time", SimpleNamespace(sleep=recorded.append))
+    monkeypatch.setattr("httpx_retries.retry.asyncio", SimpleNamespace(sleep=wait))
     return recorded
 
 

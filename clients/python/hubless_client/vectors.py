@@ -13,6 +13,9 @@ from hubless_client.errors import CannotSend
 
 REAL_KINDS = "biuf"  # numpy's kinds that float32 stands for without a change of meaning; not complex, text, objects
 
+# How buffers name this machine's float32; ctypes spells out the byte order.
+NATIVE_FLOATS = {"f", "<f" if sys.byteorder == "little" else ">f"}
+
 
 class SupportsArray(Protocol):
     """What numpy can read: its own arrays, PyTorch and JAX tensors, pandas columns."""
@@ -89,10 +92,10 @@ def _packed(numbers: Any, name: str) -> tuple[bytes, tuple[int, ...]]:
         if _is_buffer(numbers):
             return _from_buffer(memoryview(numbers))
         floats = array("f", numbers)
+        return _little_endian(floats), (len(floats),)
     # Whatever a foreign container raises when asked for its numbers: it did not give them.
     except Exception as error:
         raise CannotSend(f"{name}: expected real numbers, got {type(numbers).__name__} ({error})") from error
-    return _little_endian(floats), (len(floats),)
 
 
 def _from_numpy(numbers: Any) -> tuple[bytes, tuple[int, ...]]:
@@ -102,8 +105,12 @@ def _from_numpy(numbers: Any) -> tuple[bytes, tuple[int, ...]]:
 
 
 def _from_buffer(view: memoryview) -> tuple[bytes, tuple[int, ...]]:
-    flat: Any = view if view.ndim == 1 else view.cast("B").cast(view.format)  # type: ignore[call-overload]
-    return _little_endian(array("f", flat)), tuple(view.shape or ())
+    if view.format in NATIVE_FLOATS:
+        floats = array("f", view.tobytes())  # from bytes array() copies, from a memoryview it would iterate
+    else:
+        flat: Any = view.cast("B").cast(view.format)  # type: ignore[call-overload]
+        floats = array("f", flat)
+    return _little_endian(floats), tuple(view.shape or ())
 
 
 def _is_buffer(candidate: Any) -> bool:
