@@ -123,6 +123,7 @@ def build(
             fitted = method.fit(fitting, inputs.targets, inputs.target_bank)
             advance = steps.step("computing offsets", inputs.targets.shape[0])
             offsets = centre(fitted.offsets(inputs.targets, advance))
+            query_time = fitted.query_time(inputs.targets, steps.step("preparing for queries", inputs.targets.shape[0]))
             built = _build_index(kind, inputs.targets, offsets, steps)
             steps.step("measuring")
             tuned, measured = _measure(kind, built, inputs.targets, offsets, measuring, held_out, staged)
@@ -130,6 +131,8 @@ def build(
             write_index(built, staged.folder / bundle.INDEX)
             np.save(staged.folder / bundle.OFFSETS, offsets, allow_pickle=False)
             np.savez(staged.folder / bundle.CORRECTION, allow_pickle=False, **fitted.state())
+            if query_time is not None:
+                np.savez(staged.folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
             manifest = Manifest(
                 format_version=bundle.FORMAT_VERSION,
                 collection=collection,

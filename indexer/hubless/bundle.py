@@ -20,6 +20,7 @@ INDEX = "index.faiss"
 IDS = "ids.arrow"
 OFFSETS = "offsets.npy"
 CORRECTION = "correction.npz"
+QUERY_TIME = "query_time.npz"
 PAYLOAD = "payload.parquet"
 CANARY = "canary.npz"
 

@@ -140,15 +140,15 @@ def list_command(
             }
         )
         return
-    table = Table("collection", "version", "current", "targets", "correction", "index", "created")
+    table = Table("collection", "version", "current", "targets", "correction", "index")
     table.columns[1].no_wrap = True
     for name, versions in found.items():
         for version in versions:
             known = version.manifest
             cells = (
-                [str(known.count), known.correction.name, known.index.type, known.created]
+                [str(known.count), known.correction.name, known.index.type]
                 if known
-                else ["", f"damaged: {version.problem}", "", ""]
+                else ["", f"damaged: {version.problem}", ""]
             )
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
     Console().print(table)
@@ -211,8 +211,8 @@ def query(
         table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}")
         for hit in hits:
             figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
-            payload = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
-            table.add_row(str(hit["id"]), *figures, payload)
+            shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
+            table.add_row(str(hit["id"]), *figures, shown)
         Console().print(table)
 
 

@@ -15,7 +15,7 @@ from hubless.errors import InputError, StorageError
 from hubless.progress import progress_bars
 from hubless.records import one_line
 from hubless.search import Collection
-from hubless.sources import VectorSource, as_source, block_rows
+from hubless.sources import VectorSource, as_source
 from hubless.vectors import open_items
 
 K_OCCURRENCE = 10
@@ -140,14 +140,11 @@ def evaluate(
     with progress_bars(progress) as steps:
         advance = steps.step("evaluating", source.shape[0])
         for block in source.blocks(max(1, _SCORES_HELD // collection.count)):
-            scores = _all_scores(collection, collection.prepare(block))
             entries = right[start : start + len(block)]
             answerable = [query for query, rows in enumerate(entries) if len(rows)]
-            entries = [entries[query] for query in answerable]
-            scores = scores[answerable]
-            raw.add(scores, entries)
-            scores -= np.float32(strength) * collection.offsets
-            corrected.add(scores, entries)
+            both = collection.scores(collection.prepare(block[answerable]), (0.0, strength))
+            for tally, scores in zip((raw, corrected), both, strict=True):
+                tally.add(scores, [entries[query] for query in answerable])
             start += len(block)
             advance(len(block))
     return Evaluation(
@@ -188,12 +185,3 @@ class _Tally:
             mean_rank=measures.mean_rank(ranks),
             skewness=measures.skewness(self._occurrence),
         )
-
-
-def _all_scores(collection: Collection, queries: F32) -> F32:
-    scores = np.empty((len(queries), collection.count), np.float32)
-    step = block_rows(collection.dim)
-    for start in range(0, collection.count, step):
-        rows = np.arange(start, min(start + step, collection.count))
-        scores[:, rows[0] : rows[-1] + 1] = queries @ collection.vectors(rows).T
-    return scores

@@ -11,14 +11,15 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
-from hubless.augment import augment_queries
-from hubless.bundle import CANARY, CORRECTION, IDS, INDEX, OFFSETS, PAYLOAD, Manifest, read_manifest, verify
+from hubless.bundle import CANARY, CORRECTION, IDS, INDEX, OFFSETS, PAYLOAD, QUERY_TIME, Manifest, read_manifest, verify
 from hubless.catalog import Catalog
-from hubless.corrections import FITTED, FittedCorrection
+from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, NoEncoder
 from hubless.knn import index_type, read_index
+from hubless.ranking import Ranked, Ranker
 from hubless.records import IdTable
+from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
 CANARY_LIMIT = 10
@@ -38,13 +39,35 @@ class Hit:
 
 @dataclass(frozen=True)
 class Results:
-    """The hits of m queries as arrays (m, k), best first, k = min(limit, n). `results[i]` is a list of hits."""
+    """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits."""
 
-    rows: I64
-    scores: F32
-    similarities: F32
-    offsets: F32
+    ranked: Ranked
     ids: list[list[str | int]]
+
+    @property
+    def rows(self) -> I64:
+        """Row numbers of the targets, (m, k)."""
+        return self.ranked.rows
+
+    @property
+    def scores(self) -> F32:
+        """Similarity − strength·offset, (m, k)."""
+        return self.ranked.scores
+
+    @property
+    def similarities(self) -> F32:
+        """q·t, (m, k)."""
+        return self.ranked.similarities
+
+    @property
+    def offsets(self) -> F32:
+        """h, (m, k)."""
+        return self.ranked.offsets
+
+    @property
+    def corrected(self) -> NDArray[np.bool_] | None:
+        """For a gated correction, whether it was switched on for each query, (m,)."""
+        return self.ranked.corrected
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -77,13 +100,14 @@ class Collection:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
         self._folder = folder
-        self._kind = index_type(manifest.index.type)
-        self._index = read_index(folder / INDEX)
+        kind, index = index_type(manifest.index.type), read_index(folder / INDEX)
         self._offsets: F32 = np.load(folder / OFFSETS, allow_pickle=False)
         self._ids = IdTable(folder / IDS)
         self._payload = _read_payload(folder / PAYLOAD) if manifest.payload_columns else None
         self._encoder: Encoder | None = load_encoder(folder) if manifest.encoder else None
-        for name, count in ((INDEX, self._index.ntotal), (OFFSETS, len(self._offsets)), (IDS, len(self._ids))):
+        self._query_time = _read_query_time(folder, manifest)
+        self._ranker = Ranker(kind, index, self._offsets, manifest.dim, manifest.index.parameters, self._query_time)
+        for name, count in ((INDEX, index.ntotal), (OFFSETS, len(self._offsets)), (IDS, len(self._ids))):
             if count != manifest.count:
                 raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
 
@@ -143,17 +167,25 @@ class Collection:
         queries = self.prepare(vectors)
         check_at_least("limit", limit, 1)
         check_between("strength", strength, 0, MOST_STRENGTH)
-        chosen = {**self.manifest.index.parameters, **(parameters or {})}
-        self._kind.check(chosen)
-        k = min(limit, self.count)
-        augmented = augment_queries(queries, strength)
-        scores, rows = self._kind.search(self._index, augmented, k, chosen)
-        if (missed := (rows < 0).any(axis=1)).any():
-            # a graph search may reach fewer than k targets; the rest is found by comparing with all
-            scores[missed], rows[missed] = self._kind.exact(self._index, augmented[missed], k)
-        offsets = self._offsets[rows]
-        similarities = scores + np.float32(strength) * offsets
-        return Results(rows, scores, similarities, offsets, [self._ids.ids(line) for line in rows])
+        ranked = self._ranker.rank(queries, min(limit, self.count), strength, parameters or {})
+        return Results(ranked, [self._ids.ids(line) for line in ranked.rows])
+
+    def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
+        """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation, and exact."""
+        similarities = np.empty((len(queries), self.count), np.float32)
+        step = block_rows(self.dim)
+        for start in range(0, self.count, step):
+            rows = np.arange(start, min(start + step, self.count))
+            similarities[:, rows[0] : rows[-1] + 1] = queries @ self.vectors(rows).T
+        everything = np.arange(self.count)
+        return [
+            corrected_scores(
+                queries, similarities, strength, self._offsets, self._query_time, lambda: self.vectors(everything)
+            )
+            if strength
+            else similarities
+            for strength in strengths
+        ]
 
     def prepare(self, vectors: ArrayLike) -> F32:
         """Queries as they are compared with targets: checked, (m, d), and of length 1 under metric cosine.
@@ -202,8 +234,7 @@ class Collection:
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d)."""
-        stored: F32 = self._index.reconstruct_batch(np.asarray(rows, np.int64))
-        return np.ascontiguousarray(stored[:, : self.dim])
+        return self._ranker.vectors(rows)
 
     def payload(self, rows: Sequence[int], columns: Sequence[str] | None = None) -> list[dict[str, Any] | None]:
         """Payload of some rows, all columns or some; None for each row if the collection has none."""
@@ -287,3 +318,11 @@ def open_collection(
 
 def _read_payload(path: Path) -> pa.Table:
     return pq.read_table(path, memory_map=True)
+
+
+def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
+    restore = QUERY_TIMES.get(manifest.correction.name)
+    if restore is None:
+        return None
+    with np.load(folder / QUERY_TIME, allow_pickle=False) as arrays:
+        return restore.from_arrays(dict(arrays), manifest.correction.details)

@@ -12,6 +12,7 @@ from hubless.corrections.base import Correction, Details, FittedCorrection, Stat
 from hubless.corrections.inverted_softmax import InvertedSoftmax
 from hubless.corrections.neighbours import Csls, FittedNeighbours, Nnn
 from hubless.corrections.none import FittedNone, NoCorrection
+from hubless.corrections.query_time import Gate, QueryTime, Rescorer, corrected_scores
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.errors import InputError
@@ -36,7 +37,24 @@ FITTED: dict[str, type[FittedCorrection]] = {
     "dbsn": FittedSoftmax,
 }
 
-__all__ = ["CORRECTIONS", "FITTED", "Correction", "Details", "FittedCorrection", "State", "Vectors", "correction"]
+QUERY_TIMES: dict[str, type[Gate] | type[Rescorer]] = {}
+"""What restores the query-time part of a correction, for those that have one."""
+
+__all__ = [
+    "CORRECTIONS",
+    "FITTED",
+    "QUERY_TIMES",
+    "Correction",
+    "Details",
+    "FittedCorrection",
+    "Gate",
+    "QueryTime",
+    "Rescorer",
+    "State",
+    "Vectors",
+    "corrected_scores",
+    "correction",
+]
 
 
 def correction(name: str, parameters: Mapping[str, Any] | None = None) -> Correction:

@@ -1,7 +1,7 @@
 """What a correction is: the seam between the methods and the rest."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from numpy.typing import NDArray
 
@@ -9,6 +9,9 @@ from hubless.arrays import F32, check_dim
 from hubless.errors import InputError
 from hubless.kernels import Advance, no_progress
 from hubless.sources import VectorSource, as_source
+
+if TYPE_CHECKING:
+    from hubless.corrections.query_time import QueryTime
 
 Vectors = VectorSource | NDArray[Any]
 State = dict[str, NDArray[Any]]
@@ -24,6 +27,9 @@ class FittedCorrection(Protocol):
 
     def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
         """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> "QueryTime | None":
+        """What is to be done with a live query over these targets, beyond their offsets; None for most methods."""
 
     def state(self) -> State:
         """Everything that `from_state` needs beside `details`, as plain arrays."""

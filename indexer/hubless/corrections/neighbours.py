@@ -32,6 +32,9 @@ class FittedNeighbours:
         means = top_k_mean(self.bank, as_source(targets, "targets"), self.k, advance)
         return (self.weight * means).astype(np.float32)
 
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+        return None
+
     def state(self) -> State:
         return {"bank": in_memory(self.bank)}
 

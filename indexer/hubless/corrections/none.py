@@ -22,6 +22,9 @@ class FittedNone:
     def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
         return np.zeros(as_source(targets, "targets").shape[0], np.float32)
 
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+        return None
+
     def state(self) -> State:
         return {}
 

@@ -41,6 +41,9 @@ class FittedSoftmax:
         exponents = log_sum_exp(self.bank, source, self.temperature, self.potentials, advance)
         return (self.shrinkage * self.temperature * exponents).astype(np.float32)
 
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+        return None
+
     def state(self) -> State:
         bank: State = {"bank": in_memory(self.bank)}
         return bank if self.potentials is None else bank | {"potentials": self.potentials}
