@@ -12,19 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector
 
 _FLOATS = "float16, float32 or float64"
+_LARGEST = float(np.finfo(np.float64).max)
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 
 
-def as_float32(values: NDArray[Any], name: str, first_row: int = 0) -> F32:
+def as_float32(values: NDArray[Any], name: str, numbers: int | I64 = 0) -> F32:
     """Rows as finite, C-contiguous float32; the same memory where it is that already.
 
     Parameters
     ----------
     values : (m, d) float16, float32 or float64
     name : what to call the values in an error
-    first_row : the number of the first row, for errors about a block
+    numbers : the number of the first row, or of each row, for errors about a part of what `name` names
 
     Raises
     ------
@@ -45,7 +46,7 @@ def as_float32(values: NDArray[Any], name: str, first_row: int = 0) -> F32:
     if suspicious and not (finite := np.isfinite(rows)).all():
         row, column = np.argwhere(~finite)[0]
         raise NotFinite(
-            f"{name}, row {first_row + row}, column {column}",
+            f"{name}, row {_number(numbers, row)}, column {column}",
             "a finite number that fits float32",
             values[row, column],
         )
@@ -88,8 +89,8 @@ def check_dim(got: int, expected: int, name: str, reference: str = "the collecti
         raise DimensionMismatch(name, f"{expected} dimensions, as {reference} has", f"{got} dimensions")
 
 
-def unit_rows(rows: F32, name: str, first_row: int = 0) -> F32:
-    """Rows divided by their length, a new (m, d) array.
+def unit_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
+    """Rows divided by their length, a new (m, d) array. `numbers` as for `as_float32`.
 
     Raises
     ------
@@ -100,11 +101,15 @@ def unit_rows(rows: F32, name: str, first_row: int = 0) -> F32:
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
     if not lengths.all():
         raise ZeroVector(
-            f"{name}, row {first_row + int(np.argmin(lengths))}",
+            f"{name}, row {_number(numbers, int(np.argmin(lengths)))}",
             "a vector of non-zero length, as the metric is cosine",
             "zeros only",
         )
     return np.asarray(rows / lengths[:, np.newaxis], dtype=np.float32)
+
+
+def _number(numbers: int | I64, row: int) -> int:
+    return int(numbers[row]) if isinstance(numbers, np.ndarray) else numbers + row
 
 
 def _describe_dtype(dtype: np.dtype[Any]) -> str:
@@ -120,9 +125,9 @@ def check_at_least(parameter: str, value: int, minimum: int) -> None:
 
 
 def check_between(parameter: str, value: float, low: float, high: float, *, open_low: bool = False) -> None:
-    """Raise `InputError` unless low ≤ value ≤ high (low < value with `open_low`)."""
+    """Raise `InputError` unless the value is finite and low ≤ value ≤ high (low < value with `open_low`)."""
     number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-    if not number or not (low < value if open_low else low <= value) or not value <= high:
+    if not number or not (low < value if open_low else low <= value) or not value <= min(high, _LARGEST):
         bounds = f"above {low:g}" if open_low else f"of at least {low:g}"
         raise InputError(
             parameter, f"a number {bounds}" + (f" and at most {high:g}" if np.isfinite(high) else ""), repr(value)

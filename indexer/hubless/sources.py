@@ -32,7 +32,7 @@ class VectorSource(Protocol):
         """Number of rows, and of dimensions."""
 
     def blocks(self, rows: int) -> Iterator[F32]:
-        """All rows in order, `rows` at a time, the last block shorter."""
+        """All rows in order, at most `rows` at a time."""
 
     def take(self, rows: I64) -> F32:
         """The rows of these numbers, in the order of the numbers."""
@@ -59,7 +59,7 @@ class ArrayVectors:
             yield as_float32(self.array[start : start + rows], self.name, start)
 
     def take(self, rows: I64) -> F32:
-        return as_float32(self.array[rows], self.name)
+        return as_float32(self.array[rows], self.name, rows)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,8 @@ class StackedVectors:
         start = 0
         for part in self.parts:
             inside = np.flatnonzero((rows >= start) & (rows < start + part.shape[0]))
-            taken[inside] = part.take(rows[inside] - start)
+            if len(inside):  # a shard that is streamed would be read from end to end, for nothing
+                taken[inside] = part.take(rows[inside] - start)
             start += part.shape[0]
         return taken
 
@@ -175,7 +176,7 @@ class UnitVectors:
             start += len(block)
 
     def take(self, rows: I64) -> F32:
-        return unit_rows(self.source.take(rows), self.name)
+        return unit_rows(self.source.take(rows), self.name, rows)
 
 
 def as_source(vectors: "VectorSource | NDArray[Any]", name: str) -> VectorSource:
