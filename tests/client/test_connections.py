@@ -99,6 +99,13 @@ def test_async_calls_one_after_another_share_one_connection(peer):
     assert peer.connections == 1
 
 
+def test_proxy_of_the_environment_is_used(peer, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{peer.server_port}")
+    with Client("http://hubless.invalid") as client:
+        assert client.query("songs", [1.0])[0].id == 7
+    assert peer.connections == 1
+
+
 def test_server_that_does_not_exist_is_a_connection_failure():
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]

@@ -61,7 +61,7 @@ class Client:
     ----------
     base_url : where the server is; a path in it is kept
     api_key : sent as `Authorization: Bearer`
-    timeout : seconds, or an httpx.Timeout; of one attempt, not of the call with its retries
+    timeout : seconds, or an httpx.Timeout; of each step of an attempt, not of the call with its retries
     retries : when and how often a request is sent again
     transport : an httpx transport to use in the place of a network of its own; stays open, it is the caller's
 
