@@ -40,7 +40,7 @@ def id_array(values: Any, name: str) -> pa.Array:
             array = array.cast(pa.large_string())
         else:
             raise InputError(name, expected, f"{array.type}")
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OverflowError, UnicodeError, TypeError) as error:
         raise InputError(name, expected, one_line(error)) from error
     if array.null_count:
         raise InputError(name, "an id for each row", f"{array.null_count} empty ids")
@@ -64,20 +64,39 @@ def read_ids(path: str | Path) -> pa.Array:
     try:
         match path.suffix:
             case ".npy":
-                return id_array(np.load(path, allow_pickle=False), name)
+                return id_array(read_npy(path), name)
             case ".txt":
-                return id_array(path.read_text("utf-8").splitlines(), name)
+                return id_array(_lines(path), name)
             case ".parquet":
                 columns = pq.read_schema(path).names
-                column = ID_COLUMN if ID_COLUMN in columns else columns[0]
-                if column != ID_COLUMN and len(columns) > 1:
+                if ID_COLUMN not in columns and len(columns) != 1:
                     raise InputError(name, "a column named id, or a single column", f"columns {columns}")
+                column = ID_COLUMN if ID_COLUMN in columns else columns[0]
                 return id_array(pq.read_table(path, columns=[column]).column(0).combine_chunks(), name)
-    except (OSError, ValueError, EOFError, pa.ArrowException) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
     raise InputError(name, "a file ending in .npy, .txt or .parquet", path.suffix or "no ending")
+
+
+def read_npy(path: Path) -> NDArray[Any]:
+    """The array in a `.npy`, whatever else `np.load` would make of the file; pickled objects are refused.
+
+    Raises
+    ------
+    ValueError
+        if it is not one.
+    """
+    with path.open("rb") as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+    return array
+
+
+def _lines(path: Path) -> list[str]:
+    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
+    text = path.read_text("utf-8-sig")
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def open_payload(path: str | Path) -> ds.Dataset:

@@ -1,6 +1,9 @@
 """Opening files of vectors: `.npy` (memory-mapped), `.npz`, Parquet, and folders of such shards."""
 
 import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from hubless.arrays import as_float32
 from hubless.errors import InputError, StorageError
@@ -50,7 +54,8 @@ def open_items(path: str | Path, parameter: str) -> Items:
     path = Path(path)
     name = f"{parameter} ({path.name})"
     if path.is_dir():
-        return _open_folder(path, name)
+        with _reading(path, name):
+            return _open_folder(path, name)
     if not path.is_file():
         raise StorageError(path, f"{parameter}: there is no such file")
     if path.stat().st_size == 0:
@@ -58,15 +63,24 @@ def open_items(path: str | Path, parameter: str) -> Items:
     openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
     if path.suffix not in openers:
         raise InputError(name, "a file ending in .npy, .npz or .parquet", path.suffix or "no ending")
-    try:
+    with _reading(path, name):
         items = openers[path.suffix](path, name)
-    except (OSError, ValueError, zipfile.BadZipFile, pa.ArrowException) as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
-    if 0 in items.vectors.shape:
+    if min(items.vectors.shape) < 1:
         raise InputError(name, "at least one row and one dimension", f"shape {items.vectors.shape}")
     return items
+
+
+@contextmanager
+def _reading(path: Path, name: str) -> Iterator[None]:
+    """Turn what the readers raise for a damaged file into our errors; some of it comes only with a later block."""
+    try:
+        yield
+    except InputError:
+        raise
+    except PermissionError as error:
+        raise StorageError(path, "no permission") from error
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile, zlib.error, pa.ArrowException) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
 
 
 def _open_folder(path: Path, name: str) -> Items:
@@ -97,30 +111,41 @@ def _open_folder(path: Path, name: str) -> Items:
 
 
 def _open_npy(path: Path, name: str) -> Items:
-    array = np.load(path, mmap_mode="r", allow_pickle=False)
-    _check_matrix(array.shape, array.dtype, name)
-    return Items(ArrayVectors(array, name), files=(path,))
+    with path.open("rb") as file:
+        shape, _, dtype = _read_npy_header(file)
+    _check_matrix(shape, dtype, name)
+    return Items(ArrayVectors(np.lib.format.open_memmap(path, mode="r"), name), files=(path,))
 
 
 def _open_npz(path: Path, name: str) -> Items:
-    with np.load(path, allow_pickle=False) as archive:
-        members = archive.files
-        ids = id_array(archive["ids"], f"{name}, ids") if "ids" in members else None
-    arrays = [member for member in members if member != "ids"]
-    if "vectors" not in arrays and len(arrays) != 1:
-        raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
-    member = "vectors" if "vectors" in arrays else arrays[0]
-    with zipfile.ZipFile(path) as archive_file, archive_file.open(f"{member}.npy") as stream:
-        shape, fortran_order, dtype = _read_npy_header(stream)
-    _check_matrix(shape, dtype, name)
-    if fortran_order:
-        with np.load(path, allow_pickle=False) as archive:
-            return Items(ArrayVectors(archive[member], name), ids, files=(path,))
-    return Items(StreamedVectors(lambda: _npz_chunks(path, member), (shape[0], shape[1]), name), ids, files=(path,))
+    with zipfile.ZipFile(path) as archive:
+        members = [member.removesuffix(".npy") for member in archive.namelist() if member.endswith(".npy")]
+        ids = id_array(_read_member(archive, "ids"), f"{name}, ids") if "ids" in members else None
+        arrays = [member for member in members if member != "ids"]
+        if "vectors" not in arrays and len(arrays) != 1:
+            raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
+        member = "vectors" if "vectors" in arrays else arrays[0]
+        with archive.open(f"{member}.npy") as stream:
+            shape, fortran_order, dtype = _read_npy_header(stream)
+            size = archive.getinfo(f"{member}.npy").file_size - stream.tell()
+        _check_matrix(shape, dtype, name)
+        if size != shape[0] * shape[1] * dtype.itemsize:
+            raise InputError(name, f"{shape[0]} rows of {shape[1]} numbers, as its header says", f"{size} bytes")
+        if fortran_order:
+            return Items(ArrayVectors(_read_member(archive, member), name), ids, files=(path,))
+    return Items(
+        StreamedVectors(lambda: _npz_chunks(path, member, name), (shape[0], shape[1]), name), ids, files=(path,)
+    )
 
 
-def _npz_chunks(path: Path, member: str) -> Chunks:
-    with zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
+def _read_member(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
+    with archive.open(f"{member}.npy") as stream:
+        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
+
+
+def _npz_chunks(path: Path, member: str, name: str) -> Chunks:
+    with _reading(path, name), zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
         (rows, dim), _, dtype = _read_npy_header(stream)
         step = block_rows(dim)
         for start in range(0, rows, step):
@@ -143,9 +168,11 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
 
 def _open_parquet(path: Path, name: str) -> Items:
     schema = pq.read_schema(path)
+    if len(set(schema.names)) < len(schema.names):
+        raise InputError(name, "columns of different names", f"columns {schema.names}")
     column = _vector_column(schema, name)
     rows = pq.read_metadata(path).num_rows
-    dim = _list_size(schema.field(column).type, path, column)
+    dim = _list_size(schema.field(column).type, path, column, name)
     ids = None
     if ID_COLUMN in schema.names:
         ids = id_array(pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
@@ -175,25 +202,35 @@ def _is_float_list(column: pa.DataType) -> bool:
     return bool(lists and pa.types.is_floating(column.value_type))
 
 
-def _list_size(column: pa.DataType, path: Path, name: str) -> int:
-    if pa.types.is_fixed_size_list(column):
-        return int(column.list_size)
-    for batch in pq.ParquetFile(path).iter_batches(1, columns=[name]):
-        first = batch.column(0)[0]
-        return len(first) if first.is_valid else 0
+def _list_size(kind: pa.DataType, path: Path, column: str, name: str) -> int:
+    if pa.types.is_fixed_size_list(kind):
+        return int(kind.list_size)
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(1, columns=[column]):
+            first = batch.column(column)[0]
+            if not first.is_valid:
+                raise InputError(f"{name}, row 0", "a vector", "a null")
+            return len(first)
     return 0
 
 
 def _parquet_chunks(path: Path, column: str, dim: int, name: str) -> Chunks:
     start = 0
-    for batch in pq.ParquetFile(path).iter_batches(block_rows(dim), columns=[column]):
-        lists = batch.column(0)
-        flat = lists.flatten()
-        lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy()
-        if lists.null_count or (lengths != dim).any():
-            row = int(np.argmax(lengths != dim))
-            raise InputError(f"{name}, row {start + row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
-        if flat.null_count:
-            raise InputError(f"{name}, rows {start} to {start + len(lists) - 1}", "numbers", "a null inside a vector")
-        yield flat.to_numpy(zero_copy_only=False).reshape(len(lists), dim)
-        start += len(lists)
+    with _reading(path, name), pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(block_rows(dim), columns=[column]):
+            lists = batch.column(column)
+            _check_lists(lists, dim, name, start)
+            yield lists.flatten().to_numpy(zero_copy_only=False).reshape(len(lists), dim)
+            start += len(lists)
+
+
+def _check_lists(lists: pa.Array, dim: int, name: str, start: int) -> None:
+    if lists.null_count:
+        raise InputError(f"{name}, row {start + pc.index(lists.is_null(), True).as_py()}", "a vector", "a null")
+    lengths = pc.list_value_length(lists).to_numpy()
+    if (lengths != dim).any():
+        row = int(np.argmax(lengths != dim))
+        raise InputError(f"{name}, row {start + row}", f"{dim} numbers, as row 0 has", f"{lengths[row]}")
+    if lists.flatten().null_count:
+        place = pc.index(lists.flatten().is_null(), True).as_py()
+        raise InputError(f"{name}, row {start + place // dim}, column {place % dim}", "a number", "a null")
