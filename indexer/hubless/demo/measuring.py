@@ -1,0 +1,106 @@
+"""What hubness costs, measured on functions that neither the encoders nor the corrections have seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless import CORRECTIONS
+from hubless.arrays import F32, I64
+from hubless.demo.pairs import Pair
+from hubless.demo.training import Encoders
+from hubless.errors import InputError, UnknownWords, ZeroVector
+from hubless.kernels import Advance, top_k
+from hubless.measures import k_occurrence, ranks, recall_at, skewness
+from hubless.sources import ArrayVectors
+
+HELD_OUT = 1500
+FEWEST_PAIRS = 60
+CORRECTED = ("nnn", "is", "sn", "dbsn", "auto")
+K = 10
+RECALLS = (1, 5, 10)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The quality of one ranking of the gallery, and how often each function (n,) is in a top 10."""
+
+    name: str
+    recall: dict[int, float]
+    """R@k by k, from 0 to 1."""
+    occurrence: I64
+
+    @property
+    def skewness(self) -> float:
+        """Skewness of N_10."""
+        return skewness(self.occurrence)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Pairs to train with, and pairs to test with."""
+
+    training: list[Pair]
+    held_out: list[Pair]
+
+
+def split(pairs: Sequence[Pair], seed: int) -> Split:
+    """Hold out 1,500 pairs at random, or a third where there are few.
+
+    Raises
+    ------
+    InputError
+        if there are too few pairs to learn and to measure anything.
+    """
+    if len(pairs) < FEWEST_PAIRS:
+        raise InputError("package", f"at least {FEWEST_PAIRS} documented functions", len(pairs))
+    order = np.random.default_rng(seed).permutation(len(pairs))
+    held_out = min(HELD_OUT, len(pairs) // 3)
+    return Split([pairs[row] for row in order[held_out:]], [pairs[row] for row in order[:held_out]])
+
+
+def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[int]]:
+    """Vectors of the documentations that have a word known to the encoder, and the rows of those pairs."""
+    vectors, rows = [], []
+    for row, pair in enumerate(pairs):
+        try:
+            vectors.append(encoders.text.encode([pair.doc]))
+        except (UnknownWords, ZeroVector):
+            continue
+        rows.append(row)
+    return np.concatenate(vectors), rows
+
+
+def compare(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]:
+    """Find each held-out function among all held-out functions by its documentation, raw and corrected.
+
+    The training pairs are query bank and target bank, so no bank query has its own function in the gallery. A
+    documentation without a known word is no query; its function stays in the gallery.
+    """
+    queries, relevant = encode_known(encoders, parts.held_out)
+    gallery = encoders.code.encode([pair.code for pair in parts.held_out])
+    query_bank, _ = encode_known(encoders, parts.training)
+    target_bank = encoders.code.encode([pair.code for pair in parts.training])
+    rankings = [rank("raw", queries, gallery, relevant, np.zeros(len(gallery), np.float32))]
+    for name in CORRECTED:
+        # the published k of nnn is more than a small package has
+        parameters = {"k": min(128, len(query_bank))} if name == "nnn" else {}
+        fitted = CORRECTIONS[name](**parameters).fit(query_bank, gallery, target_bank)
+        rankings.append(rank(name, queries, gallery, relevant, fitted.offsets(gallery)))
+        advance(1)
+    return rankings
+
+
+def rank(name: str, queries: F32, gallery: F32, relevant: Sequence[int], offsets: F32) -> Ranking:
+    """Measure the ranking by q·t − h(t).
+
+    Parameters
+    ----------
+    queries : (m, d)
+    gallery : (n, d)
+    relevant : (m,) the row that is right for each query
+    offsets : (n,) h
+    """
+    found = ranks(queries @ gallery.T - offsets, [[row] for row in relevant])
+    _, rows = top_k(queries, ArrayVectors(gallery, "gallery"), K, offsets)
+    return Ranking(name, {k: recall_at(found, k) for k in RECALLS}, k_occurrence(rows, len(gallery)))

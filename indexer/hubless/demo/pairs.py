@@ -1,0 +1,176 @@
+"""Pairs of documentation and code: real data for cross-modal search that every machine with Python has.
+
+The sources are parsed and never imported, so that walking a package runs none of its code.
+"""
+
+import ast
+import importlib.util
+import re
+import sysconfig
+import tokenize
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+from hubless.errors import InputError
+
+MIN_WORDS = 4
+
+# tests say what a function must do and not what it is for; the last three are programs shipped along with the library
+SKIPPED_FOLDERS = {"test", "tests", "idle_test", "site-packages", "dist-packages", "idlelib", "lib2to3", "turtledemo"}
+
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
+Advance = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A function: what its documentation says, and its source without the documentation."""
+
+    name: str
+    """Qualified: module, classes and outer functions, joined by dots."""
+    module: str
+    file: str
+    """Relative to the folder of the library."""
+    line: int
+    doc: str
+    """First paragraph of the docstring, on one line."""
+    code: str
+
+
+@dataclass(frozen=True)
+class Library:
+    """Python files that belong together."""
+
+    name: str
+    root: Path
+    files: tuple[Path, ...]
+
+
+def standard_library() -> Library:
+    """The standard library of the running interpreter, without its tests."""
+    root = Path(sysconfig.get_path("stdlib"))
+    return Library(f"Python {sysconfig.get_python_version()} standard library", root, _python_files(root))
+
+
+def installed_package(name: str) -> Library:
+    """An installed package, by the name under which it is imported or installed.
+
+    Raises
+    ------
+    InputError
+        if there is no such package, or it has no Python source.
+    """
+    origins = [origin for module in _import_names(name) for origin in _origins(module)]
+    if not origins:
+        raise InputError("package", "the name of an installed package with Python source", repr(name))
+    # file names start with the package's own folder, as in its imports
+    root = origins[0].parent
+    return Library(name, root, tuple(file for origin in origins for file in _python_files(origin)))
+
+
+def find_pairs(library: Library, advance: Advance = lambda files: None) -> list[Pair]:
+    """All functions and methods of a library whose documentation starts with a paragraph of 4 words or more.
+
+    Of those that share a first paragraph only the first is kept. Files that do not parse are left out.
+
+    Parameters
+    ----------
+    advance : told the number of files that are done
+    """
+    kept: dict[str, Pair] = {}
+    for file in library.files:
+        for pair in _pairs_of_file(file, file.relative_to(library.root)):
+            kept.setdefault(pair.doc, pair)
+        advance(1)
+    return list(kept.values())
+
+
+def _python_files(origin: Path) -> tuple[Path, ...]:
+    if origin.is_file():
+        return (origin,)
+    found = sorted(origin.rglob("*.py"))
+    return tuple(file for file in found if not SKIPPED_FOLDERS.intersection(file.relative_to(origin).parts))
+
+
+def _import_names(name: str) -> list[str]:
+    """The top-level modules of a package that is named as one imports it, or as one installs it."""
+    if _origins(name):
+        return [name]
+    wanted = _normalised(name)
+    return sorted(
+        module
+        for module, distributions in packages_distributions().items()
+        if wanted in map(_normalised, distributions)
+    )
+
+
+def _normalised(distribution: str) -> str:
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def _origins(module: str) -> list[Path]:
+    """Folders of a package, or the file of a module."""
+    # finding a module by a dotted name would import the package around it
+    if not module.isidentifier() or module == "__main__":
+        return []
+    spec = importlib.util.find_spec(module)
+    if spec is None:
+        return []
+    if spec.submodule_search_locations is not None:
+        return [Path(location) for location in spec.submodule_search_locations]
+    return [Path(spec.origin)] if spec.origin and spec.origin.endswith(".py") else []
+
+
+def _pairs_of_file(path: Path, relative: Path) -> Iterator[Pair]:
+    try:
+        with tokenize.open(path) as file:
+            source = file.read()
+        with warnings.catch_warnings():
+            # what the compiler thinks of other people's escape sequences is not our user's concern
+            warnings.simplefilter("ignore")
+            tree = ast.parse(source)
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    # ast counts columns in bytes of UTF-8, and only these line ends
+    lines = source.encode().splitlines(keepends=True)
+    module = _module_name(relative)
+    for outer, function in _functions(tree.body, ()):
+        doc = _first_paragraph(function)
+        if doc is not None:
+            name = ".".join((module, *outer, function.name))
+            yield Pair(name, module, relative.as_posix(), function.lineno, doc, _undocumented(function, lines))
+
+
+def _module_name(relative: Path) -> str:
+    parts = relative.with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _functions(body: Sequence[ast.AST], outer: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Function]]:
+    """Functions in the order of the file, each with the names of what encloses it."""
+    for node in body:
+        inside = outer
+        if isinstance(node, _Function):
+            yield outer, node
+        if isinstance(node, _Function | ast.ClassDef):
+            inside = (*outer, node.name)
+        if isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            yield from _functions(list(ast.iter_child_nodes(node)), inside)
+
+
+def _first_paragraph(function: _Function) -> str | None:
+    docstring = ast.get_docstring(function) or ""
+    words = re.split(r"\n\s*\n", docstring.strip(), maxsplit=1)[0].split()
+    return " ".join(words) if len(words) >= MIN_WORDS else None
+
+
+def _undocumented(function: _Function, lines: Sequence[bytes]) -> str:
+    """The function's source as it was written, without decorators and without its docstring."""
+    doc = function.body[0]
+    first, last = doc.lineno, doc.end_lineno or doc.lineno
+    before = b"".join(lines[function.lineno - 1 : first - 1]) + lines[first - 1][: doc.col_offset]
+    after = lines[last - 1][doc.end_col_offset :] + b"".join(lines[last : function.end_lineno])
+    return (before + after).decode()

@@ -1,0 +1,218 @@
+"""The demo from beginning to end: read, train, measure, build, serve, ask."""
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Column, Table
+
+from hubless import Catalog, Manifest, build
+from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, compare, encode_known, split
+from hubless.demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
+from hubless.demo.picture import check_picture, draw
+from hubless.demo.server import Server, running_server
+from hubless.demo.training import Encoders, train
+from hubless.progress import progress_bars
+
+QUESTIONS = (
+    "What is the name of the current user?",
+    "Which operating system is this?",
+    "Run a program and read its output",
+)
+HITS = 5
+WORST_HUBS = 5
+KEPT_VERSIONS = 2
+PICTURE = "k-occurrence.png"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    package: str | None
+    once: bool
+    catalog: Path
+    picture: Path | None
+    port: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is known before anything is built: the pairs, the encoders, and what was measured with them."""
+
+    library: Library
+    pairs: list[Pair]
+    parts: Split
+    encoders: Encoders
+    rankings: list[Ranking]
+
+
+def tell(options: Options) -> None:
+    """Run the demo, and stay until Ctrl-C unless the options say `once`.
+
+    Raises
+    ------
+    InputError
+        for a package that is not there or too small.
+    StorageError
+        if the catalog cannot be written.
+    ServerFailed
+        if the server does not start or answer.
+    """
+    console = Console()
+    picture = check_picture(options.picture or options.catalog / PICTURE)
+    findings = learn_and_measure(options.package, options.seed)
+    show_measures(console, findings)
+    draw(findings.rankings[0], findings.rankings[-1], picture)
+    collection = collection_name(options.package)
+    manifest = build_index(options.catalog, collection, findings, options.seed)
+    say(
+        console,
+        f"\nThe picture is {picture}, the index of all {manifest.count:,} functions is {options.catalog / collection}. "
+        "Asked over HTTP, raw by similarity, corrected by similarity − offset: a positive offset marks a hub.",
+    )
+    questions = QUESTIONS if options.package is None else documented_questions(findings)
+    with running_server(options.catalog, options.port) as server:
+        for question in questions:
+            show_answers(console, server, collection, question)
+        if options.once:
+            return
+        invite(console, server, collection, questions[-1])
+        try:
+            server.wait()
+        except KeyboardInterrupt:
+            say(console, "\nStopping the server.")
+
+
+def learn_and_measure(package: str | None, seed: int) -> Findings:
+    """Everything up to the measures; the encoders never see the held-out pairs."""
+    library = standard_library() if package is None else installed_package(package)
+    with progress_bars() as steps:
+        pairs = find_pairs(library, steps.step(f"reading {library.name}", len(library.files)))
+        parts = split(pairs, seed)
+        steps.step(f"training two encoders on {len(parts.training):,} pairs")
+        encoders = train(parts.training, seed)
+        advance = steps.step(f"measuring with {len(parts.held_out):,} other pairs", len(CORRECTED))
+        return Findings(library, pairs, parts, encoders, compare(encoders, parts, advance))
+
+
+def build_index(catalog: Path, collection: str, findings: Findings, seed: int) -> Manifest:
+    """Index all functions. The bank is all documentation, so that no function is treated differently from another."""
+    query_bank, _ = encode_known(findings.encoders, findings.pairs)
+    manifest = build(
+        catalog,
+        collection,
+        findings.encoders.code.encode([pair.code for pair in findings.pairs]),
+        query_bank,
+        ids=unique_names(findings.pairs),
+        payload=[{field: value for field, value in asdict(pair).items() if field != "code"} for pair in findings.pairs],
+        encoder=findings.encoders.text,
+        seed=seed,
+    )
+    Catalog(catalog).prune(collection, KEPT_VERSIONS)
+    return manifest
+
+
+def unique_names(pairs: Sequence[Pair]) -> list[str]:
+    """Names of the functions; one that is defined again, say for another system, gets its line added."""
+    names: dict[str, None] = {}
+    for pair in pairs:
+        names[pair.name if pair.name not in names else f"{pair.name}:{pair.line}"] = None
+    return list(names)
+
+
+def collection_name(package: str | None) -> str:
+    """A name that can stand in a URL."""
+    return "stdlib" if package is None else re.sub(r"[^A-Za-z0-9-]+", "-", package).strip("-")[:64] or "package"
+
+
+def documented_questions(findings: Findings) -> list[str]:
+    """What to ask about a package that nobody has thought of questions for: documentation that was held out."""
+    _, rows = encode_known(findings.encoders, findings.parts.held_out)
+    return [findings.parts.held_out[row].doc for row in rows[: len(QUESTIONS)]]
+
+
+def show_measures(console: Console, findings: Findings) -> None:
+    """The table of rankings, the gain in a sentence, and the worst hubs."""
+    parts, rankings = findings.parts, findings.rankings
+    say(
+        console,
+        f"{findings.library.name}: {len(findings.pairs):,} documented functions. Two encoders, for text and for code, "
+        f"are trained on {len(parts.training):,} of them, which are query bank and target bank too. Each of the other "
+        f"{len(parts.held_out):,} is searched for among all of these, by its documentation.\n",
+    )
+    table = Table("", *(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found")
+    right_align(table.columns[1:])
+    for ranking in rankings:
+        recalls = (f"{100 * ranking.recall[k]:.1f}" for k in RECALLS)
+        largest, never = ranking.occurrence.max(), np.count_nonzero(ranking.occurrence == 0)
+        table.add_row(ranking.name, *recalls, f"{ranking.skewness:.2f}", str(largest), str(never))
+    console.print(table)
+    raw, best = rankings[0], rankings[-1]
+    before, after = 100 * raw.recall[1], 100 * best.recall[1]
+    say(
+        console,
+        f"With {best.name} the right function comes first for {after:.1f} % of the queries, raw for {before:.1f} %: "
+        f"{after - before:+.1f} points.\n",
+    )
+    show_hubs(console, raw, best, [pair.name for pair in parts.held_out])
+
+
+def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequence[str]) -> None:
+    """The functions that are found most often, before and after."""
+    table = Table(f"times among the first {K}", "raw", corrected.name)
+    right_align(table.columns[1:])
+    for ranking in (raw, corrected):
+        for row in np.argsort(-ranking.occurrence, kind="stable")[:WORST_HUBS]:
+            table.add_row(names[row], str(raw.occurrence[row]), str(corrected.occurrence[row]))
+        table.add_section()
+    console.print(table)
+
+
+def show_answers(console: Console, server: Server, collection: str, question: str) -> None:
+    """Ask once raw and once corrected, and print the answers side by side."""
+    raw = server.ask(collection, question, strength=0.0, limit=HITS)
+    corrected = server.ask(collection, question, strength=1.0, limit=HITS)
+    table = Table("raw", "offset", "corrected", "offset")
+    right_align(table.columns[1::2])
+    width = (console.width - len("┃ ┃ +0.00┃ ┃ +0.00┃") - 2 * len("offset")) // 2
+    for hits in zip(raw, corrected, strict=True):
+        table.add_row(
+            *(cell for hit in hits for cell in (shortened(hit["payload"]["name"], width), f"{hit['offset']:+.2f}"))
+        )
+    say(console, f"\n{question}", style="bold")
+    console.print(table)
+
+
+def invite(console: Console, server: Server, collection: str, question: str) -> None:
+    """Say what to try while the server is up."""
+    body = json.dumps({"text": question, "limit": 3, "with": ["payload"]}, ensure_ascii=False)
+    url = f"{server.url}/v1/collections/{collection}/query"
+    say(console, f"\nServing until Ctrl-C; {server.url}/docs says what else it answers. Try:\n")
+    say(console, f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n")
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Print a text as it is; a terminal wraps it, a file gets whole lines."""
+    console.print(text, style=style, soft_wrap=not console.is_terminal, markup=False, highlight=False)
+
+
+def right_align(columns: Sequence[Column]) -> None:
+    """Align columns of figures."""
+    for column in columns:
+        column.justify = "right"
+
+
+def shortened(name: str, width: int) -> str:
+    """A dotted name that fits, without its first parts if need be."""
+    parts = name.split(".")
+    while len(name) > width and len(parts) > 1:
+        parts = parts[1:]
+        name = f"…{'.'.join(parts)}"
+    return name

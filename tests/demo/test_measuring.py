@@ -1,0 +1,86 @@
+import dataclasses
+
+import numpy as np
+import pytest
+from demo.conftest import make_pairs
+
+from hubless.demo.measuring import CORRECTED, compare, encode_known, rank, split
+from hubless.demo.training import Encoders, train
+from hubless.errors import InputError
+
+
+def test_split_holds_out_1500_pairs_and_loses_none():
+    pairs = make_pairs(5000)
+    parts = split(pairs, seed=0)
+    assert (len(parts.training), len(parts.held_out)) == (3500, 1500)
+    names = [pair.name for pair in parts.training + parts.held_out]
+    assert sorted(names) == sorted(pair.name for pair in pairs)
+
+
+def test_split_of_few_pairs_holds_out_a_third(made_pairs):
+    parts = split(made_pairs, seed=0)
+    assert (len(parts.training), len(parts.held_out)) == (200, 100)
+
+
+def test_split_depends_on_the_seed_alone(made_pairs):
+    assert split(made_pairs, seed=1) == split(made_pairs, seed=1) != split(made_pairs, seed=2)
+
+
+def test_too_few_pairs_are_refused_with_their_number():
+    with pytest.raises(InputError, match="at least 60 documented functions, got 59"):
+        split(make_pairs(59), seed=0)
+
+
+def test_documentation_without_a_known_word_is_left_out_and_the_other_rows_are_told(made_pairs):
+    encoders = train(made_pairs)
+    strange = dataclasses.replace(made_pairs[1], doc="völlig unbekannte fremde wörter")
+    vectors, rows = encode_known(encoders, [made_pairs[0], strange, made_pairs[2]])
+    assert rows == [0, 2]
+    np.testing.assert_array_equal(vectors, encoders.text.encode([made_pairs[0].doc, made_pairs[2].doc]))
+
+
+def test_rank_measures_a_gallery_whose_answers_are_known():
+    gallery = np.eye(20, dtype=np.float32)
+    queries = gallery[[3, 4, 5]]
+    perfect = rank("perfect", queries, gallery, [3, 4, 5], np.zeros(20, np.float32))
+    assert perfect.recall == {1: 1.0, 5: 1.0, 10: 1.0}
+    assert perfect.occurrence.sum() == 30
+    offsets = np.zeros(20, np.float32)
+    offsets[3] = 2  # pushed below everything
+    pushed = rank("pushed", queries, gallery, [3, 4, 5], offsets)
+    assert pushed.recall == {1: 2 / 3, 5: 2 / 3, 10: 2 / 3}
+    assert pushed.occurrence[3] == 0
+
+
+class Planted:
+    """Encodes the number in a text: all queries lean to one direction, and every tenth target does so too: a hub."""
+
+    def __init__(self, lean):
+        self.items = np.random.default_rng(0).normal(size=(900, 64)).astype(np.float32)
+        self.lean = lean
+
+    def encode(self, texts):
+        numbers = [int(text) for text in texts]
+        vectors = self.items[numbers].copy()
+        vectors[:, 0] = [self.lean(number) for number in numbers]
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def test_compare_finds_the_planted_hubs_and_each_correction_evens_them_out():
+    numbered = [
+        dataclasses.replace(pair, doc=str(number), code=str(number)) for number, pair in enumerate(make_pairs(900))
+    ]
+    encoders = Encoders(Planted(lambda number: 12.0), Planted(lambda number: 6.0 if number % 10 == 0 else 0.0))
+    parts = split(numbered, seed=0)
+    done = []
+    rankings = compare(encoders, parts, done.append)
+    assert [ranking.name for ranking in rankings] == ["raw", *CORRECTED]
+    assert len(done) == len(CORRECTED)
+    raw = rankings[0]
+    hubs = np.array([int(pair.code) % 10 == 0 for pair in parts.held_out])
+    assert raw.occurrence[hubs].min() > raw.occurrence[~hubs].max()
+    for corrected in rankings[1:]:
+        assert corrected.occurrence.sum() == raw.occurrence.sum() == 10 * 300
+        assert corrected.skewness < raw.skewness
+        assert corrected.recall[1] > raw.recall[1]
+    assert rankings[-1].occurrence.max() < raw.occurrence.max() / 2

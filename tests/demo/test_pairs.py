@@ -1,0 +1,205 @@
+import sys
+import textwrap
+
+import pytest
+
+from hubless.demo.pairs import Library, find_pairs, installed_package, standard_library
+from hubless.errors import InputError
+
+MODULE = '''
+"""A module has documentation, and is no function."""
+
+raise RuntimeError("a module that is read must not be run")
+
+
+def plain(path):
+    """Read a file
+    of   settings.
+
+    Second paragraphs are left out.
+    """
+    # a comment stays
+    return open(path).read()
+
+
+class Outer:
+    """A class of four words."""
+
+    @staticmethod
+    def method(self):
+        r"""Escape each \\d in it."""
+        return "\\d"
+
+    class Inner:
+        async def wait(self): "Wait until it ends."; return 1
+
+
+def undocumented():
+    return 1
+
+
+def terse():
+    """Three words only."""
+
+
+def outer():
+    def inner():
+        """Nested functions count too."""
+        return 2
+    return inner
+
+
+if True:
+    try:
+        import nothing
+    except ImportError:
+        def fallback():
+            """Written where none is."""
+            return "é" + "\f" + "after a form feed"
+
+
+def repeated():
+    """Wait until it ends."""
+    return 3
+'''
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A made package, with files that must not be read among those that must."""
+    root = tmp_path / "made"
+    for folder in ("", "sub", "tests", "sub/test"):
+        (root / folder).mkdir(exist_ok=True)
+        (root / folder / "__init__.py").write_text(
+            'def here():\n    """Say where this is, in {}."""\n'.format(folder or "root")
+        )
+    (root / "module.py").write_text(MODULE, "utf-8")
+    (root / "broken.py").write_text("def broken(:\n")
+    (root / "latin.py").write_bytes(
+        '# coding: latin-1\ndef pound():\n    """Weigh it in £ please."""\n'.encode("latin-1")
+    )
+    (root / "undeclared.py").write_bytes(b'def bad():\n    """Is not utf-8 \xe9 at all."""\n')
+    (root / "notes.txt").write_text(MODULE)
+    return root
+
+
+@pytest.fixture
+def pairs(tree):
+    files = [
+        tree / name
+        for name in ("__init__.py", "broken.py", "latin.py", "module.py", "undeclared.py", "sub/__init__.py")
+    ]
+    return {pair.name: pair for pair in find_pairs(Library("made", tree.parent, tuple(files)))}
+
+
+def test_functions_methods_async_and_nested_functions_are_found_by_qualified_name(pairs):
+    assert list(pairs) == [
+        "made.here",
+        "made.latin.pound",
+        "made.module.plain",
+        "made.module.Outer.method",
+        "made.module.Outer.Inner.wait",
+        "made.module.outer.inner",
+        "made.module.fallback",
+        "made.sub.here",
+    ]
+
+
+def test_documentation_is_the_first_paragraph_on_one_line(pairs):
+    assert pairs["made.module.plain"].doc == "Read a file of settings."
+
+
+def test_code_is_the_source_as_written_without_docstring(pairs):
+    code = pairs["made.module.plain"].code
+    assert "settings" not in code
+    assert "Second" not in code
+    assert [line for line in code.splitlines() if line.strip()] == [
+        "def plain(path):",
+        "    # a comment stays",
+        "    return open(path).read()",
+    ]
+
+
+def test_docstring_on_the_line_of_its_function_is_cut_out_of_that_line(pairs):
+    assert pairs["made.module.Outer.Inner.wait"].code == "        async def wait(self): ; return 1\n"
+
+
+def test_source_with_form_feed_and_letters_beyond_ascii_is_cut_at_the_right_place(pairs):
+    code = pairs["made.module.fallback"].code
+    assert "Written" not in code
+    assert code.endswith('return "é" + "\f" + "after a form feed"\n')
+
+
+def test_place_of_a_function_is_file_and_line(pairs, tree):
+    for pair in pairs.values():
+        line = (tree.parent / pair.file).read_text("latin-1").splitlines()[pair.line - 1]
+        assert f"def {pair.name.rsplit('.', 1)[1]}(" in line
+
+
+def test_of_functions_with_the_same_documentation_the_first_is_kept(pairs):
+    assert "made.module.repeated" not in pairs
+
+
+def test_fewer_than_four_words_are_no_documentation(pairs):
+    assert "made.module.terse" not in pairs
+
+
+def test_files_that_do_not_parse_or_decode_are_left_out(pairs):
+    assert not any("broken" in name or "undeclared" in name for name in pairs)
+
+
+def test_every_file_is_counted_as_done(tree):
+    library = Library("made", tree, (tree / "module.py", tree / "broken.py"))
+    done = []
+    find_pairs(library, done.append)
+    assert done == [1, 1]
+
+
+@pytest.fixture
+def installed(tree, monkeypatch):
+    monkeypatch.syspath_prepend(tree.parent)
+    return "made"
+
+
+def test_package_is_read_without_its_tests_and_without_being_imported(installed):
+    library = installed_package(installed)
+    names = {file.relative_to(library.root).as_posix() for file in library.files}
+    assert names == {
+        f"made/{name}"
+        for name in ("__init__.py", "broken.py", "latin.py", "module.py", "undeclared.py", "sub/__init__.py")
+    }
+    assert "made.module.plain" in {pair.name for pair in find_pairs(library)}
+    assert installed not in sys.modules
+
+
+def test_package_that_is_one_file_is_that_file(tmp_path, monkeypatch):
+    (tmp_path / "lonely_module.py").write_text(textwrap.dedent(MODULE), "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed_package("lonely_module").files == (tmp_path / "lonely_module.py",)
+
+
+def test_package_can_be_named_as_it_is_installed():
+    assert installed_package("Scikit_Learn").files == installed_package("sklearn").files
+
+
+@pytest.mark.parametrize("name", ["no_such_package", "sys", "os.path", "../etc", "", "__main__", "-"])
+def test_name_that_is_no_package_with_python_source_is_refused(name):
+    with pytest.raises(InputError, match="installed package with Python source"):
+        installed_package(name)
+
+
+def test_standard_library_is_found_without_tests_and_without_installed_packages():
+    library = standard_library()
+    files = {file.relative_to(library.root).as_posix() for file in library.files}
+    assert {"json/decoder.py", "heapq.py", "asyncio/tasks.py"} <= files
+    assert not any(part in file for file in files for part in ("/test/", "site-packages", "idlelib"))
+
+
+def test_function_of_the_standard_library_has_its_own_documentation_and_code():
+    library = standard_library()
+    (file,) = (file for file in library.files if file.relative_to(library.root).as_posix() == "heapq.py")
+    pairs = {pair.name: pair for pair in find_pairs(Library("heapq", library.root, (file,)))}
+    nlargest = pairs["heapq.nlargest"]
+    assert nlargest.doc == "Find the n largest elements in a dataset."
+    assert nlargest.code.startswith("def nlargest(n, iterable, key=None):\n")
+    assert "Find the n largest" not in nlargest.code
