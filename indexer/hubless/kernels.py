@@ -1,28 +1,19 @@
-"""Block products reduced at once: the only hot code of the offline side.
+"""Reductions of targets × bank: log-sum-exp, mean of the top k, entropy. The only hot code of the offline side.
 
-Each kernel walks over targets and bank in blocks, multiplies a block of the one with a block of the other, and
-reduces the product before the next one is made. So memory is bounded by the block, whatever b and n are. Products
-are float32, sums are float64.
+Products are float32, sums are float64.
 """
-
-from collections.abc import Callable
 
 import numpy as np
 
 from hubless.arrays import F32, F64, I64
 from hubless.sources import VectorSource
+from hubless.streaming import TARGET_ROWS, Advance, in_parallel, no_progress, stream
 
-TARGET_ROWS = 2048
-BANK_ROWS = 4096
+STRIP_SIZE = 2**16
+SLAB_COLUMNS = 1024
+"""Pieces of a kept matrix that are reduced at once, so that they stay in the cache."""
 KEEP_BYTES = 384 * 2**20
 """The largest matrix of similarities that `Similarities` keeps; a larger one is computed anew at each pass."""
-
-Advance = Callable[[int], None]
-"""Told the number of targets that are done, for a progress bar."""
-
-
-def no_progress(rows: int) -> None:
-    """Ignore the rows that are done."""
 
 
 def log_sum_exp(
@@ -45,43 +36,46 @@ def log_sum_exp(
     -------
     (n,) float64, from shifted exponents: no τ above zero under- or overflows.
     """
-    result = np.empty(targets.shape[0])
     added = None if potentials is None else potentials.astype(np.float32)
-    start = 0
-    for target_block in targets.blocks(TARGET_ROWS):
-        running = _RunningLogSumExp(len(target_block))
-        first = 0
-        for bank_block in bank.blocks(BANK_ROWS):
-            exponents = target_block @ bank_block.T
-            exponents *= np.float32(1 / temperature)
-            if added is not None:
-                exponents += added[first : first + len(bank_block)]
-            running.add(exponents)
-            first += len(bank_block)
-        result[start : start + len(target_block)] = running.value()
-        start += len(target_block)
-        advance(len(target_block))
+    (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, added), advance=advance)
     return result
 
 
-class _RunningLogSumExp:
-    """log Σ exp over columns that come in several blocks, shifted by the largest exponent so far."""
+class _LogSumExp:
+    """log Σ exp, shifted by the largest exponent of the first columns, or of all if that does not do."""
 
-    def __init__(self, rows: int) -> None:
-        self._largest = np.full(rows, -np.inf, np.float32)
+    def __init__(self, rows: int, temperature: float, potentials: F32 | None) -> None:
+        self._scale = np.float32(1 / temperature)
+        self._potentials = potentials
+        self._shift = np.full(rows, -np.inf, np.float32)
         self._total = np.zeros(rows)
 
-    def add(self, exponents: F32) -> None:
-        """Add a block (rows, columns), which is overwritten."""
-        largest = np.maximum(self._largest, exponents.max(axis=1))
-        exponents -= largest[:, np.newaxis]
-        np.exp(exponents, out=exponents)
-        self._total *= np.exp(self._largest - largest)
-        self._total += exponents.sum(axis=1, dtype=np.float64)
-        self._largest = largest
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        exponents = products * self._scale
+        if self._potentials is not None:
+            exponents += self._potentials[first : first + products.shape[1]]
+        if first == 0:
+            self._shift[rows] = exponents.max(axis=1)
+        exponents -= self._shift[rows, np.newaxis]
+        with np.errstate(over="ignore"):
+            total = np.exp(exponents, out=exponents).sum(axis=1)
+        if np.isfinite(total).all():
+            self._total[rows] += total
+        else:
+            self._add_shifted_anew(rows, products, first)
 
-    def value(self) -> F64:
-        return self._largest.astype(np.float64) + np.log(self._total)
+    def result(self) -> F64:
+        return self._shift.astype(np.float64) + np.log(self._total)
+
+    def _add_shifted_anew(self, rows: slice, products: F32, first: int) -> None:
+        """Add columns whose exponents are larger than the shift by more than float32 can hold."""
+        exponents = products * self._scale
+        if self._potentials is not None:
+            exponents += self._potentials[first : first + products.shape[1]]
+        shift = np.maximum(self._shift[rows], exponents.max(axis=1))
+        self._total[rows] *= np.exp((self._shift[rows] - shift).astype(np.float64))
+        self._total[rows] += np.exp(exponents - shift[:, np.newaxis]).sum(axis=1, dtype=np.float64)
+        self._shift[rows] = shift
 
 
 def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
@@ -96,20 +90,25 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
     -------
     (n,) float64
     """
-    result = np.empty(targets.shape[0])
-    start = 0
-    for target_block in targets.blocks(TARGET_ROWS):
-        largest = np.empty((len(target_block), 0), np.float32)
-        for bank_block in bank.blocks(BANK_ROWS):
-            candidates = np.concatenate([largest, target_block @ bank_block.T], axis=1)
-            if candidates.shape[1] > k:
-                candidates.partition(candidates.shape[1] - k, axis=1)
-                candidates = candidates[:, -k:]
-            largest = candidates
-        result[start : start + len(target_block)] = largest.mean(axis=1, dtype=np.float64)
-        start += len(target_block)
-        advance(len(target_block))
+    (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
     return result
+
+
+class _TopKMean:
+    """The k largest so far, and their mean in the end."""
+
+    def __init__(self, rows: int, k: int) -> None:
+        self._k = k
+        self._largest = np.full((rows, k), -np.inf, np.float32)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        candidates = np.concatenate([self._largest[rows], products], axis=1)
+        candidates.partition(candidates.shape[1] - self._k, axis=1)
+        self._largest[rows] = candidates[:, -self._k :]
+
+    def result(self) -> F64:
+        mean: F64 = self._largest.mean(axis=1, dtype=np.float64)
+        return mean
 
 
 def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = None) -> tuple[F32, I64]:
@@ -153,13 +152,13 @@ class Similarities:
         self._targets = targets
         self._kept: F32 | None = None
         if 4 * bank.shape[0] * targets.shape[0] <= keep_bytes:
-            self._kept = _product(bank, targets)
+            (self._kept,) = stream(targets, bank, _Products)
 
     def over_bank(self, temperature: float, potentials: F64) -> F64:
         """LSE_i(q_i·t_j/τ + a_i) for each target j: (b,) → (n,)."""
         if self._kept is None:
             return log_sum_exp(self._bank, self._targets, temperature, potentials)
-        return _log_sum_exp_rows(self._kept.T, temperature, potentials)
+        return _log_sum_exp_columns(self._kept, temperature, potentials)
 
     def over_targets(self, temperature: float, potentials: F64) -> F64:
         """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
@@ -168,29 +167,58 @@ class Similarities:
         return _log_sum_exp_rows(self._kept, temperature, potentials)
 
 
-def _product(rows: VectorSource, columns: VectorSource) -> F32:
-    product = np.empty((rows.shape[0], columns.shape[0]), np.float32)
-    start = 0
-    for row_block in rows.blocks(BANK_ROWS):
-        first = 0
-        for column_block in columns.blocks(TARGET_ROWS):
-            product[start : start + len(row_block), first : first + len(column_block)] = row_block @ column_block.T
-            first += len(column_block)
-        start += len(row_block)
-    return product
+class _Products:
+    """The products themselves, in one matrix."""
+
+    def __init__(self, rows: int) -> None:
+        self._strips: dict[int, list[F32]] = {}
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        self._strips.setdefault(rows.start, []).append(products.copy())
+
+    def result(self) -> F32:
+        return np.concatenate([np.concatenate(parts, axis=1) for parts in self._strips.values()])
 
 
 def _log_sum_exp_rows(similarities: F32, temperature: float, potentials: F64) -> F64:
-    rows, columns = similarities.shape
-    result = np.empty(rows)
-    step = max(1, 2**20 // columns)  # a strip of 4 MB: small beside the matrix, and near the cache
-    added = potentials.astype(np.float32)
-    for start in range(0, rows, step):
-        exponents = similarities[start : start + step] * np.float32(1 / temperature)
+    """LSE_j(S_ij/τ + c_j): (r, c) and (c,) → (r,)."""
+    result = np.empty(len(similarities))
+    scale, added = np.float32(1 / temperature), potentials.astype(np.float32)
+
+    def reduce(rows: slice) -> None:
+        exponents = similarities[rows] * scale
         exponents += added
-        running = _RunningLogSumExp(len(exponents))
-        running.add(exponents)
-        result[start : start + step] = running.value()
+        shift = exponents.max(axis=1)
+        exponents -= shift[:, np.newaxis]
+        result[rows] = shift + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
+
+    in_parallel(reduce, len(similarities), max(1, STRIP_SIZE // similarities.shape[1]))
+    return result
+
+
+def _log_sum_exp_columns(similarities: F32, temperature: float, potentials: F64) -> F64:
+    """LSE_i(S_ij/τ + a_i): (r, c) and (r,) → (c,), down slabs of columns, as the matrix lies by rows in memory."""
+    rows, columns = similarities.shape
+    result = np.empty(columns)
+    scale, added = np.float32(1 / temperature), potentials.astype(np.float32)[:, np.newaxis]
+
+    def reduce(slab: slice) -> None:
+        width = slab.stop - slab.start
+        step = max(1, STRIP_SIZE // width)
+        shift = np.full(width, -np.inf, np.float32)
+        for start in range(0, rows, step):
+            strip = slice(start, start + step)
+            np.maximum(shift, (similarities[strip, slab] * scale + added[strip]).max(axis=0), out=shift)
+        total = np.zeros(width)
+        for start in range(0, rows, step):
+            strip = slice(start, start + step)
+            exponents = similarities[strip, slab] * scale
+            exponents += added[strip]
+            exponents -= shift
+            total += np.exp(exponents, out=exponents).sum(axis=0)
+        result[slab] = shift + np.log(total)
+
+    in_parallel(reduce, columns, SLAB_COLUMNS)
     return result
 
 
@@ -202,12 +230,14 @@ def mean_entropy(similarities: F32, temperature: float) -> float:
     similarities : (n, b), targets by bank queries
     """
     entropies = np.empty(len(similarities))
-    step = max(1, 2**20 // similarities.shape[1])
-    for start in range(0, len(similarities), step):
-        block = similarities[start : start + step]
+
+    def reduce(rows: slice) -> None:
+        block = similarities[rows]
         exponents = (block - block.max(axis=1, keepdims=True)) * np.float32(1 / temperature)
         weights = np.exp(exponents)
         total = weights.sum(axis=1, dtype=np.float64)
         expected = np.einsum("ij,ij->i", weights, exponents, dtype=np.float64) / total
-        entropies[start : start + step] = np.log(total) - expected
+        entropies[rows] = np.log(total) - expected
+
+    in_parallel(reduce, len(similarities), max(1, STRIP_SIZE // similarities.shape[1]))
     return float(entropies.mean())

@@ -7,7 +7,7 @@ from typing import Protocol
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from hubless.kernels import Advance, no_progress
+from hubless.streaming import Advance, no_progress
 
 
 class Steps(Protocol):

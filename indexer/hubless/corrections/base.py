@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from hubless.arrays import F32, check_dim
 from hubless.errors import InputError
-from hubless.kernels import Advance, no_progress
 from hubless.sources import VectorSource, as_source
+from hubless.streaming import Advance, no_progress
 
 if TYPE_CHECKING:
     from hubless.corrections.query_time import QueryTime
@@ -56,6 +56,13 @@ class Correction(Protocol):
         InputError
             if the banks do not fit each other or are too small for the parameters.
         """
+
+
+def targets_beside(bank: VectorSource, targets: Vectors) -> VectorSource:
+    """Make a source of the input of `offsets`, of the dimension of the bank that was fitted."""
+    source = as_source(targets, "targets")
+    check_dim(source.shape[1], bank.shape[1], source.name, bank.name)
+    return source
 
 
 def check_banks(

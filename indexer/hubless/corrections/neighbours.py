@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.arrays import F32, check_at_least, check_between
-from hubless.corrections.base import Details, State, Vectors, check_banks
-from hubless.kernels import Advance, no_progress, top_k_mean
-from hubless.sources import ArrayVectors, VectorSource, as_source, in_memory
+from hubless.corrections.base import Details, State, Vectors, check_banks, targets_beside
+from hubless.kernels import top_k_mean
+from hubless.sources import ArrayVectors, VectorSource, in_memory
+from hubless.streaming import Advance, no_progress
 
 CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
@@ -26,10 +27,10 @@ class FittedNeighbours:
 
     @property
     def details(self) -> Details:
-        return {"k": self.k, "weight": self.weight, "bank_queries": self.bank.shape[0]}
+        return {"k": int(self.k), "weight": float(self.weight), "bank_queries": self.bank.shape[0]}
 
     def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
-        means = top_k_mean(self.bank, as_source(targets, "targets"), self.k, advance)
+        means = top_k_mean(self.bank, targets_beside(self.bank, targets), self.k, advance)
         return (self.weight * means).astype(np.float32)
 
     def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from hubless.arrays import F32
 from hubless.corrections.base import Details, State, Vectors, check_banks
-from hubless.kernels import Advance, no_progress
 from hubless.sources import as_source
+from hubless.streaming import Advance, no_progress
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.arrays import F32, F64
-from hubless.corrections.base import Details, State, Vectors
-from hubless.kernels import Advance, log_sum_exp, no_progress
-from hubless.sources import ArrayVectors, VectorSource, as_source, in_memory
+from hubless.corrections.base import Details, State, Vectors, targets_beside
+from hubless.kernels import log_sum_exp
+from hubless.sources import ArrayVectors, VectorSource, in_memory
+from hubless.streaming import Advance, no_progress
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class FittedSoftmax:
         return fixed | self.extra
 
     def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
-        source = as_source(targets, "targets")
+        source = targets_beside(self.bank, targets)
         exponents = log_sum_exp(self.bank, source, self.temperature, self.potentials, advance)
         return (self.shrinkage * self.temperature * exponents).astype(np.float32)
 
