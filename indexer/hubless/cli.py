@@ -16,6 +16,7 @@ from rich.table import Table
 import hubless
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
+from hubless.demo.command import demo
 from hubless.errors import HublessError, InputError
 from hubless.evaluate import Evaluation, evaluate
 from hubless.knn import INDEXES
@@ -235,6 +236,9 @@ def evaluate_command(
         _print_json(result.as_json())
     else:
         _print_evaluation(result)
+
+
+app.command()(demo)
 
 
 def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
