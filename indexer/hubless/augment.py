@@ -6,6 +6,7 @@ The d+1 coordinates are padded with zeros to a multiple of 16: scans over odd di
 import numpy as np
 
 from hubless.arrays import F32, F64
+from hubless.errors import NotFinite
 
 MULTIPLE = 16
 
@@ -16,7 +17,16 @@ def augmented_dim(dim: int) -> int:
 
 
 def centre(offsets: F32) -> F32:
-    """Offsets (n,) less their mean, which changes no ranking, but graph indexes collapse on a large mean offset."""
+    """Offsets (n,) less their mean, which changes no ranking, but graph indexes collapse on a large mean offset.
+
+    Raises
+    ------
+    NotFinite
+        naming the first target whose offset is not finite, as inner products of very long vectors are.
+    """
+    if not (finite := np.isfinite(offsets)).all():
+        row = int(np.argmin(finite))
+        raise NotFinite(f"offset of target {row}", "a finite number, so vectors short enough", offsets[row])
     exact: F64 = offsets.astype(np.float64)
     exact -= exact.mean()
     return exact.astype(np.float32)

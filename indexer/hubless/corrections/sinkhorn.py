@@ -60,7 +60,7 @@ class SinkhornNormalisation:
             check_at_least("fit_sample", self.fit_sample, 2)
 
     def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
-        bank, all_targets, _ = check_banks(query_bank, targets, None, 2, "for a softmax over them")
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         return self._fit(bank, all_targets, all_targets)
 
     def _fit(self, bank: VectorSource, targets: VectorSource, columns: VectorSource) -> FittedSoftmax:
@@ -69,7 +69,7 @@ class SinkhornNormalisation:
         a = bank_potentials(bank, fitted_on, temperature.value, self.iterations)
         extra = {
             "perplexity": temperature.perplexity,
-            "iterations": self.iterations,
+            "iterations": int(self.iterations),
             "fitted_on": fitted_on.shape[0],
         }
         return FittedSoftmax(bank, a, temperature.value, extra=extra)

@@ -42,7 +42,8 @@ class Hnsw:
             check_at_least("params.ef", parameters["ef"], 1)
 
     def search(self, index: faiss.Index, queries: F32, k: int, parameters: SearchParameters) -> tuple[F32, I64]:
-        ef = max(int(parameters["ef"]), k)
+        # Faiss sets aside memory for ef nodes, however few there are
+        ef = min(max(int(parameters["ef"]), k), index.ntotal)
         scores, rows = index.search(queries, k, params=faiss.SearchParametersHNSW(efSearch=ef))
         return scores, rows
 
