@@ -33,7 +33,10 @@ COPY --from=build /opt/hubless /opt/hubless
 COPY docker/healthcheck.py /opt/hubless/healthcheck.py
 ENV PATH=/opt/hubless/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1
+    PYTHONUNBUFFERED=1 \
+    HUBLESS_CATALOG=/catalog \
+    HUBLESS_HOST=0.0.0.0 \
+    HUBLESS_PORT=8000
 
 # By number: an orchestrator that insists on "not root" can check a number, not a name.
 USER 10001:10001
@@ -43,4 +46,4 @@ EXPOSE 8000
 HEALTHCHECK --interval=15s --timeout=5s --start-period=60s --retries=3 \
     CMD ["python", "/opt/hubless/healthcheck.py"]
 ENTRYPOINT ["hubless"]
-CMD ["serve", "--catalog", "/catalog", "--host", "0.0.0.0", "--port", "8000"]
+CMD ["serve"]

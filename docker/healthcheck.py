@@ -5,7 +5,7 @@ import os
 import sys
 
 # Not urllib: it would obey a proxy from the environment.
-connection = http.client.HTTPConnection("127.0.0.1", int(os.environ.get("HUBLESS_PORT", "8000")), timeout=4)
+connection = http.client.HTTPConnection("127.0.0.1", int(os.environ["HUBLESS_PORT"]), timeout=4)
 try:
     connection.request("GET", "/readyz")
     status = connection.getresponse().status

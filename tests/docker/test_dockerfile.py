@@ -9,6 +9,8 @@ from zipfile import ZipFile
 
 import pytest
 
+from hubless_service.settings import Settings
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -80,10 +82,17 @@ def test_image_runs_as_a_numbered_user_other_than_root_from_its_last_user_line_o
 
 def test_command_is_in_exec_form_so_that_signals_reach_the_server():
     assert json.loads(arguments(FINAL, "ENTRYPOINT")[0]) == ["hubless"]
-    command = json.loads(arguments(FINAL, "CMD")[0])
-    assert command[0] == "serve"
-    assert command[command.index("--catalog") + 1] in arguments(FINAL, "VOLUME")
-    assert command[command.index("--port") + 1] == arguments(FINAL, "EXPOSE")[0]
+    assert json.loads(arguments(FINAL, "CMD")[0]) == ["serve"]
+
+
+def test_environment_sets_where_the_service_looks_and_listens():
+    environment = dict(re.findall(r"HUBLESS_(\w+)=(\S+)", " ".join(arguments(FINAL, "ENV"))))
+    assert environment == {
+        "CATALOG": arguments(FINAL, "VOLUME")[0],
+        "HOST": "0.0.0.0",  # noqa: S104
+        "PORT": arguments(FINAL, "EXPOSE")[0],
+    }
+    assert {name.lower() for name in environment} <= set(Settings.model_fields)
 
 
 def test_health_check_runs_the_script_that_the_image_holds():

@@ -14,16 +14,14 @@ def names(requirements):
     return [re.match(r"[\w.-]+", requirement).group() for requirement in requirements if isinstance(requirement, str)]
 
 
-def grouped(groups):
-    return {name for requirements in groups.values() for name in names(requirements)}
-
-
-# What the development group repeats of the client is justified on the client's list.
+HUBLESS = PROJECT["project"]
+OF_CLIENT = set(names(CLIENT["project"]["dependencies"]))
 DECLARED = {
-    "hubless: library, command line and service": set(names(PROJECT["project"]["dependencies"])),
-    "hubless[demo]": grouped(PROJECT["project"]["optional-dependencies"]),
-    "hubless-client": set(names(CLIENT["project"]["dependencies"])),
-    "Development": grouped(PROJECT["dependency-groups"]) - set(names(CLIENT["project"]["dependencies"])),
+    "hubless: library, command line and service": set(names(HUBLESS["dependencies"])),
+    **{f"hubless[{extra}]": set(names(needed)) for extra, needed in HUBLESS["optional-dependencies"].items()},
+    "hubless-client": OF_CLIENT,
+    # What the development group repeats of the client is justified on the client's list.
+    "Development": set(names(PROJECT["dependency-groups"]["dev"])) - OF_CLIENT,
 }
 
 
