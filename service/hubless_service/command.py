@@ -1,5 +1,8 @@
 """`hubless serve`. Its imports wait until it is called, so that `hubless --help` stays fast."""
 
+import socket
+from collections.abc import Container
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -32,35 +35,54 @@ def serve(
     from hubless_service.app import create_app
     from hubless_service.settings import Settings
 
-    given = {"catalog": catalog, "host": host, "port": port, "log_level": log_level}
+    options = {"catalog": catalog, "host": host, "port": port, "log_level": log_level}
+    given = {name: value for name, value in options.items() if value is not None}
     try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})  # type: ignore[arg-type]
+        settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
         Catalog(settings.catalog).check_exists()
     except ValidationError as error:
-        _fail(_first_mistake(error), WRONG_USAGE)
+        _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
     logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
-    uvicorn.run(
+    config = uvicorn.Config(
         create_app(settings),
-        host=settings.host,
-        port=settings.port,
         timeout_keep_alive=settings.keep_alive_seconds,
         log_config=None,  # ours, set above
         access_log=False,  # the middleware's line says more
         server_header=False,
         ws="none",
     )
+    with _listen(settings.host, settings.port) as listener:
+        address, bound = listener.getsockname()[:2]
+        where = f"[{address}]" if ":" in address else address
+        logging.getLogger("hubless").info("listening on http://%s:%d, documentation at /docs", where, bound)
+        server = uvicorn.Server(config)
+        # the interrupt comes back once everything is shut down
+        with suppress(KeyboardInterrupt):
+            server.run([listener])
+    if not server.started:
+        raise typer.Exit(FAILED)
 
 
-def _first_mistake(error: "ValidationError") -> str:
-    """The first wrong setting in a line: `port (HUBLESS_PORT): Input should be ..., got 'x'`."""
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
+    except OSError as error:
+        reason = str(error.strerror).partition(" (while")[0]
+        _fail(f"cannot listen on {host}, port {port}: {reason}", FAILED)
+
+
+def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
+    """The first wrong setting in a line: `--port (HUBLESS_PORT): Input should be ..., got 'x'`."""
     first = error.errors()[0]
     if not first["loc"]:
         return str(first["msg"])
     name = str(first["loc"][0])
+    variable = f"HUBLESS_{name.upper()}"
+    where = f"--{name.replace('_', '-')} ({variable})" if name in options else variable
     got = "" if first["type"] == "missing" else f", got {first['input']!r}"
-    return f"--{name.replace('_', '-')} (HUBLESS_{name.upper()}): {first['msg']}{got}"
+    return f"{where}: {first['msg']}{got}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -167,7 +167,7 @@ def describe(value: object) -> str:
             return "an object"
         case str():
             return clip(f'the string "{value}"')
-    return orjson.dumps(value).decode()
+    return orjson.dumps(value, str).decode()
 
 
 def install(app: FastAPI) -> None:

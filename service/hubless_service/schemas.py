@@ -44,7 +44,7 @@ class QueryRequest(Request):
         default=None, alias="with", description="What each hit is sent with beside id and scores."
     )
     params: dict[str, Any] | None = Field(
-        default=None, description='Search parameters of the collection\'s index, such as {"ef_search": 128}.'
+        default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
     )
     score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
 

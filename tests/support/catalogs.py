@@ -1,7 +1,7 @@
 """A small catalog whose answers can be worked out by hand.
 
-`words`: string ids, payload, an encoder; metric cosine. Each target is the sum of its words' vectors, a few lean towards what all
-queries have in common, and are hubs. `numbers`: int64 ids, no payload, no encoder; metric dot.
+`words`: string ids, payload, an encoder; metric cosine. Targets are the sum of their words' vectors; the first few lean
+towards what all queries have in common, and are hubs. `numbers`: int64 ids, no payload, no encoder; metric dot.
 """
 
 from dataclasses import dataclass

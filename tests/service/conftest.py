@@ -1,0 +1,77 @@
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from support import catalogs
+from support.contract import Contract
+from support.serving import serving
+from support.sources import Source
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.engine import Engine
+from hubless_service.settings import Settings
+
+WORDS = "/v1/collections/words"
+NUMBERS = "/v1/collections/numbers"
+
+
+def checked_client(base_url, contract):
+    """A client that holds every answer against the OpenAPI document."""
+
+    def check(response):
+        response.read()
+        contract.check(response)
+
+    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
+
+
+@pytest.fixture(scope="session")
+def contract(server):
+    return Contract(httpx.get(f"{server}/openapi.json").json())
+
+
+@pytest.fixture(scope="session")
+def http(server, contract):
+    """A client of the server over the whole catalog."""
+    with checked_client(server, contract) as client:
+        yield client
+
+
+@pytest.fixture
+def words(catalog):
+    return hubless.open(catalog, "words")
+
+
+@pytest.fixture
+def numbers(catalog):
+    return hubless.open(catalog, "numbers")
+
+
+@pytest.fixture(scope="session")
+def vector():
+    """A query vector for either collection."""
+    return catalogs.words().query_bank[0]
+
+
+@pytest.fixture
+def serve(catalog, contract):
+    """A context manager that serves collections, or what opening them raises; yields a client and the source."""
+
+    @contextmanager
+    def serve(collections, *, held=False, **settings):
+        table = Settings(catalog=catalog, **settings)
+        source = Source(collections, held=held)
+        with (
+            serving(create_app(table, Engine(source, table))) as base_url,
+            checked_client(base_url, contract) as client,
+        ):
+            try:
+                if not held:
+                    while client.get("/readyz").headers.get("retry-after"):
+                        pass
+                yield client, source
+            finally:
+                source.gate.set()
+
+    return serve

@@ -1,0 +1,246 @@
+"""Every way in which a query can be wrong has its code, and names the field."""
+
+import base64
+
+import numpy as np
+import pytest
+from support.catalogs import DIM
+
+QUERY = "/v1/collections/words/query"
+BATCH = "/v1/collections/words/query/batch"
+GOOD = [0.5] * DIM
+BINARY = {"content-type": "application/octet-stream"}
+
+
+def at(position, value):
+    """A good vector with something else at one position."""
+    return [*GOOD[:position], value, *GOOD[position + 1 :]]
+
+
+def encoded(values):
+    return base64.b64encode(np.asarray(values, "<f4").tobytes()).decode()
+
+
+def refused(answer, status, code, parameter=None):
+    problem = answer.json()
+    assert (answer.status_code, problem["code"]) == (status, code)
+    assert answer.headers["content-type"] == "application/problem+json"
+    if parameter:
+        assert problem["parameter"] == parameter
+        assert problem["detail"] == f"{parameter}: expected {problem['expected']}, got {problem['received']}"
+    return problem
+
+
+# what is sent instead of a good query, the code, the parameter, and what the answer says came
+WRONG = [
+    # the vector's elements
+    ({"vector": at(7, "0.5")}, "invalid_input", "vector[7]", 'the string "0.5"'),
+    ({"vector": at(7, True)}, "invalid_input", "vector[7]", "true"),
+    ({"vector": at(7, None)}, "invalid_input", "vector[7]", "null"),
+    ({"vector": at(7, [0.5])}, "invalid_input", "vector[7]", "a list of 1"),
+    ({"vector": at(7, {})}, "invalid_input", "vector[7]", "an object"),
+    ({"vector": [GOOD, GOOD]}, "invalid_input", "vector[0]", f"a list of {DIM}"),
+    ({"vector": at(7, 1e39)}, "not_finite", "vector[7]", "inf as float32"),
+    ({"vector": at(7, -1e300)}, "not_finite", "vector[7]", "-inf as float32"),
+    ({"vector": at(7, 10**50)}, "not_finite", "vector[7]", "inf as float32"),
+    # the vector as a whole
+    ({"vector": GOOD[:-1]}, "dimension_mismatch", "vector", f"{DIM - 1} dimensions"),
+    ({"vector": []}, "dimension_mismatch", "vector", "0 dimensions"),
+    ({"vector": [0] * DIM}, "zero_vector", "vector", "zeros only"),
+    ({"vector": [1e-60] * DIM}, "zero_vector", "vector", "zeros only"),
+    ({"vector": 5}, "invalid_input", "vector", "5"),
+    ({"vector": {"values": GOOD}}, "invalid_input", "vector", "an object"),
+    # base64
+    ({"vector": "not base64!"}, "invalid_input", "vector", None),
+    ({"vector": encoded(GOOD)[:-3]}, "invalid_input", "vector", None),
+    ({"vector": encoded(GOOD) + "\n"}, "invalid_input", "vector", None),
+    ({"vector": "äöü"}, "invalid_input", "vector", None),
+    ({"vector": ""}, "dimension_mismatch", "vector", "0 dimensions"),
+    ({"vector": base64.b64encode(b"12345").decode()}, "invalid_input", "vector", "5 bytes"),
+    ({"vector": encoded(GOOD[:3])}, "dimension_mismatch", "vector", "3 dimensions"),
+    ({"vector": encoded(at(3, np.nan))}, "not_finite", "vector[3]", "nan as float32"),
+    ({"vector": encoded(at(3, -np.inf))}, "not_finite", "vector[3]", "-inf as float32"),
+    ({"vector": encoded([0] * DIM)}, "zero_vector", "vector", "zeros only"),
+    # what is asked for
+    ({}, "invalid_input", "vector", "neither"),
+    ({"vector": None}, "invalid_input", "vector", "neither"),
+    ({"vector": GOOD, "text": "amber"}, "invalid_input", "vector", "both"),
+    ({"text": 5}, "invalid_input", "text", "5"),
+    ({"text": ["amber"]}, "invalid_input", "text", "a list of 1"),
+    ({"text": "zzz yyy"}, "unknown_words", "text", None),
+    ({"text": ""}, "unknown_words", "text", None),
+    # the other fields
+    ({"vector": GOOD, "limit": 0}, "invalid_input", "limit", "0"),
+    ({"vector": GOOD, "limit": -1}, "invalid_input", "limit", "-1"),
+    ({"vector": GOOD, "limit": 1001}, "invalid_input", "limit", "1001"),
+    ({"vector": GOOD, "limit": 10**30}, "invalid_input", "limit", "1e+30"),
+    ({"vector": GOOD, "limit": 1.5}, "invalid_input", "limit", "1.5"),
+    ({"vector": GOOD, "limit": True}, "invalid_input", "limit", "true"),
+    ({"vector": GOOD, "limit": "10"}, "invalid_input", "limit", 'the string "10"'),
+    ({"vector": GOOD, "strength": -0.1}, "invalid_input", "strength", "-0.1"),
+    ({"vector": GOOD, "strength": 2.1}, "invalid_input", "strength", "2.1"),
+    ({"vector": GOOD, "strength": "full"}, "invalid_input", "strength", 'the string "full"'),
+    ({"vector": GOOD, "strength": True}, "invalid_input", "strength", "true"),
+    ({"vector": GOOD, "score_threshold": "0.5"}, "invalid_input", "score_threshold", 'the string "0.5"'),
+    ({"vector": GOOD, "with": "payload"}, "invalid_input", "with", 'the string "payload"'),
+    ({"vector": GOOD, "with": ["payload", "colour"]}, "invalid_input", "with", '["payload","colour"]'),
+    ({"vector": GOOD, "with": [["payload"]]}, "invalid_input", "with", '[["payload"]]'),
+    ({"vector": GOOD, "params": [1]}, "invalid_input", "params", "a list of 1"),
+    ({"vector": GOOD, "params": {"nprobe": 4}}, "invalid_input", None, "nprobe"),
+    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "unsupported", "filter", "an object"),
+    ({"vector": GOOD, "filter": []}, "unsupported", "filter", "a list of 0"),
+    ({"vector": GOOD, "limt": 5}, "unknown_field", "limt", "an unknown field"),
+]
+
+
+@pytest.mark.parametrize(("body", "code", "parameter", "received"), WRONG)
+def test_wrong_query_gets_422_naming_field_expected_and_received(http, body, code, parameter, received):
+    problem = refused(http.post(QUERY, json=body), 422, code, parameter)
+    assert problem["expected"]
+    assert received is None or problem["received"] == received
+
+
+@pytest.mark.parametrize(("body", "code", "parameter", "received"), WRONG)
+def test_wrong_query_in_a_batch_is_named_by_its_position(http, body, code, parameter, received):
+    problem = refused(http.post(BATCH, json={"queries": [{"vector": GOOD}, body]}), 422, code)
+    assert problem["parameter"].startswith("queries[1].")
+    assert parameter is None or problem["parameter"] == f"queries[1].{parameter}"
+
+
+@pytest.mark.parametrize("vector", [GOOD[:-1], [*GOOD, 1.0], encoded(GOOD[:5])])
+def test_query_with_wrong_dimension_gets_422_naming_both(http, vector):
+    problem = refused(http.post(QUERY, json={"vector": vector}), 422, "dimension_mismatch", "vector")
+    got = 5 if isinstance(vector, str) else len(vector)
+    assert f"expected {DIM} dimensions" in problem["detail"]
+    assert f"got {got} dimensions" in problem["detail"]
+
+
+def test_zero_vector_is_fine_without_a_cosine(http):
+    assert http.post("/v1/collections/numbers/query", json={"vector": [0.0] * DIM}).status_code == 200
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_products_that_leave_float32_get_422(http, sign):
+    vector = [3e38, sign * 3e38] * (DIM // 2)
+    refused(http.post("/v1/collections/numbers/query", json={"vector": vector}), 422, "not_finite", "vector")
+    batch = {"queries": [{"vector": GOOD}, {"vector": vector}]}
+    answer = http.post("/v1/collections/numbers/query/batch", json=batch)
+    refused(answer, 422, "not_finite", "queries[1].vector")
+
+
+def test_text_for_a_collection_without_encoder_gets_no_encoder(http):
+    refused(http.post("/v1/collections/numbers/query", json={"text": "amber"}), 422, "no_encoder", "text")
+
+
+def test_second_of_several_texts_is_named_when_its_words_are_unknown(http):
+    queries = [{"text": "amber"}, {"vector": GOOD}, {"text": "zzz"}, {"text": "cedar"}]
+    refused(http.post(BATCH, json={"queries": queries}), 422, "unknown_words", "queries[2].text")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"{",
+        b'{"vector": [1, 2',
+        b'{"vector": [NaN]}',
+        b'{"vector": [Infinity]}',
+        b'{"vector": [1,]}',
+        b"{'vector': []}",
+        b'{"text": "\xff\xfe"}',
+        b'{"text": "\\ud800"}',
+        b"\xef\xbb\xbf{}",
+        b"[" * 5000,
+        b"{} {}",
+    ],
+)
+@pytest.mark.parametrize("path", [QUERY, BATCH])
+def test_body_that_is_not_json_gets_400(http, path, body):
+    answer = http.post(path, content=body, headers={"content-type": "application/json"})
+    refused(answer, 400, "malformed_body")
+
+
+@pytest.mark.parametrize("body", [b"[]", b"5", b"null", b'"amber"'])
+@pytest.mark.parametrize("path", [QUERY, BATCH])
+def test_body_that_is_no_object_gets_422(http, path, body):
+    answer = http.post(path, content=body, headers={"content-type": "application/json"})
+    refused(answer, 422, "invalid_input", "body")
+
+
+@pytest.mark.parametrize(
+    ("body", "parameter", "received"),
+    [
+        ({}, "queries", "null"),
+        ({"queries": {}}, "queries", "an object"),
+        ({"queries": []}, "queries", "0"),
+        ({"queries": [{"vector": GOOD}] * 1001}, "queries", "1001"),
+        ({"queries": [5]}, "queries[0]", "5"),
+    ],
+)
+def test_wrong_batch_gets_422(http, body, parameter, received):
+    assert refused(http.post(BATCH, json=body), 422, "invalid_input", parameter)["received"] == received
+
+
+def test_unknown_field_of_a_batch_gets_unknown_field(http):
+    refused(http.post(BATCH, json={"queries": [{"vector": GOOD}], "limit": 5}), 422, "unknown_field", "limit")
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 4 * DIM - 1, 4 * DIM + 4, 8 * DIM])
+def test_binary_query_of_another_length_gets_422_naming_both(http, size):
+    answer = http.post(QUERY, content=b"\0" * size, headers=BINARY)
+    problem = refused(answer, 422, "dimension_mismatch", "body")
+    assert f"{DIM} dimensions" in problem["expected"]
+    assert f"{4 * DIM} bytes" in problem["expected"]
+    assert problem["received"] == f"{size} bytes"
+
+
+def test_binary_batch_of_broken_rows_gets_422(http):
+    refused(http.post(BATCH, content=b"\0" * (4 * DIM + 4), headers=BINARY), 422, "dimension_mismatch", "body")
+
+
+def test_binary_batch_without_rows_gets_422(http):
+    refused(http.post(BATCH, content=b"", headers=BINARY), 422, "invalid_input", "body")
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "parameter"),
+    [(np.nan, "not_finite", "body, row 2[5]"), (None, "zero_vector", "body, row 2")],
+)
+def test_bad_row_of_a_binary_batch_is_named(http, bad, code, parameter):
+    rows = np.ones((4, DIM), "<f4")
+    rows[2] = 0
+    if bad is not None:
+        rows[2, 5] = bad
+    refused(http.post(BATCH, content=rows.tobytes(), headers=BINARY), 422, code, parameter)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code", "parameter"),
+    [
+        ({"limit": "0"}, "invalid_input", "limit"),
+        ({"limit": "ten"}, "invalid_input", "limit"),
+        ({"limit": ""}, "invalid_input", "limit"),
+        ({"limit": ["5", "6"]}, "invalid_input", "limit"),
+        ({"strength": "nan"}, "invalid_input", "strength"),
+        ({"strength": "3"}, "invalid_input", "strength"),
+        ({"score_threshold": "Infinity"}, "invalid_input", "score_threshold"),
+        ({"with": "payload,colour"}, "invalid_input", "with"),
+        ({"params": "{}"}, "unknown_field", "params"),
+        ({"text": "amber"}, "unknown_field", "text"),
+    ],
+)
+def test_wrong_url_parameter_of_a_binary_query_gets_422(http, parameters, code, parameter):
+    body = np.ones(DIM, "<f4").tobytes()
+    refused(http.post(QUERY, content=body, params=parameters, headers=BINARY), 422, code, parameter)
+
+
+@pytest.mark.parametrize("path", [QUERY, BATCH])
+def test_url_parameters_beside_a_json_body_are_refused_rather_than_ignored(http, path):
+    body = {"queries": [{"vector": GOOD}]} if path == BATCH else {"vector": GOOD}
+    refused(http.post(path, params={"limit": 5}, json=body), 422, "unknown_field", "limit")
+
+
+def test_long_input_is_not_sent_back_whole(http):
+    answer = http.post(QUERY, json={"vector": GOOD, "limit": "9" * 100_000})
+    refused(answer, 422, "invalid_input", "limit")
+    assert len(answer.content) < 2000

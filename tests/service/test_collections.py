@@ -1,0 +1,126 @@
+from urllib.parse import quote
+
+import numpy as np
+import pytest
+from support import catalogs
+
+import hubless
+
+
+def code_of(answer):
+    return answer.status_code, answer.json()["code"]
+
+
+def test_collections_are_listed_by_name(http):
+    listed = http.get("/v1/collections").json()["collections"]
+    assert [info["name"] for info in listed] == ["numbers", "words"]
+    assert listed == [http.get(f"/v1/collections/{name}").json() for name in ("numbers", "words")]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        (
+            "words",
+            {"metric": "cosine", "id_type": "string", "payload_columns": ["title", "rank", "tags"], "text": True},
+        ),
+        ("numbers", {"metric": "dot", "id_type": "int64", "payload_columns": [], "text": False}),
+    ],
+)
+def test_collection_tells_what_it_is(http, catalog, name, expected):
+    info = http.get(f"/v1/collections/{name}").json()
+    manifest = hubless.open(catalog, name).manifest
+    expected |= {"name": name, "version": manifest.version, "created": manifest.created}
+    expected |= {"count": catalogs.COUNT, "dim": catalogs.DIM}
+    for field in ("correction", "index", "measured"):
+        expected[field] = getattr(manifest, field).model_dump(mode="json")
+    assert info == expected
+
+
+@pytest.mark.parametrize("path", ["", "/query", "/query/batch", "/count", "/points/1"])
+@pytest.mark.parametrize("name", ["songs", "..", "%2e%2e%2fwords", "w\u00f6rter", "words%00"])
+def test_unknown_collection_gets_404(http, name, path):
+    method = "POST" if path.startswith(("/q", "/c")) else "GET"
+    # "..", sent as it is, is resolved by the client
+    url = f"/v1/collections/{name.replace('..', '%2e%2e')}{path}"
+    assert code_of(http.request(method, url)) in {(404, "collection_not_found"), (404, "not_found")}
+
+
+def test_unknown_collection_is_named(http):
+    answer = http.get("/v1/collections/songs")
+    assert code_of(answer) == (404, "collection_not_found")
+    assert answer.json()["detail"] == 'There is no collection "songs".'
+
+
+@pytest.mark.parametrize("row", range(len(catalogs.AWKWARD_IDS) + 1))
+def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
+    wanted = catalogs.words().ids[row]
+    point = http.get(f"/v1/collections/words/points/{quote(wanted, safe='').replace('.', '%2e')}").json()
+    assert point == {
+        "id": wanted,
+        "offset": float(words.offsets[row]),
+        "payload": catalogs.payload()[row],
+        "collection": "words",
+        "version": words.version,
+    }
+
+
+def test_point_without_payload_has_none(http, numbers):
+    point = http.get(f"/v1/collections/numbers/points/{catalogs.LARGEST_ID}").json()
+    assert point["id"] == catalogs.LARGEST_ID
+    assert set(point) == {"id", "offset", "collection", "version"}
+
+
+def test_negative_id_is_found(http):
+    assert http.get("/v1/collections/numbers/points/-993").json()["id"] == -993
+
+
+@pytest.mark.parametrize("name", ["words", "numbers"])
+def test_points_vector_comes_when_asked_for(http, name):
+    data = getattr(catalogs, name)()
+    answer = http.get(f"/v1/collections/{name}/points/{data.ids[50]}", params={"with": "vector"})
+    np.testing.assert_allclose(answer.json()["vector"], data.targets[50], atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "words/points/no-such",
+        "words/points/",
+        "numbers/points/2",
+        "numbers/points/x",
+        "numbers/points/1e3",
+        "numbers/points/99999999999999999999",
+        "numbers/points/٣",
+    ],
+)
+def test_unknown_point_gets_404(http, path):
+    assert code_of(http.get(f"/v1/collections/{path}")) == (404, "point_not_found")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "code"),
+    [({"with": "colour"}, "invalid_input"), ({"with": ""}, "invalid_input"), ({"vector": "true"}, "unknown_field")],
+)
+def test_wrong_url_parameter_of_a_point_gets_422(http, parameters, code):
+    answer = http.get("/v1/collections/words/points/target-50", params=parameters)
+    assert code_of(answer) == (422, code)
+
+
+@pytest.mark.parametrize("body", [{}, {"json": {}}, {"json": {"filter": None}}])
+def test_count_is_that_of_the_collection(http, words, body):
+    answer = http.post("/v1/collections/words/count", **body)
+    assert answer.json() == {"count": catalogs.COUNT, "collection": "words", "version": words.version}
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [({"filter": {"rank": 1}}, "unsupported"), ({"fitler": None}, "unknown_field"), ([], "invalid_input")],
+)
+def test_wrong_count_gets_422(http, body, code):
+    assert code_of(http.post("/v1/collections/words/count", json=body)) == (422, code)
+
+
+def test_count_of_broken_json_gets_400(http):
+    answer = http.post("/v1/collections/words/count", content=b"{", headers={"content-type": "application/json"})
+    assert code_of(answer) == (400, "malformed_body")

@@ -1,0 +1,109 @@
+"""`hubless serve` as people start it: a process of its own."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+import typer
+from support.serving import wait_until_ready
+from typer.testing import CliRunner
+
+from hubless_service.command import serve
+
+SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
+ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+
+
+def run(*arguments, **environment):
+    return subprocess.run(
+        [*SERVE, *map(str, arguments)],
+        env=ENVIRONMENT | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_server_answers_until_it_is_told_to_stop(catalog, ending):
+    process = subprocess.Popen(
+        [*SERVE, "--port", "0"],
+        env=ENVIRONMENT | {"HUBLESS_CATALOG": str(catalog)},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        log = []
+        for line in process.stderr:
+            log.append(line)
+            if address := re.search(r"listening on (http://127\.0\.0\.1:\d+)", line):
+                break
+        assert wait_until_ready(address.group(1)).status_code == 200
+        answer = httpx.post(f"{address.group(1)}/v1/collections/words/query", json={"text": "amber"})
+        assert len(answer.json()["hits"]) == 10
+        request_id = answer.headers["x-request-id"]
+    finally:
+        process.send_signal(ending)
+        log += process.communicate(timeout=30)[1].splitlines(keepends=True)
+    assert process.returncode in (0, -ending)
+    assert "Traceback" not in "".join(log)
+    assert any(re.search(rf"POST /v1/collections/words/query 200 [\d.]+ms id={request_id}$", line) for line in log)
+    assert any('collection "words" is ready' in line for line in log)
+
+
+def test_missing_catalog_is_told_in_a_line(tmp_path):
+    ended = run("--catalog", tmp_path / "none")
+    assert ended.returncode == 1
+    assert ended.stderr == f"Error: {tmp_path / 'none'}: there is no catalog here (hubless build makes one)\n"
+
+
+def test_catalog_that_was_not_given_is_told_in_a_line():
+    ended = run()
+    assert ended.returncode == 2
+    assert ended.stderr == "Error: --catalog (HUBLESS_CATALOG): Field required\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "said"),
+    [
+        (["--port", "99999"], {}, "--port (HUBLESS_PORT): Input should be less than or equal to 65535, got 99999"),
+        (["--log-level", "loud"], {}, "--log-level (HUBLESS_LOG_LEVEL): "),
+        ([], {"HUBLESS_MAX_LIMIT": "many"}, "HUBLESS_MAX_LIMIT: Input should be a valid integer"),
+        ([], {"HUBLESS_MAX_LIMIT": "5"}, "default_limit 10 is above max_limit 5"),
+    ],
+)
+def test_impossible_setting_is_told_in_a_line(catalog, arguments, environment, said):
+    ended = run("--catalog", catalog, *arguments, **environment)
+    assert ended.returncode == 2
+    assert said in ended.stderr
+    assert ended.stderr.count("\n") == 1
+
+
+def test_port_that_is_taken_is_told_without_a_traceback(catalog):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        ended = run("--catalog", catalog, "--port", taken.getsockname()[1])
+        port = taken.getsockname()[1]
+    assert ended.returncode == 1
+    assert ended.stderr == f"Error: cannot listen on 127.0.0.1, port {port}: Address already in use\n"
+
+
+def test_help_imports_nothing_heavy():
+    code = "import sys; import hubless_service.command; print(*sys.modules)"
+    loaded = set(
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    )
+    assert not loaded & {"faiss", "fastapi", "hubless", "numpy", "pydantic", "uvicorn"}
+
+
+def test_help_names_every_option():
+    app = typer.Typer()
+    app.command()(serve)
+    page = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120", "NO_COLOR": "1"}).output
+    for option in ("--catalog", "--host", "--port", "--log-level"):
+        assert option in page

@@ -1,0 +1,85 @@
+"""Many clients at once get what each would get alone."""
+
+import asyncio
+
+import httpx
+import pytest
+from support import catalogs
+
+QUERY = "/v1/collections/words/query"
+REQUESTS = [
+    {"vector": vector.tolist(), "limit": 1 + i % 7, "strength": (i % 5) / 2}
+    for i, vector in enumerate(catalogs.words().query_bank[:60])
+]
+REQUESTS += [{"text": " ".join(catalogs.words_of(i)), "with": ["payload"]} for i in range(30)]
+
+
+async def ask_all(server, requests, connections):
+    limits = httpx.Limits(max_connections=connections)
+    async with httpx.AsyncClient(base_url=server, limits=limits, timeout=60) as client:
+        return await asyncio.gather(*(client.post(QUERY, json=body) for body in requests))
+
+
+@pytest.mark.parametrize("connections", [4, 32])
+def test_parallel_queries_get_the_same_answers_as_alone(http, server, connections):
+    alone = [http.post(QUERY, json=body).json() for body in REQUESTS]
+    together = asyncio.run(ask_all(server, REQUESTS * 2, connections))
+    assert [answer.json() for answer in together] == alone * 2
+
+
+def test_parallel_requests_keep_their_own_ids_and_errors(server):
+    async def ask():
+        async with httpx.AsyncClient(base_url=server, timeout=60) as client:
+            bodies = [{"text": "amber"} if i % 3 else {"text": "zzz"} for i in range(90)]
+            return await asyncio.gather(
+                *(client.post(QUERY, json=body, headers={"x-request-id": f"r{i}"}) for i, body in enumerate(bodies))
+            )
+
+    for i, answer in enumerate(asyncio.run(ask())):
+        assert answer.headers["x-request-id"] == f"r{i}"
+        assert answer.status_code == (200 if i % 3 else 422)
+
+
+def test_long_search_does_not_keep_others_from_an_answer(serve, words, monkeypatch):
+    """The event loop is free while a search runs: this deadlocks otherwise."""
+    import threading
+
+    free = threading.Event()
+    ask = words.query
+
+    def slow(vectors, **options):
+        assert free.wait(10)
+        return ask(vectors, **options)
+
+    monkeypatch.setattr(words, "check_canaries", lambda: None)
+    monkeypatch.setattr(words, "query", slow)
+    with serve({"words": words}, search_threads=2) as (client, _):
+        base_url = str(client.base_url)
+
+        async def ask_both():
+            async with httpx.AsyncClient(base_url=base_url, timeout=60) as several:
+                waiting = asyncio.create_task(several.post(QUERY, json={"text": "amber"}))
+                for _ in range(3):
+                    assert (await several.get("/livez")).status_code == 200
+                assert not waiting.done()
+                free.set()
+                return await waiting
+
+        assert asyncio.run(ask_both()).status_code == 200
+
+
+def test_search_threads_have_their_own_openmp_setting(serve, words, monkeypatch):
+    import faiss
+
+    seen = []
+    ask = words.query
+
+    def look(vectors, **options):
+        seen.append(faiss.omp_get_max_threads())
+        return ask(vectors, **options)
+
+    monkeypatch.setattr(words, "check_canaries", lambda: None)
+    monkeypatch.setattr(words, "query", look)
+    with serve({"words": words}, openmp_threads=3) as (client, _):
+        assert client.post(QUERY, json={"text": "amber"}).status_code == 200
+    assert seen == [3]

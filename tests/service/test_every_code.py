@@ -1,0 +1,80 @@
+"""Each code of the contract, produced by a request, with its status and its title."""
+
+import pytest
+from support.catalogs import DIM
+
+from hubless.errors import BundleDamaged, BundleTooNew, StorageError
+from hubless_service.problems import KINDS
+
+QUERY = "/v1/collections/words/query"
+JSON = {"content-type": "application/json"}
+GOOD = [0.5] * DIM
+
+
+def query(**body):
+    return lambda client: client.post(QUERY, json=body)
+
+
+def of(collection):
+    return lambda client: client.post(f"/v1/collections/{collection}/query", json={"text": "amber"})
+
+
+REQUESTS = {
+    "malformed_body": lambda client: client.post(QUERY, content=b"{", headers=JSON),
+    "not_found": lambda client: client.get("/v1/nothing"),
+    "collection_not_found": of("songs"),
+    "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
+    "method_not_allowed": lambda client: client.get(QUERY),
+    "body_too_large": lambda client: client.post(QUERY, content=b" " * 100_001, headers=JSON),
+    "unsupported_media_type": lambda client: client.post(QUERY, content=b"x", headers={"content-type": "text/xml"}),
+    "invalid_input": query(vector=GOOD, limit=0),
+    "unknown_field": query(vector=GOOD, colour="red"),
+    "unsupported": query(vector=GOOD, filter={}),
+    "dimension_mismatch": query(vector=[1.0]),
+    "not_finite": query(vector=[1e39] * DIM),
+    "zero_vector": query(vector=[0] * DIM),
+    "no_encoder": of("numbers"),
+    "unknown_words": query(text="zzz"),
+    "internal_error": of("odd"),
+    "not_ready": of("late"),
+    "bundle_damaged": of("damaged"),
+    "bundle_too_new": of("new"),
+    "storage": of("unreadable"),
+}
+
+
+@pytest.fixture
+def client(serve, words, numbers, tmp_path):
+    failures = {
+        "odd": RuntimeError("odd"),
+        "damaged": BundleDamaged(tmp_path, "damaged"),
+        "new": BundleTooNew(tmp_path, "too new"),
+        "unreadable": StorageError(tmp_path, "unreadable"),
+    }
+    with serve({"words": words, "numbers": numbers, **failures}, max_body_bytes=100_000) as (client, _):
+        yield client
+
+
+def test_every_code_has_its_request():
+    assert set(REQUESTS) == set(KINDS)
+
+
+@pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {"not_ready"}))
+def test_request_gets_its_code(client, code):
+    check(REQUESTS[code](client), code)
+
+
+def test_request_that_comes_too_early_gets_not_ready(serve, words):
+    with serve({"late": words}, held=True) as (client, _):
+        check(REQUESTS["not_ready"](client), "not_ready")
+
+
+def check(answer, code):
+    problem = answer.json()
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert problem["code"] == code
+    assert problem["type"] == f"urn:hubless:problem:{code}"
+    assert problem["status"] == answer.status_code == KINDS[code].status
+    assert problem["title"] == KINDS[code].title
+    assert problem["request_id"] == answer.headers["x-request-id"]
+    assert problem["detail"]

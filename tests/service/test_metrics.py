@@ -1,0 +1,113 @@
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support.catalogs import DIM
+
+from hubless.errors import BundleDamaged
+
+QUERY = "/v1/collections/words/query"
+TEMPLATE = "/v1/collections/{collection}/query"
+
+
+def samples(client):
+    """(name, labels) → value, of all samples that /metrics has."""
+    page = client.get("/metrics")
+    assert page.headers["content-type"].startswith("text/plain")
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(page.text)
+        for sample in family.samples
+    }
+
+
+def value(found, name, **labels):
+    return found.get((name, frozenset(labels.items())), 0)
+
+
+@pytest.fixture
+def client(serve, words, tmp_path):
+    with serve({"words": words, "broken": BundleDamaged(tmp_path, "missing")}) as (client, _):
+        yield client
+
+
+def test_requests_are_counted_by_route_method_and_status(client):
+    for _ in range(3):
+        client.post(QUERY, json={"text": "amber"})
+    client.post(QUERY, json={"text": "zzz"})
+    client.get(QUERY)
+    client.head("/livez")
+    client.get("/v1/collections/words/points/target-50")
+    found = samples(client)
+    assert value(found, "hubless_requests_total", route=TEMPLATE, method="POST", status="200") == 3
+    assert value(found, "hubless_requests_total", route=TEMPLATE, method="POST", status="422") == 1
+    assert value(found, "hubless_requests_total", route=TEMPLATE, method="GET", status="405") == 1
+    assert value(found, "hubless_requests_total", route="/livez", method="HEAD", status="200") == 1
+    point = "/v1/collections/{collection}/points/{id}"
+    assert value(found, "hubless_requests_total", route=point, method="GET", status="200") == 1
+    assert value(found, "hubless_request_seconds_count", route=TEMPLATE) == 5
+
+
+def test_errors_are_counted_by_code(client):
+    client.post(QUERY, json={"text": "zzz"})
+    client.post(QUERY, json={"vector": [1]})
+    client.post(QUERY, json={"vector": [2]})
+    client.get("/nowhere")
+    found = samples(client)
+    assert value(found, "hubless_errors_total", code="unknown_words") == 1
+    assert value(found, "hubless_errors_total", code="dimension_mismatch") == 2
+    assert value(found, "hubless_errors_total", code="not_found") == 1
+
+
+def test_stages_are_timed(client):
+    client.post(QUERY, json={"text": "amber"})
+    client.post(QUERY, json={"vector": [0.5] * DIM})
+    found = samples(client)
+    counts = {stage: value(found, "hubless_stage_seconds_count", stage=stage) for stage in ("encode", "search")}
+    assert counts == {"encode": 1, "search": 2}
+    for stage in ("parse", "queue", "payload", "serialise"):
+        assert value(found, "hubless_stage_seconds_count", stage=stage) == 2
+
+
+def test_collections_are_counted_by_state(client):
+    found = samples(client)
+    states = {state: value(found, "hubless_collections", state=state) for state in ("ready", "failed", "loading")}
+    assert states == {"ready": 1, "failed": 1, "loading": 0}
+
+
+def test_clients_cannot_make_new_series(client):
+    def series():
+        return {key for key in samples(client) if key[0] == "hubless_requests_total"}
+
+    client.get("/nowhere/0")
+    client.post("/v1/collections/none-0/query", json={})
+    client.request("PURGE", "/livez")
+    before = series()
+    for number in range(1, 5):
+        client.get(f"/nowhere/{number}")
+        client.post(f"/v1/collections/none-{number}/query", json={})
+        client.request("REPORT", "/livez")
+    assert series() - before == {
+        ("hubless_requests_total", frozenset({("route", "/metrics"), ("method", "GET"), ("status", "200")}))
+    }
+
+
+def test_two_apps_count_apart(client, serve, words):
+    with serve({"words": words}) as (other, _):
+        other.get("/nowhere")
+        assert value(samples(other), "hubless_errors_total", code="not_found") == 1
+    assert value(samples(client), "hubless_errors_total", code="not_found") == 0
+
+
+def test_memory_of_the_process_is_there(client):
+    assert value(samples(client), "process_resident_memory_bytes") > 1e6
+
+
+def test_one_line_is_logged_for_each_request(client, caplog):
+    with caplog.at_level("INFO", "hubless.requests"):
+        client.post(QUERY, json={"text": "zzz"}, headers={"x-request-id": "mine"})
+        client.get("/nowhere/%0aforged?secret=1")
+        client.get("/livez")
+    first, second, third = (record.getMessage() for record in caplog.records if record.name == "hubless.requests")
+    assert first.startswith(f"POST {QUERY} 422 ")
+    assert first.endswith("ms id=mine code=unknown_words")
+    assert second.startswith("GET /nowhere/%0aforged 404 ")  # no new line, and no parameters
+    assert third.startswith("GET /livez 200 ")

@@ -1,0 +1,153 @@
+"""The OpenAPI document is valid, complete, and true; that answers obey it, the shared client checks everywhere."""
+
+import re
+
+import httpx
+import pytest
+from fastapi.openapi.models import OpenAPI
+from jsonschema import Draft202012Validator
+from support import catalogs
+
+import hubless
+from hubless.encoders import BagOfWords
+from hubless_service import bodies
+from hubless_service.problems import KINDS
+
+
+@pytest.fixture(scope="module")
+def document(contract):
+    return contract.document
+
+
+def walk(value, path=()):
+    yield path, value
+    children = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from walk(child, (*path, key))
+
+
+def operations(document):
+    return {
+        (method.upper(), path): operation
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+    }
+
+
+def test_document_is_openapi_3_1(document):
+    assert document["openapi"].startswith("3.1")
+    OpenAPI.model_validate(document)
+
+
+def test_document_has_all_endpoints(document):
+    assert set(operations(document)) == {
+        ("POST", "/v1/collections/{collection}/query"),
+        ("POST", "/v1/collections/{collection}/query/batch"),
+        ("GET", "/v1/collections"),
+        ("GET", "/v1/collections/{collection}"),
+        ("GET", "/v1/collections/{collection}/points/{id}"),
+        ("POST", "/v1/collections/{collection}/count"),
+        ("GET", "/livez"),
+        ("GET", "/readyz"),
+        ("GET", "/metrics"),
+    }
+
+
+def test_every_reference_leads_somewhere(document):
+    references = [value for path, value in walk(document) if path and path[-1] == "$ref"]
+    assert references
+    for reference in references:
+        target = document
+        for part in reference.removeprefix("#/").split("/"):
+            target = target[part]
+
+
+def test_every_schema_is_a_schema(document):
+    for schema in document["components"]["schemas"].values():
+        Draft202012Validator.check_schema(schema)
+
+
+def test_every_path_parameter_is_described(document):
+    for (_, path), operation in operations(document).items():
+        declared = {p["name"] for p in operation.get("parameters", []) if p["in"] == "path"}
+        assert declared == set(re.findall(r"\{(\w+)\}", path))
+
+
+def test_every_example_obeys_its_schema(document, contract):
+    checked = 0
+    for path, value in walk(document["paths"]):
+        if isinstance(value, dict) and "schema" in value and path[-2:-1] == ("content",):
+            examples = [example["value"] for example in value.get("examples", {}).values()]
+            for example in [*examples, *([value["example"]] if "example" in value else [])]:
+                contract.validate(example, value["schema"])
+                checked += 1
+    assert checked > 20
+
+
+def test_every_code_is_documented_with_its_status(document):
+    documented = {
+        (code, int(status))
+        for operation in operations(document).values()
+        for status, answer in operation["responses"].items()
+        for code in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
+    }
+    # these two are for paths and methods that are no operations
+    elsewhere = {"not_found", "method_not_allowed"}
+    assert documented == {(code, kind.status) for code, kind in KINDS.items() if code not in elsewhere}
+
+
+def test_every_operation_has_a_summary_and_a_description(document):
+    for operation in operations(document).values():
+        assert operation["summary"]
+        assert operation["description"]
+
+
+def test_every_field_of_a_request_is_described(document):
+    for name in ("QueryRequest", "BatchRequest", "CountRequest"):
+        for field, schema in document["components"]["schemas"][name]["properties"].items():
+            assert schema.get("description"), (name, field)
+
+
+@pytest.mark.parametrize("example", ["text", "base64", "vector"])
+def test_request_examples_are_taken_by_the_server(document, serve, tmp_path, example):
+    content = operations(document)["POST", "/v1/collections/{collection}/query"]["requestBody"]["content"]
+    body = content["application/json"]["examples"][example]["value"]
+    data, dim = catalogs.words(), 4
+    encoder = BagOfWords({"split": 0, "string": 1}, catalogs.encoder().rows[:2, :dim])
+    targets, bank = data.targets[:, :dim], data.query_bank[:, :dim]
+    hubless.build(tmp_path, "stdlib", targets, bank, payload=catalogs.payload(), encoder=encoder, progress=False)
+    with serve({"stdlib": hubless.open(tmp_path, "stdlib")}) as (client, _):
+        assert client.post("/v1/collections/stdlib/query", json=body).status_code == 200
+
+
+def test_binary_bodies_take_the_fields_that_a_url_can_carry(document):
+    for path in ("query", "query/batch"):
+        operation = operations(document)["POST", f"/v1/collections/{{collection}}/{path}"]
+        assert "application/octet-stream" in operation["requestBody"]["content"]
+        assert {p["name"] for p in operation["parameters"] if p["in"] == "query"} == bodies.URL_FIELDS
+
+
+def test_docs_page_has_no_external_url(server):
+    page = httpx.get(f"{server}/docs")
+    assert page.status_code == 200
+    assert page.headers["content-type"].startswith("text/html")
+    assert re.findall(r"(?:https?:)?//[\w.]", page.text) == []
+    assert '"validatorUrl": null' in page.text
+    links = re.findall(r'(?:src|href)="([^"]+)"|url: \'([^\']+)\'', page.text)
+    targets = [first or second for first, second in links]
+    assert len(targets) == 4
+    for target in targets:
+        asset = httpx.get(httpx.URL(f"{server}/docs").join(target))
+        assert asset.status_code == 200
+        assert len(asset.content) > 100
+
+
+def test_docs_stylesheet_loads_nothing_from_elsewhere(server):
+    css = httpx.get(f"{server}/docs/assets/swagger-ui.css").text
+    assert re.findall(r"url\(\s*[\"']?(?:https?:)?//", css) == []
+    assert "@import" not in css
+
+
+def test_unknown_asset_gets_a_problem(http):
+    assert http.get("/docs/assets/../../etc/passwd").status_code == 404
+    assert http.get("/docs/assets/none.js").json()["code"] == "not_found"

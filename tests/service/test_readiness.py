@@ -1,0 +1,137 @@
+"""The service says what it can serve, while it loads and when something is broken."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from support import catalogs
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.errors import BundleDamaged, BundleTooNew, StorageError
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
+ASK = {"text": "amber"}
+
+
+def code_of(answer):
+    return answer.status_code, answer.json()["code"]
+
+
+def test_nothing_is_served_before_it_is_loaded(serve, words):
+    with serve({"words": words}, held=True) as (client, source):
+        for answer in (
+            client.get("/readyz"),
+            client.get("/v1/collections"),
+            client.get("/v1/collections/words"),
+            client.post("/v1/collections/words/query", json=ASK),
+            client.post("/v1/collections/words/query/batch", json={"queries": [ASK]}),
+            client.post("/v1/collections/words/count"),
+            client.get("/v1/collections/words/points/target-50"),
+            client.get("/v1/collections/no-such"),
+        ):
+            assert code_of(answer) == (503, "not_ready")
+            assert int(answer.headers["retry-after"]) > 0
+        assert client.get("/livez").json() == {"status": "ok"}
+        assert client.get("/readyz").json()["collections"] == {"words": {"status": "loading"}}
+        source.gate.set()
+        ready = wait_until_ready(str(client.base_url).rstrip("/"))
+        assert ready.json() == {
+            "status": "ready",
+            "collections": {"words": {"status": "ready", "version": words.version, "count": catalogs.COUNT}},
+        }
+        assert client.post("/v1/collections/words/query", json=ASK).status_code == 200
+        assert code_of(client.get("/v1/collections/no-such")) == (404, "collection_not_found")
+
+
+def test_canaries_that_fail_keep_a_collection_from_being_served(serve, words, monkeypatch):
+    def fail():
+        raise BundleDamaged(SECRET.with_name("canary.npz"), "canary queries reach a recall of 0.100")
+
+    monkeypatch.setattr(words, "check_canaries", fail)
+    with serve({"words": words}) as (client, _):
+        assert code_of(client.get("/readyz")) == (503, "not_ready")
+        assert code_of(client.post("/v1/collections/words/query", json=ASK)) == (503, "bundle_damaged")
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "code"),
+    [
+        (BundleDamaged(SECRET, "has 5 bytes, the manifest says 7"), 503, "bundle_damaged"),
+        (BundleTooNew(SECRET, "has format 9"), 503, "bundle_too_new"),
+        (StorageError(SECRET, "no permission"), 503, "storage"),
+        (RuntimeError("password=hunter2"), 500, "internal_error"),
+    ],
+)
+def test_broken_collection_is_reported_and_the_others_serve_on(serve, words, caplog, failure, status, code):
+    with serve({"broken": failure, "words": words}) as (client, _):
+        ready = client.get("/readyz")
+        assert ready.status_code == 200
+        states = ready.json()["collections"]
+        assert {name: state["status"] for name, state in states.items()} == {"broken": "failed", "words": "ready"}
+        assert states["broken"]["code"] == code
+
+        for answer in (
+            client.post("/v1/collections/broken/query", json=ASK),
+            client.post("/v1/collections/broken/query/batch", json={"queries": [ASK]}),
+            client.get("/v1/collections/broken"),
+            client.get("/v1/collections/broken/points/1"),
+            client.post("/v1/collections/broken/count"),
+        ):
+            assert code_of(answer) == (status, code)
+            assert "retry-after" not in answer.headers  # waiting does not help
+            assert "secret" not in answer.text
+            assert "hunter2" not in answer.text
+
+        assert client.post("/v1/collections/words/query", json=ASK).status_code == 200
+        assert [info["name"] for info in client.get("/v1/collections").json()["collections"]] == ["words"]
+    assert f'collection "broken" cannot be served: {failure}' in caplog.text
+
+
+def test_server_without_one_sound_collection_is_not_ready(serve):
+    with serve({"broken": BundleDamaged(SECRET, "missing")}) as (client, _):
+        answer = client.get("/readyz")
+        assert code_of(answer) == (503, "not_ready")
+        assert "retry-after" not in answer.headers
+        assert answer.json()["collections"]["broken"]["detail"] == "index.faiss: missing"
+
+
+def test_empty_catalog_is_ready_with_nothing(serve):
+    with serve({}) as (client, _):
+        assert client.get("/readyz").json() == {"status": "ready", "collections": {}}
+        assert client.get("/v1/collections").json() == {"collections": []}
+        assert code_of(client.post("/v1/collections/words/query", json=ASK)) == (404, "collection_not_found")
+
+
+def test_missing_catalog_is_told_by_every_endpoint_that_needs_it(serve, caplog):
+    with serve(StorageError("/srv/secret/catalog", "there is no catalog here")) as (client, _):
+        answer = client.get("/readyz")
+        assert code_of(answer) == (503, "not_ready")
+        assert answer.json()["detail"] == "catalog: there is no catalog here"
+        assert code_of(client.get("/v1/collections")) == (503, "storage")
+        assert code_of(client.post("/v1/collections/words/query", json=ASK)) == (503, "storage")
+        assert client.get("/livez").status_code == 200
+    assert "the catalog cannot be served: /srv/secret/catalog: there is no catalog here" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "payload.parquet", "manifest.json", "encoder.npy"])
+def test_bit_that_flipped_on_disk_is_found_before_it_is_served(tmp_path, name):
+    catalogs.build(tmp_path)
+    file = hubless.Catalog(tmp_path).folder("words") / name
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with serving(create_app(Settings(catalog=tmp_path))) as base_url:
+        states = wait_until_ready(base_url).json()["collections"]
+        assert (states["words"]["status"], states["words"]["code"]) == ("failed", "bundle_damaged")
+        assert name in states["words"]["detail"]
+        body = {"vector": [1] * catalogs.DIM}
+        assert httpx.post(f"{base_url}/v1/collections/numbers/query", json=body).status_code == 200
+        assert httpx.post(f"{base_url}/v1/collections/words/query", json=body).status_code == 503
+
+
+def test_stopping_while_loading_does_not_wait_for_it(serve, words):
+    with serve({"words": words}, held=True) as (client, _):
+        assert client.get("/readyz").status_code == 503

@@ -1,0 +1,198 @@
+"""Over HTTP come the hits of the library, whichever way the query goes in."""
+
+import base64
+
+import numpy as np
+import orjson
+import pytest
+from support import catalogs
+
+import hubless
+
+QUERIES = catalogs.words().query_bank[:8]
+OPTIONS = [{}, {"limit": 3, "strength": 0.0}, {"limit": 25, "strength": 1.7}]
+
+
+def library_hits(collection, vectors, limit=10, strength=1.0):
+    results = collection.query(vectors, limit=limit, strength=strength)
+    return [
+        [{"id": h.id, "score": h.score, "similarity": h.similarity, "offset": h.offset} for h in results[i]]
+        for i in range(len(results))
+    ]
+
+
+def as_list(http, path, vector, options):
+    return http.post(path, json={"vector": vector.tolist(), **options})
+
+
+def as_base64(http, path, vector, options):
+    return http.post(path, json={"vector": base64.b64encode(vector.astype("<f4").tobytes()).decode(), **options})
+
+
+def as_bytes(http, path, vector, options):
+    headers = {"content-type": "application/octet-stream"}
+    return http.post(path, content=vector.astype("<f4").tobytes(), params=options, headers=headers)
+
+
+WAYS = [as_list, as_base64, as_bytes]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", ["words", "numbers"])
+def test_one_vector_gets_the_librarys_hits_exactly(http, request, name, way, options):
+    collection = request.getfixturevalue(name)
+    for vector in QUERIES[:3]:
+        answer = way(http, f"/v1/collections/{name}/query", vector, options).json()
+        assert answer["hits"] == library_hits(collection, vector, **options)[0]
+        assert (answer["collection"], answer["version"]) == (name, collection.version)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_json_batch_gets_the_librarys_hits_in_order(http, words, options):
+    queries = [{"vector": vector.tolist(), **options} for vector in QUERIES]
+    answer = http.post("/v1/collections/words/query/batch", json={"queries": queries}).json()
+    assert [result["hits"] for result in answer["results"]] == library_hits(words, QUERIES, **options)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_binary_batch_gets_the_librarys_hits_in_order(http, words, options):
+    answer = as_bytes(http, "/v1/collections/words/query/batch", QUERIES, options).json()
+    assert [result["hits"] for result in answer["results"]] == library_hits(words, QUERIES, **options)
+
+
+def test_batch_of_different_queries_gets_the_answers_that_each_gets_alone(http, vector):
+    queries = [
+        {"text": "amber cedar", "limit": 2},
+        {"vector": vector.tolist(), "limit": 7, "strength": 0.5},
+        {"vector": QUERIES[1].tolist(), "limit": 2},
+        {"text": "fjord", "limit": 7, "strength": 0.5, "with": ["payload"]},
+        {"vector": QUERIES[2].tolist(), "limit": 2, "with": ["vector"], "score_threshold": 0.5},
+    ]
+    together = http.post("/v1/collections/words/query/batch", json={"queries": queries}).json()["results"]
+    alone = [http.post("/v1/collections/words/query", json=query).json()["hits"] for query in queries]
+    assert [result["hits"] for result in together] == alone
+
+
+def test_text_gets_the_hits_of_its_vector(http, words):
+    answer = http.post("/v1/collections/words/query", json={"text": "amber cedar"}).json()
+    assert answer["hits"] == library_hits(words, words.encode(["amber cedar"]))[0]
+
+
+def test_text_of_two_words_finds_the_targets_made_of_them(http):
+    body = {"text": "amber cedar", "limit": 2, "with": ["payload"]}
+    hits = http.post("/v1/collections/words/query", json=body).json()["hits"]
+    assert {frozenset(hit["payload"]["tags"]) for hit in hits} == {frozenset({"amber", "cedar"})}
+
+
+@pytest.mark.parametrize("strength", [0, 0.3, 1, 2])
+@pytest.mark.parametrize("name", ["words", "numbers"])
+def test_score_is_similarity_minus_strength_times_offset_in_every_hit(http, name, strength, vector):
+    body = {"vector": vector.tolist(), "strength": strength, "limit": catalogs.COUNT}
+    hits = http.post(f"/v1/collections/{name}/query", json=body).json()["hits"]
+    assert len(hits) == catalogs.COUNT
+    for hit in hits:
+        assert hit["score"] == pytest.approx(hit["similarity"] - strength * hit["offset"], abs=1e-5)
+    assert [hit["score"] for hit in hits] == sorted((hit["score"] for hit in hits), reverse=True)
+
+
+def test_strength_zero_ranks_by_the_inner_product(http, vector):
+    hits = http.post("/v1/collections/numbers/query", json={"vector": vector.tolist(), "strength": 0}).json()["hits"]
+    data = catalogs.numbers()
+    similarities = data.targets.astype(np.float64) @ vector
+    best = np.argsort(-similarities)[:10]
+    assert [hit["id"] for hit in hits] == [data.ids[row] for row in best]
+    assert [hit["similarity"] for hit in hits] == pytest.approx(similarities[best], abs=1e-4)
+
+
+def test_correction_takes_hubs_out_of_the_top(http):
+    bodies = [{"vector": vector.tolist(), "limit": 5} for vector in catalogs.words().query_bank[:50]]
+    hubs = set(catalogs.words().ids[: catalogs.HUBS])
+
+    def share_of_hubs(strength):
+        queries = [{**body, "strength": strength} for body in bodies]
+        results = http.post("/v1/collections/words/query/batch", json={"queries": queries}).json()["results"]
+        return np.mean([hit["id"] in hubs for result in results for hit in result["hits"]])
+
+    assert share_of_hubs(0) > 0.3
+    assert share_of_hubs(1) < 0.6 * share_of_hubs(0)
+
+
+def test_payload_and_vector_come_with_each_hit_when_asked_for(http, vector):
+    data = catalogs.words()
+    payloads = dict(zip(data.ids, catalogs.payload(), strict=True))
+    vectors = dict(zip(data.ids, data.targets, strict=True))
+    body = {"vector": vector.tolist(), "with": ["payload", "vector"]}
+    for hit in http.post("/v1/collections/words/query", json=body).json()["hits"]:
+        assert hit["payload"] == payloads[hit["id"]]
+        np.testing.assert_allclose(hit["vector"], vectors[hit["id"]], atol=1e-6)
+
+
+def test_extras_in_the_url_are_those_of_the_body(http, vector):
+    body = {"vector": vector.tolist(), "with": ["payload", "vector"], "score_threshold": 0.2}
+    url = {"with": "payload,vector", "score_threshold": "0.2"}
+    in_body = as_list(http, "/v1/collections/words/query", vector, body).json()
+    assert as_bytes(http, "/v1/collections/words/query", vector, url).json() == in_body
+
+
+def test_payload_of_a_collection_without_one_is_null(http, vector):
+    hits = as_list(http, "/v1/collections/numbers/query", vector, {"with": ["payload"]}).json()["hits"]
+    assert {hit["payload"] for hit in hits} == {None}
+
+
+def test_hits_have_nothing_that_was_not_asked_for(http, vector):
+    (hit,) = as_list(http, "/v1/collections/words/query", vector, {"limit": 1}).json()["hits"]
+    assert set(hit) == {"id", "score", "similarity", "offset"}
+
+
+def test_score_threshold_drops_the_hits_below_it(http, words, vector):
+    everything = library_hits(words, vector, limit=50)[0]
+    threshold = everything[20]["score"]
+    answer = as_list(http, "/v1/collections/words/query", vector, {"limit": 50, "score_threshold": threshold})
+    assert answer.json()["hits"] == everything[:21]
+
+
+def test_score_threshold_above_all_gives_no_hits(http, vector):
+    options = {"score_threshold": 5, "with": ["payload", "vector"]}
+    assert as_list(http, "/v1/collections/words/query", vector, options).json()["hits"] == []
+
+
+def test_limit_above_the_collections_size_gives_all_of_it(http, vector):
+    hits = as_list(http, "/v1/collections/words/query", vector, {"limit": catalogs.COUNT + 100}).json()["hits"]
+    assert {hit["id"] for hit in hits} == set(catalogs.words().ids)
+
+
+def test_limit_is_ten_unless_given(http, vector):
+    assert len(as_list(http, "/v1/collections/words/query", vector, {}).json()["hits"]) == 10
+
+
+def test_null_fields_are_fields_that_are_not_given(http, vector):
+    nothing = dict.fromkeys(["text", "limit", "strength", "filter", "with", "params", "score_threshold"])
+    answer = as_list(http, "/v1/collections/words/query", vector, nothing)
+    assert answer.json() == as_list(http, "/v1/collections/words/query", vector, {}).json()
+
+
+def test_whole_numbers_are_numbers(http, numbers):
+    vector = np.arange(catalogs.DIM, dtype=np.float32)
+    answer = http.post("/v1/collections/numbers/query", json={"vector": list(range(catalogs.DIM))})
+    assert answer.json()["hits"] == library_hits(numbers, vector)[0]
+
+
+def test_integer_ids_are_exact(http):
+    data = catalogs.numbers()
+    body = {"vector": data.targets[0].tolist(), "limit": catalogs.COUNT}
+    raw = http.post("/v1/collections/numbers/query", json=body).content
+    assert catalogs.LARGEST_ID in {hit["id"] for hit in orjson.loads(raw)["hits"]}
+
+
+def test_params_reach_the_index(tmp_path, serve, vector):
+    data = catalogs.words()
+    hubless.build(tmp_path, "graph", data.targets, data.query_bank, index="hnsw", progress=False)
+    graph = hubless.open(tmp_path, "graph")
+    seen = []
+    ask = graph.query
+    graph.query = lambda *args, **kwargs: seen.append(kwargs.get("parameters")) or ask(*args, **kwargs)
+    with serve({"graph": graph}) as (client, _):
+        answer = client.post("/v1/collections/graph/query", json={"vector": vector.tolist(), "params": {"ef": 99}})
+        assert answer.status_code == 200
+    assert seen[-1] == {"ef": 99}

@@ -1,0 +1,80 @@
+import pytest
+from pydantic import ValidationError
+
+from hubless_service.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def no_environment(monkeypatch):
+    for name in Settings.model_fields:
+        monkeypatch.delenv(f"HUBLESS_{name.upper()}", raising=False)
+
+
+def test_catalog_is_the_only_setting_that_must_be_given(tmp_path):
+    assert [name for name, field in Settings.model_fields.items() if field.is_required()] == ["catalog"]
+    with pytest.raises(ValidationError, match="catalog"):
+        Settings()
+    assert Settings(catalog=tmp_path).host == "127.0.0.1"
+
+
+def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypatch, tmp_path):
+    monkeypatch.setenv("HUBLESS_CATALOG", str(tmp_path))
+    monkeypatch.setenv("HUBLESS_MAX_LIMIT", "50")
+    monkeypatch.setenv("HUBLESS_VERIFY", "false")
+    settings = Settings(max_limit=60)
+    assert (settings.catalog, settings.max_limit, settings.verify) == (tmp_path, 60, False)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("port", 65536),
+        ("port", "http"),
+        ("max_limit", 0),
+        ("max_batch", 0),
+        ("max_body_bytes", 0),
+        ("search_threads", 0),
+        ("openmp_threads", -1),
+        ("log_level", "loud"),
+    ],
+)
+def test_impossible_value_is_refused(tmp_path, name, value):
+    with pytest.raises(ValidationError, match=name):
+        Settings(catalog=tmp_path, **{name: value})
+
+
+def test_default_limit_above_the_maximum_is_refused(tmp_path):
+    with pytest.raises(ValidationError, match="default_limit 20 is above max_limit 10"):
+        Settings(catalog=tmp_path, default_limit=20, max_limit=10)
+
+
+def test_limits_hold_for_queries(serve, words, vector):
+    query, batch = "/v1/collections/words/query", "/v1/collections/words/query/batch"
+    with serve({"words": words}, default_limit=3, max_limit=5, max_batch=2) as (client, _):
+        body = {"vector": vector.tolist()}
+        assert len(client.post(query, json=body).json()["hits"]) == 3
+        assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
+        refused = client.post(query, json={**body, "limit": 6}).json()
+        assert refused["expected"] == "a whole number from 1 to 5"
+        assert client.post(batch, json={"queries": [body] * 2}).status_code == 200
+        refused = client.post(batch, json={"queries": [body] * 3}).json()
+        assert (refused["code"], refused["expected"], refused["received"]) == ("invalid_input", "1 to 2 queries", "3")
+        binary = client.post(batch, content=vector.tobytes() * 3, headers={"content-type": "application/octet-stream"})
+        assert binary.json()["expected"] == "1 to 2 queries"
+
+
+def test_without_verification_a_collection_is_opened_by_sizes_alone(tmp_path, catalog):
+    import shutil
+
+    import hubless
+    from hubless_service.engine import CatalogSource
+
+    copy = tmp_path / "catalog"
+    shutil.copytree(catalog, copy)
+    file = hubless.Catalog(copy).folder("words") / "correction.npz"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(hubless.HublessError, match=r"correction\.npz"):
+        CatalogSource(copy, hashes=True).open("words")
+    assert CatalogSource(copy, hashes=False).open("words").name == "words"

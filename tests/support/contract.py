@@ -1,0 +1,48 @@
+"""The OpenAPI document as a check of real answers."""
+
+import re
+
+from jsonschema import Draft202012Validator
+
+PROBLEM = "application/problem+json"
+
+
+class Contract:
+    """What an OpenAPI document allows."""
+
+    def __init__(self, document):
+        self.document = document
+        self.paths = [
+            (re.compile(re.sub(r"\{\w+\}", "[^/]+", path.replace("{id}", ".+"))), operations)
+            for path, operations in document["paths"].items()
+        ]
+
+    def check(self, response):
+        """Fail unless the answer is one that the document promises for this path, method and status."""
+        media_type = response.headers.get("content-type", "").partition(";")[0]
+        operation = self._operation(response.request)
+        if operation is None:
+            # what is no endpoint: another path or method, or a page for people
+            if response.content and response.is_error:
+                assert media_type == PROBLEM
+                self.validate(response.json(), {"$ref": "#/components/schemas/Problem"})
+            return
+        documented = operation["responses"]
+        assert str(response.status_code) in documented, (response.status_code, response.text)
+        content = documented[str(response.status_code)]["content"]
+        assert media_type in content
+        if media_type == PROBLEM:
+            assert response.json()["code"] in content[PROBLEM]["examples"]
+        if media_type in (PROBLEM, "application/json"):
+            self.validate(response.json(), content[media_type]["schema"])
+
+    def validate(self, value, schema):
+        """Fail unless a value is as the schema says."""
+        Draft202012Validator({**schema, "components": self.document["components"]}).validate(value)
+
+    def _operation(self, request):
+        path = request.url.path  # decoded, as the server sees it
+        for pattern, operations in self.paths:
+            if pattern.fullmatch(path):
+                return operations.get(request.method.lower())
+        return None

@@ -1,0 +1,25 @@
+"""Collections as an engine gets them, with what can go wrong on the way."""
+
+import threading
+
+
+class Source:
+    """Collections by name, or the exceptions that opening them raises; `gate` holds them back until it is set."""
+
+    def __init__(self, collections, *, held=False):
+        self.collections = collections
+        self.gate = threading.Event()
+        if not held:
+            self.gate.set()
+
+    def names(self):
+        if isinstance(self.collections, Exception):
+            raise self.collections
+        return list(self.collections)
+
+    def open(self, name):
+        assert self.gate.wait(10)
+        collection = self.collections[name]
+        if isinstance(collection, Exception):
+            raise collection
+        return collection
