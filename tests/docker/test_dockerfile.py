@@ -136,3 +136,10 @@ def test_what_the_image_installs_is_what_the_tests_ran_with(name):
     tested = pins("dev.txt")
     assert pins(name)
     assert pins(name).items() <= tested.items()
+
+
+def test_image_installs_every_dependency_of_the_project():
+    """The wheel goes in without its dependencies, so one that is missing from the lock would be missing at run time."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = {re.match(r"[a-z0-9-]+", dependency).group() for dependency in project["dependencies"]}
+    assert declared <= set(pins("service.txt"))
