@@ -49,6 +49,8 @@ lock:  ## lock the dependencies anew (needs uv)
 		--upgrade pyproject.toml --all-extras --group dev -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt --group build -o requirements/build.txt
 
 clean:  ## remove what the other commands made
 	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache
