@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.arrays import F32, F64, I64
+from hubless.arrays import F32, F64, I64, check_between, check_dim
 from hubless.errors import InputError, StorageError
 from hubless.progress import progress_bars
 from hubless.records import one_line
-from hubless.search import Collection
-from hubless.sources import VectorSource, as_source
+from hubless.search import MOST_STRENGTH, Collection
+from hubless.sources import UnitVectors, VectorSource, as_source
 from hubless.vectors import open_items
 
 K_OCCURRENCE = 10
@@ -88,20 +88,22 @@ def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
     InputError
         if there is not one entry a query, or a row is no target.
     """
-    if isinstance(relevant, np.ndarray) and relevant.dtype.kind not in "iu":
-        raise InputError("relevant", "row numbers of targets", f"an array of {relevant.dtype}")
+    if isinstance(relevant, np.ndarray) and (relevant.dtype.kind not in "iu" or relevant.ndim == 0):
+        raise InputError("relevant", "row numbers of targets", f"an array of {relevant.dtype}, shape {relevant.shape}")
     if not isinstance(relevant, Sequence | np.ndarray):
         raise InputError("relevant", "a list of row numbers, or of lists of them", type(relevant).__name__)
     if len(relevant) != queries:
         raise InputError("relevant", f"{queries} entries, one a query", f"{len(relevant)}")
     rows = []
     for query, entry in enumerate(relevant):
-        row = np.atleast_1d(np.asarray(entry if np.size(entry) else np.empty(0, np.int64)))
-        if row.ndim != 1 or row.dtype.kind not in "iu":
+        try:
+            row = np.atleast_1d(np.asarray(entry))
+        except ValueError:  # a list within a list of numbers
+            row = np.empty(0, object)
+        if row.ndim != 1 or row.dtype.kind not in ("iu" if row.size else "iuf"):
             raise InputError(f"relevant, entry {query}", "a row number, or a list of them", repr(entry))
-        if len(row) and (row.min() < 0 or row.max() >= targets):
-            wrong = int(row[(row < 0) | (row >= targets)][0])
-            raise InputError(f"relevant, entry {query}", f"rows of targets, 0 to {targets - 1}", wrong)
+        if (wrong := row[(row < 0) | (row >= targets)]).size:
+            raise InputError(f"relevant, entry {query}", f"rows of targets, 0 to {targets - 1}", int(wrong[0]))
         rows.append(row.astype(np.int64))
     return rows
 
@@ -127,9 +129,13 @@ def evaluate(
     InputError
         if queries and relevant targets do not fit the collection or each other, or no query has a relevant target.
     """
+    check_between("strength", strength, 0, MOST_STRENGTH)
     source = (
         open_items(queries, "queries").vectors if isinstance(queries, str | Path) else as_source(queries, "queries")
     )
+    check_dim(source.shape[1], collection.dim, source.name)
+    if collection.metric == "cosine":
+        source = UnitVectors(source)
     given = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
     right = as_relevant(given, source.shape[0], collection.count)
     asked = [rows for rows in right if len(rows)]
@@ -142,7 +148,7 @@ def evaluate(
         for block in source.blocks(max(1, _SCORES_HELD // collection.count)):
             entries = right[start : start + len(block)]
             answerable = [query for query, rows in enumerate(entries) if len(rows)]
-            both = collection.scores(collection.prepare(block[answerable]), (0.0, strength))
+            both = collection.scores(block[answerable], (0.0, strength))
             for tally, scores in zip((raw, corrected), both, strict=True):
                 tally.add(scores, [entries[query] for query in answerable])
             start += len(block)
@@ -170,8 +176,7 @@ class _Tally:
         if not len(scores):
             return
         self._ranks.append(measures.ranks(scores, relevant))
-        k = min(K_OCCURRENCE, scores.shape[1])
-        found = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+        found = _best_rows(scores, min(K_OCCURRENCE, scores.shape[1]))
         self._occurrence += measures.k_occurrence(found, scores.shape[1])
 
     def quality(self) -> Quality:
@@ -185,3 +190,12 @@ class _Tally:
             mean_rank=measures.mean_rank(ranks),
             skewness=measures.skewness(self._occurrence),
         )
+
+
+def _best_rows(scores: F32, k: int) -> I64:
+    """Rows of the k highest of each line (m, k), in any order; of those tied at the end the lower rows, as `top_k`."""
+    found = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    last = np.take_along_axis(scores, found, axis=1).min(axis=1, keepdims=True)
+    tied = np.count_nonzero(scores >= last, axis=1) > k
+    found[tied] = np.argsort(-scores[tied], axis=1, kind="stable")[:, :k]
+    return found
