@@ -7,10 +7,10 @@ import numpy as np
 
 from hubless import CORRECTIONS
 from hubless.arrays import F32, I64
-from hubless.demo.pairs import Pair
+from hubless.demo.pairs import Advance, Pair
 from hubless.demo.training import Encoders
 from hubless.errors import InputError, UnknownWords, ZeroVector
-from hubless.kernels import Advance, top_k
+from hubless.kernels import top_k
 from hubless.measures import k_occurrence, ranks, recall_at, skewness
 from hubless.sources import ArrayVectors
 

@@ -181,7 +181,7 @@ def show_answers(console: Console, server: Server, collection: str, question: st
     corrected = server.ask(collection, question, strength=1.0, limit=HITS)
     table = Table("raw", "offset", "corrected", "offset")
     right_align(table.columns[1::2])
-    width = (console.width - len("┃ ┃ +0.00┃ ┃ +0.00┃") - 2 * len("offset")) // 2
+    width = (console.width - len("│  │ offset │  │ offset │")) // 2
     for hits in zip(raw, corrected, strict=True):
         table.add_row(
             *(cell for hit in hits for cell in (shortened(hit["payload"]["name"], width), f"{hit['offset']:+.2f}"))
@@ -195,7 +195,9 @@ def invite(console: Console, server: Server, collection: str, question: str) -> 
     body = json.dumps({"text": question, "limit": 3, "with": ["payload"]}, ensure_ascii=False)
     url = f"{server.url}/v1/collections/{collection}/query"
     say(console, f"\nServing until Ctrl-C; {server.url}/docs says what else it answers. Try:\n")
-    say(console, f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n")
+    # never cut into lines: it is there to be copied
+    curl = f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
+    console.print(curl, soft_wrap=True, markup=False, highlight=False)
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:

@@ -1,0 +1,140 @@
+import importlib.util
+import io
+import json
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+
+import httpx
+import pytest
+from demo.conftest import make_pairs
+from rich.console import Console
+
+import hubless
+from hubless.demo import command
+from hubless.demo.pairs import find_pairs, installed_package
+from hubless.demo.server import Server
+from hubless.demo.story import collection_name, invite, shortened, unique_names
+from hubless.errors import InputError
+
+PACKAGE = "http"  # of the standard library: 118 documented functions are enough to learn a little from
+
+
+@pytest.fixture
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return probe.getsockname()[1]
+
+
+def demo(*arguments):
+    return [sys.executable, "-m", "hubless", "demo", *map(str, arguments)]
+
+
+def assert_nobody_listens(port):
+    with socket.socket() as probe:
+        assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def test_demo_once_measures_builds_asks_and_leaves_no_server_behind(tmp_path, free_port):
+    catalog, picture = tmp_path / "catalog", tmp_path / "picture.png"
+    arguments = demo("--once", "--package", PACKAGE, "--catalog", catalog, "--port", free_port, "--picture", picture)
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert_nobody_listens(free_port)
+    for ranking in ("raw", "nnn", "is", "sn", "dbsn", "auto"):
+        assert re.search(rf"│ {ranking} +│ +\d+\.\d │ +\d+\.\d │ +\d+\.\d │ +-?\d+\.\d\d │", done.stdout), ranking
+    assert "times among the first 10" in done.stdout
+    assert done.stdout.count("┃ corrected ") == 3
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    collection = hubless.open(catalog, PACKAGE)
+    pairs = find_pairs(installed_package(PACKAGE))
+    assert collection.count == len(pairs)
+    known = collection.point(pairs[0].name).payload
+    assert known == {
+        "name": pairs[0].name,
+        "module": pairs[0].module,
+        "file": pairs[0].file,
+        "line": pairs[0].line,
+        "doc": pairs[0].doc,
+    }
+
+
+def test_demo_stays_up_for_the_curl_line_that_it_prints_until_ctrl_c(tmp_path, free_port):
+    arguments = demo("--package", PACKAGE, "--catalog", tmp_path / "catalog", "--port", free_port)
+    owner = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        curl = next(line for line in owner.stdout if line.startswith("curl "))
+        _, _, url, _, header, _, body = shlex.split(curl)
+        answer = httpx.post(url, content=body, headers=dict([header.split(": ")]), trust_env=False)
+        assert answer.status_code == 200
+        assert len(answer.json()["hits"]) == 3
+        owner.send_signal(signal.SIGINT)
+        _, errors = owner.communicate(timeout=60)
+    finally:
+        owner.kill()
+        owner.communicate()
+    assert (owner.returncode, errors) == (0, "")
+    assert_nobody_listens(free_port)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--package", "no_such_package"], "package: expected the name of an installed package"),
+        (["--package", "json"], "at least 60 documented functions"),
+        (["--picture", "picture.doc"], "picture: expected a file ending in .png"),
+    ],
+)
+def test_wrong_wish_ends_with_one_line_and_code_1(tmp_path, arguments, message):
+    done = subprocess.run(
+        demo("--once", "--catalog", tmp_path / "catalog", *arguments), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "catalog").exists()
+
+
+def test_missing_extra_is_an_error_that_says_how_to_install_it(monkeypatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else real(name))
+    with pytest.raises(InputError, match=r"pip install 'hubless\[demo\]' .*no scikit-learn"):
+        command.check_extra()
+
+
+def test_command_is_imported_without_what_the_extra_brings():
+    check = "import sys, hubless.demo.command; sys.exit(bool({'sklearn', 'matplotlib'} & set(sys.modules)))"
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
+def test_function_defined_twice_gets_its_line_into_its_id():
+    one, two, three = make_pairs(3)
+    same = [one, type(two)(one.name, two.module, two.file, 77, two.doc, two.code), three]
+    assert unique_names(same) == [one.name, f"{one.name}:77", three.name]
+
+
+@pytest.mark.parametrize(
+    ("package", "name"),
+    [(None, "stdlib"), ("scikit-learn", "scikit-learn"), ("_pytest", "pytest"), ("日本", "package")],
+)
+def test_collection_is_named_as_a_url_allows(package, name):
+    assert collection_name(package) == name
+
+
+def test_long_name_loses_its_first_parts():
+    name = "wsgiref.headers.Headers.__contains__"
+    assert shortened(name, 40) == name
+    assert shortened(name, 25) == "…Headers.__contains__"
+    assert shortened(name, 5) == "…__contains__"
+
+
+def test_curl_line_is_one_line_on_a_narrow_terminal_whatever_the_question():
+    screen = io.StringIO()
+    server = Server("http://127.0.0.1:1234", process=None, client=None)
+    question = """What's "this" [red], in ümlauts?"""
+    invite(Console(file=screen, force_terminal=True, width=40), server, "made", question)
+    (curl,) = (line for line in screen.getvalue().splitlines() if line.startswith("curl "))
+    assert json.loads(shlex.split(curl)[-1])["text"] == question
