@@ -1,0 +1,76 @@
+"""Measures of ranking quality and of hubness. A metric lives here, one file a family.
+
+Legend: m queries, n targets, k neighbours. Ranks start at 1 and are averaged over ties, so that a tie is never lucky.
+"""
+
+from hubless.measures.distance import EarthMovers, earth_movers_distance, earth_movers_distances
+from hubless.measures.groups import Groups, as_groups, group_shares
+from hubless.measures.occurrence import (
+    antihub_occurrence,
+    atkinson,
+    gini,
+    groupie_ratio,
+    hub_occurrence,
+    k_occurrence,
+    k_occurrence_of_scores,
+    kurtosis,
+    mean_deviation,
+    robin_hood,
+    skewness,
+    truncated_skewness,
+)
+from hubless.measures.ranking import (
+    average_precision_at,
+    mean_rank,
+    mean_reciprocal_rank,
+    median_rank,
+    ndcg_at,
+    ranks,
+    recall_at,
+    relevant_ranks,
+)
+from hubless.measures.significance import (
+    Interval,
+    McNemar,
+    PairedDifference,
+    bootstrap_interval,
+    bootstrap_means,
+    mcnemar,
+    paired_difference,
+)
+
+__all__ = [
+    "EarthMovers",
+    "Groups",
+    "Interval",
+    "McNemar",
+    "PairedDifference",
+    "antihub_occurrence",
+    "as_groups",
+    "atkinson",
+    "average_precision_at",
+    "bootstrap_interval",
+    "bootstrap_means",
+    "earth_movers_distance",
+    "earth_movers_distances",
+    "gini",
+    "group_shares",
+    "groupie_ratio",
+    "hub_occurrence",
+    "k_occurrence",
+    "k_occurrence_of_scores",
+    "kurtosis",
+    "mcnemar",
+    "mean_deviation",
+    "mean_rank",
+    "mean_reciprocal_rank",
+    "median_rank",
+    "ndcg_at",
+    "paired_difference",
+    "ranks",
+    "recall_at",
+    "relevant_ranks",
+    "robin_hood",
+    "skewness",
+    "truncated_skewness",
+]

@@ -1,0 +1,121 @@
+"""Measures of ranking quality: where the relevant targets of a query stand.
+
+Tied targets share their average rank, whatever the measure.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F64, I64
+
+
+def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> F64:
+    """Rank of the best relevant target of each query; tied targets share their average rank.
+
+    Parameters
+    ----------
+    scores : (m, n), higher is better
+    relevant : for each query the rows of the targets that are right, at least one
+
+    Returns
+    -------
+    (m,) float64, 1 is the first place
+    """
+    counts = [len(rows) for rows in relevant]
+    if len(counts) != len(scores):
+        raise ValueError(f"{len(scores)} queries have scores, {len(counts)} have relevant targets")
+    if not counts:
+        return np.empty(0)
+    of_query = np.repeat(np.arange(len(counts)), counts)
+    right = scores[of_query, np.concatenate([np.asarray(rows, np.int64) for rows in relevant])]
+    best = np.maximum.reduceat(right, np.cumsum([0, *counts[:-1]]))[:, np.newaxis]
+    above = np.count_nonzero(scores > best, axis=1)
+    tied = np.count_nonzero(scores == best, axis=1)
+    result: F64 = above + (tied + 1) / 2
+    return result
+
+
+def relevant_ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> list[F64]:
+    """Ranks of all relevant targets of each query, ascending; tied targets share their average rank.
+
+    Parameters
+    ----------
+    scores : (m, n), higher is better
+    relevant : for each query the rows of the targets that are right, at least one
+    """
+    if all(len(rows) == 1 for rows in relevant):
+        return list(ranks(scores, relevant)[:, np.newaxis])
+    found = []
+    for line, right in zip(scores, relevant, strict=True):
+        ascending = np.sort(line)
+        values = line[np.asarray(right)]
+        not_above = np.searchsorted(ascending, values, side="right")
+        below = np.searchsorted(ascending, values, side="left")
+        found.append(np.sort(len(line) - not_above + (not_above - below + 1) / 2))
+    return found
+
+
+def recall_at(rank: F64, k: int) -> float:
+    """R@k: share of the queries with a relevant target among the first k, from the ranks (m,) of their best ones."""
+    return float(np.mean(rank <= k))
+
+
+def median_rank(rank: F64) -> float:
+    """MdR: median of the ranks (m,)."""
+    return float(np.median(rank))
+
+
+def mean_rank(rank: F64) -> float:
+    """MnR: mean of the ranks (m,)."""
+    return float(np.mean(rank))
+
+
+def mean_reciprocal_rank(rank: F64) -> float:
+    """MRR: mean of 1/rank over the ranks (m,) of the best relevant targets."""
+    return float(np.mean(1 / rank))
+
+
+def average_precision_at(found: Sequence[F64], k: int) -> F64:
+    """AP@k of each query: the sum of the precisions at its relevant targets among the first k, over min(k, how many).
+
+    The mean over the queries is mAP@k. The precision at a relevant target of rank r is the number of relevant ones up
+    to it divided by r; where relevant targets are tied, that number is averaged over them, as r is.
+
+    Parameters
+    ----------
+    found : for each query the ranks of all its relevant targets, ascending, as `relevant_ranks` gives them
+
+    Returns
+    -------
+    (m,) float64, from 0 to 1
+
+    Source: Manning et al., Introduction to Information Retrieval, equation 8.8, cut at k.
+    """
+    precision = np.empty(len(found))
+    for query, rank in enumerate(found):
+        _, group, tied = np.unique(rank, return_inverse=True, return_counts=True)
+        up_to = (np.cumsum(tied) - (tied - 1) / 2)[group]
+        precision[query] = np.sum((up_to / rank)[rank <= k]) / min(k, len(rank))
+    # more tied targets than places may stand at an average rank within k
+    return np.minimum(precision, 1.0)
+
+
+def ndcg_at(found: Sequence[F64], k: int) -> F64:
+    """nDCG@k of each query: Σ 1/log2(1 + rank) over its relevant targets among the first k, over the best such sum.
+
+    Parameters
+    ----------
+    found : for each query the ranks of all its relevant targets, as `relevant_ranks` gives them
+
+    Returns
+    -------
+    (m,) float64, from 0 to 1
+
+    Source: Järvelin and Kekäläinen, ACM TOIS 2002, with binary gains and a logarithmic discount from the first rank.
+    """
+    gains = 1 / np.log2(1 + np.arange(1, k + 1))
+    best = np.cumsum(gains)
+    gained = [np.sum(1 / np.log2(1 + rank[rank <= k])) / best[min(k, len(rank)) - 1] for rank in found]
+    return np.minimum(gained, 1.0)

@@ -1,0 +1,113 @@
+"""Measures of ranking quality against values worked out by hand, and against a naive, obviously right version."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.metrics import average_precision_score, ndcg_score
+
+from hubless import measures
+
+LINE = np.array([[0.9, 0.8, 0.7, 0.6, 0.5]])
+
+
+def untied(m=40, n=30, most=5, seed=0):
+    """Scores without ties, and one to five relevant targets a query."""
+    rng = np.random.default_rng(seed)
+    scores = np.array([rng.permutation(n) for _ in range(m)], float)
+    return scores, [rng.choice(n, rng.integers(1, most + 1), replace=False) for _ in range(m)]
+
+
+def naive_rank(line, target):
+    return float(
+        np.mean([place + 1 for place, value in enumerate(sorted(line, reverse=True)) if value == line[target]])
+    )
+
+
+def test_rank_is_that_of_the_best_relevant_target():
+    assert measures.ranks(LINE, [[3, 1, 4]]).tolist() == [2]
+
+
+def test_tied_targets_share_their_average_rank():
+    scores = np.array([[1.0, 1, 1, 0, 0], [0.0, 5, 0, 0, 0]])
+    assert measures.ranks(scores, [[1], [2, 3]]).tolist() == [2, 3.5]
+
+
+def test_ranks_and_relevant_ranks_agree_with_the_naive_ones_on_tied_scores():
+    rng = np.random.default_rng(1)
+    scores = rng.integers(0, 6, size=(50, 20)).astype(np.float32)
+    relevant = [rng.choice(20, rng.integers(1, 7), replace=False) for _ in range(50)]
+    expected = [sorted(naive_rank(line, t) for t in right) for line, right in zip(scores, relevant, strict=True)]
+    assert [found.tolist() for found in measures.relevant_ranks(scores, relevant)] == expected
+    assert measures.ranks(scores, relevant).tolist() == [line[0] for line in expected]
+
+
+def test_constant_scores_put_every_target_in_the_middle():
+    scores = np.full((3, 9), 0.25)
+    assert measures.ranks(scores, [[0], [4], [8, 2]]).tolist() == [5, 5, 5]
+
+
+def test_ranks_of_scores_and_relevance_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="2 queries have scores, 1 have relevant"):
+        measures.ranks(np.zeros((2, 3)), [[0]])
+
+
+@pytest.mark.parametrize(("k", "share"), [(1, 0.25), (2, 0.5), (3, 0.75), (100, 1.0)])
+def test_recall_at_any_k_counts_ranks_up_to_k(k, share):
+    assert measures.recall_at(np.array([1, 1.5, 2.5, 40]), k) == share
+
+
+def test_tie_across_the_first_place_is_no_hit_at_1():
+    assert measures.recall_at(measures.ranks(np.array([[1.0, 1.0, 0.0]]), [[0]]), 1) == 0
+
+
+def test_mean_median_and_reciprocal_ranks():
+    rank = np.array([1.0, 2.0, 4.0, 100.0])
+    assert (measures.median_rank(rank), measures.mean_rank(rank)) == (3, 26.75)
+    assert measures.mean_reciprocal_rank(rank) == pytest.approx((1 + 0.5 + 0.25 + 0.01) / 4)
+
+
+def test_average_precision_of_known_ranks():
+    found = [np.array([1.0, 3.0]), np.array([2.0]), np.array([11.0])]
+    assert measures.average_precision_at(found, 10) == pytest.approx([(1 + 2 / 3) / 2, 0.5, 0])
+
+
+def test_average_precision_at_k_divides_by_no_more_than_k():
+    assert measures.average_precision_at([np.array([1.0, 2.0, 3.0, 4.0])], 2) == pytest.approx([1])
+
+
+def test_ndcg_of_known_ranks():
+    found = [np.array([1.0, 3.0]), np.array([2.0]), np.array([6.0])]
+    best = 1 + 1 / math.log2(3)
+    assert measures.ndcg_at(found, 5) == pytest.approx([1.5 / best, 1 / math.log2(3), 0])
+
+
+def test_average_precision_and_ndcg_over_all_targets_agree_with_scikit_learn():
+    scores, relevant = untied()
+    truth = np.zeros(scores.shape)
+    for line, right in zip(truth, relevant, strict=True):
+        line[right] = 1
+    found = measures.relevant_ranks(scores, relevant)
+    expected = [average_precision_score(t, s) for t, s in zip(truth, scores, strict=True)]
+    assert measures.average_precision_at(found, 30) == pytest.approx(expected)
+    for k in (1, 5, 10):
+        assert measures.ndcg_at(found, k).mean() == pytest.approx(ndcg_score(truth, scores, k=k))
+
+
+def test_relevant_targets_tied_among_themselves_only_are_ranked_perfectly():
+    found = measures.relevant_ranks(np.array([[1.0, 1, 1, 0, 0]]), [[0, 1, 2]])
+    assert measures.average_precision_at(found, 5).tolist() == [1]
+
+
+@pytest.mark.parametrize("measure", [measures.average_precision_at, measures.ndcg_at])
+def test_ties_across_the_last_place_keep_the_measure_within_one(measure):
+    found = measures.relevant_ranks(np.ones((1, 3)), [[0, 1, 2]])
+    assert measure(found, 2).tolist() == [1]
+
+
+def test_with_one_relevant_target_average_precision_is_the_reciprocal_rank():
+    scores, _ = untied()
+    relevant = [[query % 30] for query in range(40)]
+    rank = measures.ranks(scores, relevant)
+    found = measures.relevant_ranks(scores, relevant)
+    assert measures.average_precision_at(found, 30).mean() == pytest.approx(measures.mean_reciprocal_rank(rank))

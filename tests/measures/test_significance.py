@@ -1,0 +1,94 @@
+"""Intervals that cover what they should, and paired tests against scipy's."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hubless import measures
+from hubless.errors import InputError
+
+
+def hits(*runs):
+    """Hits of two rankings: (first, second, how many queries) each."""
+    pairs = [(first, second) for first, second, count in runs for _ in range(count)]
+    return tuple(np.array(column, bool) for column in zip(*pairs, strict=True))
+
+
+def test_interval_of_a_mean_is_near_the_one_of_the_normal_distribution():
+    values = np.random.default_rng(0).normal(3, 2, 2000)
+    interval = measures.bootstrap_interval(values)
+    half = 1.96 * values.std() / np.sqrt(2000)
+    assert interval.low == pytest.approx(values.mean() - half, abs=0.15 * half)
+    assert interval.high == pytest.approx(values.mean() + half, abs=0.15 * half)
+
+
+def test_interval_covers_the_truth_about_95_times_in_100():
+    rng = np.random.default_rng(1)
+    covered = 0
+    for draw in range(300):
+        interval = measures.bootstrap_interval((rng.random(150) < 0.3).astype(float), seed=draw, resamples=500)
+        covered += interval.low <= 0.3 <= interval.high
+    assert 0.91 * 300 <= covered <= 0.985 * 300
+
+
+def test_interval_of_a_median_resamples_the_median():
+    values = np.arange(101.0)
+    interval = measures.bootstrap_interval(values, lambda drawn: np.median(drawn, axis=1))
+    assert interval.low < 50 < interval.high
+    assert interval.high - interval.low == pytest.approx(2 * 1.96 * 1.2533 * values.std() / np.sqrt(101), rel=0.35)
+
+
+def test_intervals_of_columns_are_those_of_each_column_alone():
+    values = np.random.default_rng(2).random((60, 3))
+    together = measures.bootstrap_means(values)
+    for found, column in zip(together, values.T, strict=True):
+        alone = measures.bootstrap_interval(column)
+        assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
+
+
+def test_same_seed_gives_the_same_interval_and_another_seed_another():
+    values = np.random.default_rng(3).random(50)
+    assert measures.bootstrap_interval(values, seed=5) == measures.bootstrap_interval(values, seed=5)
+    assert measures.bootstrap_interval(values, seed=5) != measures.bootstrap_interval(values, seed=6)
+
+
+def test_values_that_do_not_vary_have_an_interval_of_no_width():
+    assert measures.bootstrap_interval(np.full(9, 0.5)) == measures.Interval(0.5, 0.5)
+
+
+def test_nothing_to_resample_is_refused():
+    with pytest.raises(InputError, match="at least one"):
+        measures.bootstrap_interval(np.empty(0))
+
+
+def test_paired_difference_is_narrower_than_the_two_intervals_where_queries_agree():
+    rng = np.random.default_rng(4)
+    first = rng.random(400) < 0.5
+    second = first | (rng.random(400) < 0.05)
+    paired = measures.paired_difference(first, second)
+    alone = measures.bootstrap_interval(second.astype(float))
+    assert paired.value == pytest.approx(second.mean() - first.mean())
+    assert paired.error == pytest.approx(np.std(second.astype(int) - first.astype(int), ddof=1) / 20)
+    assert paired.interval.above_zero
+    assert paired.interval.high - paired.interval.low < (alone.high - alone.low) / 2
+
+
+@pytest.mark.parametrize(("b", "c"), [(0, 0), (1, 0), (5, 5), (2, 11), (20, 4)])
+def test_mcnemar_of_few_discordant_queries_is_the_exact_binomial(b, c):
+    found = measures.mcnemar(*hits((True, True, 30), (True, False, b), (False, True, c), (False, False, 30)))
+    expected = stats.binomtest(b, b + c).pvalue if b + c else 1
+    assert (found.only_first, found.only_second, found.exact) == (b, c, True)
+    assert found.p_value == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("b", "c"), [(25, 0), (13, 12), (40, 70)])
+def test_mcnemar_of_many_discordant_queries_is_chi_squared_with_continuity_correction(b, c):
+    found = measures.mcnemar(*hits((True, False, b), (False, True, c)))
+    assert not found.exact
+    assert found.p_value == pytest.approx(stats.chi2.sf(max(0, abs(b - c) - 1) ** 2 / (b + c), 1))
+
+
+@pytest.mark.parametrize("test", [measures.mcnemar, measures.paired_difference])
+def test_rankings_of_different_queries_cannot_be_paired(test):
+    with pytest.raises(InputError, match="same 3 queries, got 2"):
+        test(np.ones(3, bool), np.ones(2, bool))
