@@ -30,7 +30,7 @@ from hubless.progress import Steps, progress_bars
 from hubless.records import id_array, open_payload, read_ids, write_ids
 from hubless.search import CANARY_LIMIT, agreement
 from hubless.sources import SelectedVectors, UnitVectors, VectorSource, as_source, block_rows
-from hubless.storage import storage_errors
+from hubless.storage import storage_errors, write_array
 from hubless.vectors import Items, open_items
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
@@ -129,7 +129,7 @@ def build(
             tuned, measured = _measure(kind, built, inputs.targets, offsets, measuring, held_out, staged)
             steps.step("writing")
             write_index(built, staged.folder / bundle.INDEX)
-            np.save(staged.folder / bundle.OFFSETS, offsets, allow_pickle=False)
+            write_array(staged.folder / bundle.OFFSETS, offsets)
             np.savez(staged.folder / bundle.CORRECTION, allow_pickle=False, **fitted.state())
             if query_time is not None:
                 np.savez(staged.folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())

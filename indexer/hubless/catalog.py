@@ -3,9 +3,11 @@
     <catalog>/<collection>/CURRENT               the id of the current version, replaced at once
     <catalog>/<collection>/LOCK                  held for the moments in which the folder changes
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
-    <catalog>/<collection>/versions/.staging-*   a build under way, its lock held for as long as the build lives
+    <catalog>/<collection>/versions/.staging-*   a build under way, and its lock, held for as long as the build lives
+    <catalog>/<collection>/versions/.deleted-*   a version on its way out
 
-A build may be killed at any moment: its staging folder stays, without a living lock, and the next build removes it.
+A build may be killed at any moment. Its lock is then free, which tells whoever changes the collection next what to
+remove.
 """
 
 import fcntl
@@ -13,20 +15,29 @@ import re
 import secrets
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hubless.bundle import Manifest, read_manifest, seal
-from hubless.errors import BundleError, CollectionNotFound, InputError, StorageError, VersionNotFound
-from hubless.storage import replace_text, storage_errors, sync
+from hubless.arrays import check_at_least
+from hubless.bundle import Manifest, read_manifest, seal, verify
+from hubless.errors import (
+    BundleDamaged,
+    BundleError,
+    CollectionNotFound,
+    InputError,
+    StorageError,
+    VersionNotFound,
+)
+from hubless.storage import make_folder, replace_text, storage_errors, sync
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CURRENT = "CURRENT"
 _LOCK = "LOCK"
 _VERSIONS = "versions"
 _STAGING = ".staging-"
+_STAGING_LOCK = ".lock"
 _DELETED = ".deleted-"
 
 
@@ -42,7 +53,7 @@ class VersionInfo:
 
 def check_collection_name(name: str) -> None:
     """Raise `InputError` unless the name can stand in a path and a URL."""
-    if not _NAME.fullmatch(name):
+    if not _is_name(name):
         raise InputError("collection", "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
 
 
@@ -64,10 +75,12 @@ class Staging:
         """
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
-            with _locked(self._home):
+            with _changing(self._home):
                 self.folder.rename(self._home / _VERSIONS / self.version)
                 sync(self._home / _VERSIONS)
                 replace_text(self._home / _CURRENT, self.version)
+                # before another build can become current: a lock left behind says that this version never was
+                _lock_of(self.folder).unlink()
         return complete
 
 
@@ -85,17 +98,16 @@ class Catalog:
 
     def check_exists(self) -> None:
         """Raise `StorageError` unless the folder is there."""
-        if not self.path.is_dir():
-            raise StorageError(self.path, "there is no catalog here (hubless build makes one)")
+        with storage_errors(self.path):
+            if not self.path.is_dir():
+                raise StorageError(self.path, "there is no catalog here (hubless build makes one)")
 
     def collections(self) -> list[str]:
         """Names of the collections that have a current version, in order."""
         self.check_exists()
         with storage_errors(self.path):
             return sorted(
-                entry.name
-                for entry in self.path.iterdir()
-                if _NAME.fullmatch(entry.name) and (entry / _CURRENT).is_file()
+                entry.name for entry in self.path.iterdir() if _is_name(entry.name) and (entry / _CURRENT).is_file()
             )
 
     def current(self, name: str) -> str:
@@ -108,13 +120,10 @@ class Catalog:
         """
         self.check_exists()
         # a name that cannot be one never touches the file system
-        if _NAME.fullmatch(name):
-            with storage_errors(self.path):
-                try:
-                    return (self.path / name / _CURRENT).read_text("utf-8").strip()
-                except (FileNotFoundError, NotADirectoryError):
-                    pass
-        raise CollectionNotFound(f"there is no collection {name!r}")
+        current = _read_current(self.path / name) if _is_name(name) else None
+        if current is None:
+            raise CollectionNotFound(f"there is no collection {name!r}")
+        return current
 
     def folder(self, name: str, version: str | None = None) -> Path:
         """The folder of a version, by default the current one.
@@ -122,11 +131,15 @@ class Catalog:
         Raises
         ------
         CollectionNotFound, VersionNotFound
+        BundleDamaged
+            if the current version is not there.
         """
         current = self.current(name)
         wanted = current if version is None else version
         if wanted not in self._version_ids(name):
-            raise VersionNotFound(f"collection {name!r} has no version {wanted!r}")
+            if version is None:
+                raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
+            raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / _VERSIONS / wanted
 
     def versions(self, name: str) -> list[VersionInfo]:
@@ -148,17 +161,19 @@ class Catalog:
         VersionNotFound
             if there is no such version, or none before the current one.
         BundleError
-            if the version cannot be opened.
+            if a file of the version is not as it was written.
         """
-        current = self.current(name)
-        if version is None:
-            older = [known for known in self._version_ids(name) if known < current]
-            if not older:
-                raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
-            version = older[-1]
-        read_manifest(self.folder(name, version))
+        self.current(name)
         home = self.path / name
-        with storage_errors(home), _locked(home):
+        with storage_errors(home), _changing(home):
+            if version is None:
+                current = self.current(name)
+                older = [known for known in self._version_ids(name) if known < current]
+                if not older:
+                    raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
+                version = older[-1]
+            folder = self.folder(name, version)
+            verify(folder, read_manifest(folder))
             replace_text(home / _CURRENT, version)
         return version
 
@@ -171,17 +186,14 @@ class Catalog:
             if `keep` is below 1.
         CollectionNotFound
         """
-        if keep < 1:
-            raise InputError("keep", "at least 1", keep)
-        current = self.current(name)
+        check_at_least("keep", keep, 1)
+        self.current(name)
         home = self.path / name
-        with storage_errors(home), _locked(home):
+        with storage_errors(home), _changing(home):
+            current = self.current(name)
             superfluous = [version for version in self._version_ids(name)[:-keep] if version != current]
             for version in superfluous:
-                # out of sight first: a deletion that is cut short leaves no half version
-                doomed = home / _VERSIONS / (_DELETED + version)
-                (home / _VERSIONS / version).rename(doomed)
-                shutil.rmtree(doomed)
+                _delete(home / _VERSIONS / version)
         return superfluous
 
     @contextmanager
@@ -199,19 +211,18 @@ class Catalog:
         home = self.path / name
         version = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
         folder = home / _VERSIONS / (_STAGING + version)
-        with storage_errors(folder):
-            (home / _VERSIONS).mkdir(parents=True, exist_ok=True)
-            with _locked(home):
-                _remove_leftovers(home / _VERSIONS)
-                folder.mkdir()
-                lock = _lock_of(folder).open("w")
-                fcntl.flock(lock, fcntl.LOCK_EX)
         try:
-            yield Staging(version, folder, home)
+            with ExitStack() as alive:
+                with storage_errors(home):
+                    make_folder(home / _VERSIONS)
+                    with _changing(home):
+                        alive.enter_context(_locked(_lock_of(folder)))
+                        folder.mkdir()
+                yield Staging(version, folder, home)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
-            _lock_of(folder).unlink(missing_ok=True)
-            lock.close()
+            # the lock is free now, so this is as after a kill; what cannot be removed waits for the next build
+            with suppress(OSError), _changing(home):
+                pass
 
     def _version_ids(self, name: str) -> list[str]:
         with storage_errors(self.path / name):
@@ -226,32 +237,37 @@ class Catalog:
             return VersionInfo(version, current, None, str(error))
 
 
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _read_current(home: Path) -> str | None:
+    path = home / _CURRENT
+    with storage_errors(path):
+        try:
+            # a damaged id is no reason to fail here: it names no version
+            return path.read_text("utf-8", errors="replace").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
 @contextmanager
-def _locked(home: Path) -> Iterator[None]:
-    with (home / _LOCK).open("w") as lock:
+def _changing(home: Path) -> Iterator[None]:
+    """Hold a collection's lock while changing it; first, what dead builds left is removed."""
+    with _locked(home / _LOCK):
+        _remove_leftovers(home)
+        yield
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _lock_of(folder: Path) -> Path:
-    return folder.with_name(folder.name + ".lock")
-
-
-def _remove_leftovers(versions: Path) -> None:
-    """Remove what dead builds and deletions left; with the collection locked, so that no build is just starting."""
-    for entry in sorted(versions.iterdir()):
-        if entry.name.startswith(_DELETED):
-            shutil.rmtree(entry)
-        elif entry.name.startswith(_STAGING) and not entry.name.endswith(".lock") and not _is_alive(entry):
-            shutil.rmtree(entry)
-            _lock_of(entry).unlink(missing_ok=True)
-    for lock in versions.glob(f"{_STAGING}*.lock"):
-        if not lock.with_suffix("").exists() and not _is_held(lock):
-            lock.unlink()
-
-
-def _is_alive(staging: Path) -> bool:
-    return _lock_of(staging).exists() and _is_held(_lock_of(staging))
+def _lock_of(staging: Path) -> Path:
+    return staging.with_name(staging.name + _STAGING_LOCK)
 
 
 def _is_held(path: Path) -> bool:
@@ -261,3 +277,28 @@ def _is_held(path: Path) -> bool:
         except BlockingIOError:
             return True
         return False
+
+
+def _remove_leftovers(home: Path) -> None:
+    """Remove what dead builds and deletions left; with the collection locked."""
+    versions = home / _VERSIONS
+    for lock in sorted(versions.glob(f"{_STAGING}*{_STAGING_LOCK}")):
+        if _is_held(lock):
+            continue
+        staging = lock.with_suffix("")
+        if staging.exists():
+            shutil.rmtree(staging)
+        # killed after its folder was moved and before it was made current: nobody was told of this version
+        version = staging.name.removeprefix(_STAGING)
+        if (versions / version).exists() and version != _read_current(home):
+            _delete(versions / version)
+        lock.unlink()
+    for doomed in versions.glob(f"{_DELETED}*"):
+        shutil.rmtree(doomed)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a version: out of sight first, so that a deletion that is cut short leaves no half version."""
+    doomed = folder.with_name(_DELETED + folder.name)
+    folder.rename(doomed)
+    shutil.rmtree(doomed)

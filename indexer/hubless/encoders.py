@@ -15,8 +15,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from hubless.arrays import F32, F64, as_float32
-from hubless.errors import InputError, StorageError, UnknownWords, ZeroVector
+from hubless.errors import InputError, UnknownWords, ZeroVector
 from hubless.records import one_line
+from hubless.storage import storage_errors, write_array
 
 DESCRIPTION = "encoder.json"
 ROWS = "encoder.npy"
@@ -114,11 +115,9 @@ class BagOfWords:
             "vocabulary": sorted(self.vocabulary, key=self.vocabulary.__getitem__),
         }
         folder = Path(folder)
-        try:
+        with storage_errors(folder):
             (folder / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
-            np.save(folder / ROWS, self.rows, allow_pickle=False)
-        except OSError as error:
-            raise StorageError(folder, f"cannot write the encoder: {error.strerror or error}") from error
+            write_array(folder / ROWS, self.rows)
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:

@@ -5,6 +5,11 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from hubless.errors import StorageError
 
@@ -16,18 +21,26 @@ _REFUSALS = {
     errno.EACCES: "no permission",
     errno.EPERM: "no permission",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EEXIST: "a file is in the place of a folder",
     errno.ENOENT: "no such file or folder",
+    errno.ENAMETOOLONG: "the name is too long",
 }
 
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
-    """Turn an `OSError` inside into a `StorageError` that names the path and says why in plain words."""
+    """Turn an `OSError` inside into a `StorageError` that names the path and says why in plain words.
+
+    An `OSError` without a number is not the operating system's: libraries raise such over a file's content.
+    """
     try:
         yield
     except OSError as error:
-        reason = _REFUSALS.get(error.errno or 0, error.strerror or str(error))
-        raise StorageError(Path(error.filename or path), reason) from error
+        if error.errno is None:
+            raise
+        reason = _REFUSALS.get(error.errno, error.strerror or str(error))
+        named = error.filename if isinstance(error.filename, str) else path
+        raise StorageError(named, reason) from error
 
 
 def sync(path: Path) -> None:
@@ -39,9 +52,26 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, that outlive a power cut; nothing to do if it is there."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
+def write_array(path: Path, array: NDArray[Any]) -> None:
+    """Write a `.npy`. Raises `OSError` with the reason, which `numpy.save` on a path does not know."""
+    with pa.OSFile(str(path), "wb") as file:
+        np.save(file, array, allow_pickle=False)
+
+
 def replace_text(path: Path, text: str) -> None:
-    """Replace a file's content at once and durably: whoever reads it sees the old or the new, never a part."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    """Replace a file's content at once and durably: whoever reads it sees the old or the new, never a part.
+
+    One at a time: the new content passes through one temporary file, so that a kill leaves at most this one.
+    """
+    temporary = path.with_name(f".{path.name}.new")
     try:
         temporary.write_text(text, "utf-8")
         sync(temporary)

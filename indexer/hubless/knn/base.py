@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.errors import BundleDamaged, InputError, StorageError
+from hubless.errors import BundleDamaged, InputError
+from hubless.storage import storage_errors
 
 SearchParameters = Mapping[str, Any]
 
@@ -51,10 +52,9 @@ def write_index(index: faiss.Index, path: Path) -> None:
     StorageError
         if it cannot be written whole.
     """
-    try:
-        faiss.write_index(index, str(path))
-    except RuntimeError as error:
-        raise StorageError(path, f"the index could not be written: {_reason(error)}") from error
+    # Faiss, given a path, does not notice when the disk is full as it closes the file
+    with storage_errors(path), path.open("wb") as file:
+        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
 
 
 def read_index(path: Path) -> faiss.Index:
