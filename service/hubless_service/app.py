@@ -7,12 +7,13 @@ from importlib.metadata import version
 
 from fastapi import FastAPI
 
-from hubless_service import openapi, problems
-from hubless_service.engine import STATES, CatalogSource, Engine
+from hubless_service import handlers, openapi
+from hubless_service.engine import STATES, Engine
 from hubless_service.metrics import Metrics
 from hubless_service.middleware import Observe
 from hubless_service.routes import collections, documentation, health, query
 from hubless_service.settings import Settings
+from hubless_service.source import CatalogSource
 from hubless_service.state import State
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
@@ -50,7 +51,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     app.state.hubless = State(settings, engine, metrics)
     documentation.install(app)
     openapi.install(app)
-    problems.install(app)
+    handlers.install(app)
     for state in STATES:
         metrics.count_collections(state, partial(engine.count, state))
     app.add_middleware(Observe, metrics=metrics)

@@ -3,52 +3,24 @@
 import asyncio
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import faiss
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError
-from hubless_service.problems import RETRY_AFTER, Problem, from_library, internal_error
+from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
+from hubless_service.problems import RETRY_AFTER, Problem, from_library
 from hubless_service.settings import Settings
+from hubless_service.source import Source
 from hubless_service.trace import Trace
 
 log = logging.getLogger("hubless.engine")
 STATES = ("loading", "ready", "failed")
 T = TypeVar("T")
-
-
-class Source(Protocol):
-    """Where collections come from."""
-
-    def names(self) -> Sequence[str]:
-        """Name all collections."""
-        ...
-
-    def open(self, name: str) -> hubless.Collection:
-        """Open the current version of one of them."""
-        ...
-
-
-@dataclass(frozen=True)
-class CatalogSource:
-    """The collections of a catalog on disk."""
-
-    path: Path
-    hashes: bool
-
-    def names(self) -> list[str]:
-        """Name all collections of the catalog."""
-        return hubless.Catalog(self.path).collections()
-
-    def open(self, name: str) -> hubless.Collection:
-        """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
-        return hubless.open(self.path, name, hashes=self.hashes)
 
 
 @dataclass(frozen=True)
@@ -195,8 +167,10 @@ class Engine:
 
 
 def as_problem(failure: Exception) -> Problem:
-    """Tell clients why something cannot be served; only the log knows more about an unforeseen reason."""
-    return from_library(failure) if isinstance(failure, HublessError) else internal_error()
+    """Tell clients why something cannot be served; of an unforeseen reason only the log does."""
+    if isinstance(failure, BundleError | StorageError):
+        return from_library(failure)
+    return Problem("internal_error", "It could not be opened; the log of the server says why.")
 
 
 def _log_failure(what: str, error: Exception) -> None:

@@ -1,16 +1,13 @@
-"""Errors as RFC 9457 problem documents: every code, its status, and the way there from each kind of exception."""
+"""Errors as RFC 9457 problem documents: every code with its status, and the library's errors as such."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
-from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
+from fastapi import Response
 
 from hubless.errors import BundleError, HublessError, InputError, StorageError
-from hubless_service.trace import Trace, trace_of
+from hubless_service.trace import Trace
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = {"Retry-After": "1"}
@@ -123,41 +120,6 @@ def clip(text: str) -> str:
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
-async def _on_problem(request: Request, error: Problem) -> Response:
-    return respond(error, trace_of(request))
-
-
-async def _on_library_error(request: Request, error: HublessError) -> Response:
-    return respond(from_library(error), trace_of(request))
-
-
-async def _on_http_exception(request: Request, error: HTTPException) -> Response:
-    path = clip(request.url.path)
-    match error.status_code:
-        case 404:
-            return respond(Problem("not_found", f"There is nothing at {path}."), trace_of(request))
-        case 405:
-            allowed = _allowed(error)
-            if request.method == "OPTIONS":
-                return Response(None, 204, allowed)
-            detail = f"{path} takes {allowed['Allow']}, not {request.method}."
-            return respond(Problem("method_not_allowed", detail, headers=allowed), trace_of(request))
-    raise error
-
-
-def _allowed(error: HTTPException) -> dict[str, str]:
-    # the middleware and the case above add what the routes do not know of
-    methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
-    return {"Allow": f"{methods}, OPTIONS"}
-
-
-async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
-    first: dict[str, Any] = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:])
-    wrong = InputError(place, first["msg"], describe(first["input"]))
-    return respond(from_library(wrong), trace_of(request))
-
-
 def describe(value: object) -> str:
     """A JSON value in a few words, for an error about it."""
     match value:
@@ -168,11 +130,3 @@ def describe(value: object) -> str:
         case str():
             return clip(f'the string "{value}"')
     return orjson.dumps(value, str).decode()
-
-
-def install(app: FastAPI) -> None:
-    """Turn every exception that a route can raise into a problem document."""
-    app.exception_handler(Problem)(_on_problem)
-    app.exception_handler(HublessError)(_on_library_error)
-    app.exception_handler(HTTPException)(_on_http_exception)
-    app.exception_handler(RequestValidationError)(_on_validation_error)

@@ -1,6 +1,6 @@
 """The shapes of requests and answers, for the OpenAPI document. No request passes through these models.
 
-Tests hold the two together: the fields that `bodies.py` accepts are those of the models, and every answer that
+Tests hold the two together: the fields that `queries.py` accepts are those of the models, and every answer that
 the tests see is validated against the document made from them.
 """
 

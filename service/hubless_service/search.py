@@ -9,7 +9,7 @@ import orjson
 import hubless
 from hubless.arrays import F32
 from hubless.errors import InputError, NotFinite
-from hubless_service.query import Query
+from hubless_service.queries import Query
 from hubless_service.trace import Trace
 
 Hits = list[dict[str, Any]]
@@ -84,7 +84,7 @@ def _hits(collection: hubless.Collection, query: Query, results: hubless.Results
         )
     ]
     if query.score_threshold is not None:
-        # hits come best first
+        # the hits come best first, so that those which are left are the first rows
         hits = [hit for hit in hits if hit["score"] >= query.score_threshold]
     rows = results.rows[row, : len(hits)]
     if query.with_payload:

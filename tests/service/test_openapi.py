@@ -10,7 +10,7 @@ from support import catalogs
 
 import hubless
 from hubless.encoders import BagOfWords
-from hubless_service import bodies
+from hubless_service import queries
 from hubless_service.problems import KINDS
 
 
@@ -124,7 +124,7 @@ def test_binary_bodies_take_the_fields_that_a_url_can_carry(document):
     for path in ("query", "query/batch"):
         operation = operations(document)["POST", f"/v1/collections/{{collection}}/{path}"]
         assert "application/octet-stream" in operation["requestBody"]["content"]
-        assert {p["name"] for p in operation["parameters"] if p["in"] == "query"} == bodies.URL_FIELDS
+        assert {p["name"] for p in operation["parameters"] if p["in"] == "query"} == queries.URL_FIELDS
 
 
 def test_docs_page_has_no_external_url(server):

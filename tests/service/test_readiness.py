@@ -8,7 +8,7 @@ from support import catalogs
 from support.serving import serving, wait_until_ready
 
 import hubless
-from hubless.errors import BundleDamaged, BundleTooNew, StorageError
+from hubless.errors import BundleDamaged, BundleTooNew, StorageError, VersionNotFound
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -62,6 +62,7 @@ def test_canaries_that_fail_keep_a_collection_from_being_served(serve, words, mo
         (BundleDamaged(SECRET, "has 5 bytes, the manifest says 7"), 503, "bundle_damaged"),
         (BundleTooNew(SECRET, "has format 9"), 503, "bundle_too_new"),
         (StorageError(SECRET, "no permission"), 503, "storage"),
+        (VersionNotFound("/srv/secret/catalog has no version 1"), 500, "internal_error"),
         (RuntimeError("password=hunter2"), 500, "internal_error"),
     ],
 )

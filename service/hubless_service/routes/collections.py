@@ -6,7 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless_service import answers, bodies, openapi
+from hubless_service import answers, bodies, openapi, queries
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import CollectionInfo, Collections, Count, CountRequest, Point, fields_of
@@ -59,9 +59,9 @@ async def count(request: Request, collection: str) -> Response:
     """A request without a body counts all."""
     state = state_of(request)
     counted = state.engine.collection(collection)
-    if body := await bodies.read(request, state.settings):
+    if body := await bodies.read(request, state.settings.max_body_bytes):
         bodies.media_type(request, bodies.JSON)
-        bodies.check_count(body)
+        queries.check_count(body)
     return answers.answer({"count": counted.count, "collection": counted.name, "version": counted.version})
 
 
@@ -85,7 +85,7 @@ async def get_point(request: Request, collection: str, id: str) -> Response:
     """Its offset and, where the collection has one, its payload."""
     state = state_of(request)
     holder = state.engine.collection(collection)
-    wanted = bodies.url_extras(request.scope["query_string"])
+    wanted = queries.url_extras(request)
     document = await state.engine.run(trace_of(request), partial(_point, holder, id, "vector" in wanted))
     return answers.answer(document)
 

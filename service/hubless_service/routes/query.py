@@ -4,7 +4,7 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from hubless_service import answers, bodies, openapi
+from hubless_service import answers, bodies, openapi, queries
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
@@ -44,10 +44,10 @@ async def query(request: Request, collection: str) -> Response:
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection)
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    body = await bodies.read(request, state.settings)
+    body = await bodies.read(request, state.settings.max_body_bytes)
     with trace.stage("parse"):
-        queries = [bodies.one(kind, body, request.scope["query_string"], asked, state.settings)]
-    (hits,) = await state.engine.run(trace, partial(search, asked, queries, trace))
+        wanted = [queries.one(request, kind, body, asked, state.settings)]
+    (hits,) = await state.engine.run(trace, partial(search, asked, wanted, trace))
     with trace.stage("serialise"):
         return answers.answer({"hits": hits, "collection": asked.name, "version": asked.version})
 
@@ -65,10 +65,10 @@ async def query_batch(request: Request, collection: str) -> Response:
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection)
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    body = await bodies.read(request, state.settings)
+    body = await bodies.read(request, state.settings.max_body_bytes)
     with trace.stage("parse"):
-        queries = bodies.several(kind, body, request.scope["query_string"], asked, state.settings)
-    results = await state.engine.run(trace, partial(search, asked, queries, trace))
+        wanted = queries.several(request, kind, body, asked, state.settings)
+    results = await state.engine.run(trace, partial(search, asked, wanted, trace))
     with trace.stage("serialise"):
         return answers.answer(
             {"results": [{"hits": hits} for hits in results], "collection": asked.name, "version": asked.version}

@@ -1,0 +1,54 @@
+"""From every exception that a route can raise to a problem document."""
+
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+
+from hubless.errors import HublessError, InputError
+from hubless_service.problems import Problem, clip, describe, from_library, respond
+from hubless_service.trace import trace_of
+
+
+def install(app: FastAPI) -> None:
+    """Answer exceptions with problem documents; those that nobody foresaw are the middleware's."""
+    app.exception_handler(Problem)(_on_problem)
+    app.exception_handler(HublessError)(_on_library_error)
+    app.exception_handler(HTTPException)(_on_http_exception)
+    app.exception_handler(RequestValidationError)(_on_validation_error)
+
+
+async def _on_problem(request: Request, error: Problem) -> Response:
+    return respond(error, trace_of(request))
+
+
+async def _on_library_error(request: Request, error: HublessError) -> Response:
+    return respond(from_library(error), trace_of(request))
+
+
+async def _on_http_exception(request: Request, error: HTTPException) -> Response:
+    path = clip(request.url.path)
+    match error.status_code:
+        case 404:
+            return respond(Problem("not_found", f"There is nothing at {path}."), trace_of(request))
+        case 405:
+            allowed = _allowed(error)
+            if request.method == "OPTIONS":
+                return Response(None, 204, allowed)
+            detail = f"{path} takes {allowed['Allow']}, not {request.method}."
+            return respond(Problem("method_not_allowed", detail, headers=allowed), trace_of(request))
+    raise error
+
+
+def _allowed(error: HTTPException) -> dict[str, str]:
+    # the middleware and the case above add what the routes do not know of
+    methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
+    return {"Allow": f"{methods}, OPTIONS"}
+
+
+async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
+    first: dict[str, Any] = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"][1:])
+    wrong = InputError(place, first["msg"], describe(first["input"]))
+    return respond(from_library(wrong), trace_of(request))

@@ -1,0 +1,161 @@
+"""Queries from what a request says, every field checked by hand.
+
+A pydantic model of the same fields would cost more than many a search; `schemas.py` has it for the documentation.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
+from fastapi import Request
+
+import hubless
+from hubless.arrays import F32
+from hubless.errors import InputError
+from hubless_service import vectors
+from hubless_service.bodies import BINARY, as_object, parse, refuse_unknown, refuse_url_fields, url_fields
+from hubless_service.problems import Unsupported, clip, describe
+from hubless_service.schemas import BatchRequest, CountRequest, QueryRequest, fields_of
+from hubless_service.settings import Settings
+
+EXTRAS = ("payload", "vector")
+URL_FIELDS = frozenset({"limit", "strength", "with", "score_threshold"})
+_QUERY_FIELDS = fields_of(QueryRequest)
+_BATCH_FIELDS = fields_of(BatchRequest)
+_COUNT_FIELDS = fields_of(CountRequest)
+_NUMBERS = (int, float)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One query as the search wants it, however it was sent.
+
+    Attributes
+    ----------
+    where : what stands before a field's name in an error: nothing, or `queries[3].`
+    asked : a vector (d,) that the collection can be asked for, or a text
+    """
+
+    where: str
+    asked: F32 | str
+    limit: int
+    strength: float
+    score_threshold: float | None
+    parameters: dict[str, Any]
+    with_payload: bool
+    with_vector: bool
+
+
+def one(request: Request, kind: str, body: bytes, collection: hubless.Collection, settings: Settings) -> Query:
+    """Read a body that is one query; of a binary one, the other fields stand in the URL."""
+    if kind == BINARY:
+        vector = vectors.from_bytes(body, collection, rows=1)[0]
+        return _query("", _binary_fields(request), vector, settings)
+    refuse_url_fields(request)
+    return _from_object("", parse(body), collection, settings)
+
+
+def several(
+    request: Request, kind: str, body: bytes, collection: hubless.Collection, settings: Settings
+) -> list[Query]:
+    """Read a body that is a batch of queries; of a binary one, the fields in the URL hold for all."""
+    if kind == BINARY:
+        rows = vectors.from_bytes(body, collection)
+        _check_size("body", len(rows), settings)
+        template = _query("", _binary_fields(request), rows[0], settings)
+        return [replace(template, asked=row) for row in rows]
+    refuse_url_fields(request)
+    document = parse(body)
+    refuse_unknown(document, _BATCH_FIELDS)
+    queries = document.get("queries")
+    if not isinstance(queries, list):
+        raise InputError("queries", "a list of queries", describe(queries))
+    _check_size("queries", len(queries), settings)
+    return [
+        _from_object(f"queries[{i}].", as_object(f"queries[{i}]", item), collection, settings)
+        for i, item in enumerate(queries)
+    ]
+
+
+def check_count(body: bytes) -> None:
+    """Check a body that says what to count: so far, everything."""
+    fields = parse(body)
+    refuse_unknown(fields, _COUNT_FIELDS)
+    _refuse_filter("", fields)
+
+
+def url_extras(request: Request) -> frozenset[str]:
+    """Read `with` from a URL in which it stands alone."""
+    fields = url_fields(request)
+    refuse_unknown(fields, frozenset({"with"}))
+    return _extras("", fields)
+
+
+def _binary_fields(request: Request) -> dict[str, Any]:
+    fields = url_fields(request)
+    refuse_unknown(fields, URL_FIELDS)
+    return fields
+
+
+def _from_object(where: str, fields: dict[str, Any], collection: hubless.Collection, settings: Settings) -> Query:
+    refuse_unknown(fields, _QUERY_FIELDS, where)
+    vector, text = fields.get("vector"), fields.get("text")
+    if (vector is None) == (text is None):
+        raise InputError(f"{where}vector", "either a vector or a text", "neither" if text is None else "both")
+    if vector is not None:
+        return _query(where, fields, vectors.from_json(vector, f"{where}vector", collection), settings)
+    if not isinstance(text, str):
+        raise InputError(f"{where}text", "a string", describe(text))
+    return _query(where, fields, text, settings)
+
+
+def _query(where: str, fields: dict[str, Any], asked: F32 | str, settings: Settings) -> Query:
+    """Check the fields beside the vector or the text; null is a field that is not given."""
+    _refuse_filter(where, fields)
+    limit = fields.get("limit")
+    if limit is None:
+        limit = settings.default_limit
+    if type(limit) is not int or not 1 <= limit <= settings.max_limit:
+        raise InputError(f"{where}limit", f"a whole number from 1 to {settings.max_limit}", describe(limit))
+    parameters = fields.get("params")
+    if parameters is not None and not isinstance(parameters, dict):
+        raise InputError(f"{where}params", "an object", describe(parameters))
+    extras = _extras(where, fields)
+    strength = _number(where, "strength", fields)
+    return Query(
+        where=where,
+        asked=asked,
+        limit=limit,
+        strength=1.0 if strength is None else strength,
+        score_threshold=_number(where, "score_threshold", fields),
+        parameters=parameters or {},
+        with_payload="payload" in extras,
+        with_vector="vector" in extras,
+    )
+
+
+def _number(where: str, name: str, fields: dict[str, Any]) -> float | None:
+    value: float | None = fields.get(name)
+    if value is not None and type(value) not in _NUMBERS:
+        raise InputError(f"{where}{name}", "a number", describe(value))
+    return value
+
+
+def _extras(where: str, fields: dict[str, Any]) -> frozenset[str]:
+    value = fields.get("with")
+    if value is None:
+        return frozenset()
+    if not isinstance(value, list) or not all(item in EXTRAS for item in value):
+        received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
+        raise InputError(f"{where}with", f"a list of {' and '.join(EXTRAS)}", received)
+    return frozenset(value)
+
+
+def _refuse_filter(where: str, fields: dict[str, Any]) -> None:
+    if (value := fields.get("filter")) is not None:
+        raise Unsupported(f"{where}filter", "null, as there are no filters yet", describe(value))
+
+
+def _check_size(name: str, count: int, settings: Settings) -> None:
+    if not 1 <= count <= settings.max_batch:
+        raise InputError(name, f"1 to {settings.max_batch} queries", str(count))

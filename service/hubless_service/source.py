@@ -1,0 +1,36 @@
+"""Where an engine's collections come from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import hubless
+
+
+class Source(Protocol):
+    """Collections by name; tests have one of their own."""
+
+    def names(self) -> Sequence[str]:
+        """Name all collections."""
+        ...
+
+    def open(self, name: str) -> hubless.Collection:
+        """Open the current version of one of them."""
+        ...
+
+
+@dataclass(frozen=True)
+class CatalogSource:
+    """The collections of a catalog on disk."""
+
+    path: Path
+    hashes: bool
+
+    def names(self) -> list[str]:
+        """Name all collections of the catalog."""
+        return hubless.Catalog(self.path).collections()
+
+    def open(self, name: str) -> hubless.Collection:
+        """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
+        return hubless.open(self.path, name, hashes=self.hashes)

@@ -1,0 +1,70 @@
+import json
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support.contract import Contract
+
+from hubless_service import schemas
+from hubless_service.app import create_app
+from hubless_service.metrics import Metrics
+from hubless_service.problems import KINDS
+from hubless_service.settings import Settings
+from hubless_service.trace import STAGES
+
+PAGE = (Path(__file__).parents[2] / "docs" / "http.md").read_text()
+EXAMPLES = re.findall(r'(?ms)^```json title="(\w+)"\n(.*?)^```', PAGE)
+
+
+@pytest.fixture(scope="module")
+def document(tmp_path_factory):
+    return create_app(Settings(catalog=tmp_path_factory.mktemp("catalog"))).openapi()
+
+
+def section(title):
+    return re.search(rf"(?ms)^## {title}$(.*?)(?=^## |\Z)", PAGE).group(1)
+
+
+def test_endpoints_are_those_of_the_openapi_document(document):
+    documented = re.findall(r"(?m)^\| `([A-Z]+) (/\S+)` \|", PAGE)
+    real = [(method.upper(), path) for path, methods in document["paths"].items() for method in methods]
+    assert documented == real
+
+
+def test_fields_of_a_query_are_those_of_the_openapi_document():
+    documented = re.findall(r"(?m)^\| `(\w+)` \|", section("Query"))
+    assert sorted(documented) == sorted(schemas.fields_of(schemas.QueryRequest))
+
+
+def test_codes_and_their_statuses_are_those_of_the_code():
+    documented = re.findall(r"(?m)^\| `(\w+)` \| (\d+) \|", section("Errors"))
+    assert documented == [(code, str(kind.status)) for code, kind in KINDS.items()]
+
+
+def test_examples_obey_the_schemas_that_their_titles_name(document):
+    assert len(EXAMPLES) == len(re.findall("```json", PAGE))
+    for name, text in EXAMPLES:
+        Contract(document).validate(json.loads(text), {"$ref": f"#/components/schemas/{name}"})
+
+
+def test_hits_in_examples_add_up():
+    hits = [json.loads(hit) for hit in re.findall(r'\{"id": "[^{}]*?(?:\{[^}]*\})?\}', PAGE) if "score" in hit]
+    assert len(hits) == 3
+    for hit in hits:
+        assert hit["score"] == pytest.approx(hit["similarity"] - hit["offset"])
+
+
+def test_stages_are_those_of_the_code():
+    assert {f"`{stage}`" for stage in STAGES} <= set(re.findall(r"`\w+`", section("Headers")))
+
+
+def test_metrics_are_those_of_the_code():
+    documented = set(re.findall(r"(?m)^\| `(hubless_\w+)` \|", section("Metrics")))
+    families = text_string_to_metric_families(Metrics().page().decode())
+    real = {
+        f"{family.name}_total" if family.type == "counter" else family.name
+        for family in families
+        if family.name.startswith("hubless_") and not family.name.endswith("_created")
+    }
+    assert documented == real

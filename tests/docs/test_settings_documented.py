@@ -1,0 +1,28 @@
+import re
+from pathlib import Path
+
+from hubless_service.settings import Settings
+
+PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
+
+
+def default(field):
+    """A setting's default as the page writes it."""
+    if field.is_required():
+        return "required"
+    return "processors" if field.default_factory else f"`{str(field.default).lower()}`"
+
+
+def test_table_of_settings_is_the_one_in_the_code():
+    documented = re.findall(r"(?m)^\| `(HUBLESS_[A-Z_]+)` \| (.+?) \| (.+) \|$", PAGE)
+    real = [
+        (f"HUBLESS_{name.upper()}", default(field), field.description) for name, field in Settings.model_fields.items()
+    ]
+    assert documented == real
+
+
+def test_the_default_that_is_counted_is_that_of_processors(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    monkeypatch.delenv("HUBLESS_SEARCH_THREADS", raising=False)
+    assert [name for name, field in Settings.model_fields.items() if field.default_factory] == ["search_threads"]
+    assert Settings(catalog=tmp_path).search_threads == 7
