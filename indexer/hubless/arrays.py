@@ -126,7 +126,9 @@ def check_at_least(parameter: str, value: int, minimum: int) -> None:
 
 def check_between(parameter: str, value: float, low: float, high: float, *, open_low: bool = False) -> None:
     """Raise `InputError` unless the value is finite and low ≤ value ≤ high (low < value with `open_low`)."""
-    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    # numpy would compare in the type of its scalar, and warn that float32 cannot hold the largest float64
+    value = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
     if not number or not (low < value if open_low else low <= value) or not value <= min(high, _LARGEST):
         bounds = f"above {low:g}" if open_low else f"of at least {low:g}"
         raise InputError(

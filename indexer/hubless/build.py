@@ -1,6 +1,7 @@
 """The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,18 +17,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless import bundle, measures
-from hubless.arrays import F32, check_dim
+from hubless.arrays import F32, check_at_least, check_dim
 from hubless.augment import augment_queries, augment_targets, augmented_dim, centre
 from hubless.bundle import CorrectionRecord, Hubness, IndexRecord, InputRecord, Manifest, Measured, Provenance
 from hubless.catalog import Catalog, Staging
 from hubless.corrections import FittedCorrection
 from hubless.corrections import correction as make_correction
-from hubless.encoders import Encoder, load_encoder
+from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.kernels import top_k
 from hubless.knn import IndexType, choose_index, write_index
 from hubless.progress import Steps, progress_bars
-from hubless.records import id_array, open_payload, read_ids, write_ids
+from hubless.records import id_array, one_line, open_payload, payload_schema, read_ids, write_ids
 from hubless.search import CANARY_LIMIT, agreement
 from hubless.sources import SelectedVectors, UnitVectors, VectorSource, as_source, block_rows
 from hubless.storage import storage_errors, write_array
@@ -111,6 +112,7 @@ def build(
     """
     if metric not in ("cosine", "dot"):
         raise InputError("metric", "cosine or dot", metric)
+    check_at_least("seed", seed, 0)
     method = make_correction(correction, parameters)
     with progress_bars(progress) as steps:
         steps.step("reading the inputs")
@@ -176,6 +178,7 @@ def _open_inputs(
     if table is not None and (rows := table.count_rows()) != count:
         raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
     given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
+    beside = {"ids": ids, "payload": payload, "encoder": encoder}
     return _Inputs(
         _with_metric(items.vectors, metric),
         _with_metric(bank.vectors, metric),
@@ -184,7 +187,8 @@ def _open_inputs(
         table,
         columns,
         loaded,
-        {name: _input_record(opened) for name, opened in given.items()},
+        {name: _input_record(opened) for name, opened in given.items()}
+        | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
     )
 
 
@@ -216,18 +220,35 @@ def _payload(payload: Payload | None, items: Items) -> tuple[ds.Dataset | None, 
         try:
             opened = ds.dataset(payload if isinstance(payload, pa.Table) else pa.Table.from_pylist(list(payload)))
         except (pa.ArrowException, AttributeError, TypeError) as error:
-            raise InputError("payload", "a table, or a list of dicts of one shape", str(error)) from error
-    return opened, list(opened.schema.names)
+            raise InputError("payload", "a table, or a list of dicts of one shape", one_line(error)) from error
+    try:
+        columns = list(opened.schema.names)
+    except UnicodeError as error:
+        raise InputError("payload", "names of columns in Unicode", one_line(error)) from error
+    if len(set(columns)) < len(columns):
+        raise InputError("payload", "columns of different names", columns)
+    return opened, columns
 
 
 def _input_record(items: Items) -> InputRecord:
-    if not items.files:
-        return _array_record(items.vectors)
-    records = [bundle.record_of(file) for file in items.files]
+    return _files_record(items.files) if items.files else _array_record(items.vectors)
+
+
+def _files_record(files: Sequence[Path]) -> InputRecord:
+    """The record of a file, or of a folder by those of its files: its hash is that of their hashes."""
+    records = [bundle.record_of(file) for file in files]
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
-    name = items.files[0].name if len(items.files) == 1 else items.files[0].parent.name
-    digest = records[0].sha256 if len(records) == 1 else together
-    return InputRecord(name=name, size=sum(record.size for record in records), sha256=digest)
+    name = files[0].name if len(files) == 1 else files[0].parent.name
+    return InputRecord(
+        # a name need not be Unicode, a manifest is
+        name=os.fsencode(name).decode("utf-8", "replace"),
+        size=sum(record.size for record in records),
+        sha256=records[0].sha256 if len(records) == 1 else together,
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    return [path / name for name in (DESCRIPTION, ROWS)] if path.is_dir() else [path]
 
 
 def _array_record(source: VectorSource) -> InputRecord:
@@ -244,13 +265,16 @@ def _write_records(inputs: _Inputs, staged: Staging) -> None:
         inputs.encoder.save(staged.folder)
     if inputs.payload is None:
         return
-    scanner = inputs.payload.scanner(columns=inputs.payload_columns)
     try:
-        with pq.ParquetWriter(staged.folder / bundle.PAYLOAD, scanner.projected_schema) as writer:
+        scanner = inputs.payload.scanner(columns=inputs.payload_columns)
+        schema = payload_schema(scanner.projected_schema)
+        with pq.ParquetWriter(staged.folder / bundle.PAYLOAD, schema) as writer:
             for batch in scanner.to_batches():
-                writer.write_batch(batch)
-    except pa.ArrowException as error:
-        raise InputError("payload", "rows of one shape", str(error).splitlines()[0]) from error
+                writer.write_batch(batch.cast(schema, safe=False))
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
+            raise
+        raise InputError("payload", "readable rows of one shape", one_line(error)) from error
 
 
 def _hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32, bool]:
@@ -321,7 +345,8 @@ def _hubness(rows: NDArray[np.int64], targets: int) -> Hubness:
 
 
 def _record(name: str, parameters: Mapping[str, Any] | None, fitted: FittedCorrection) -> CorrectionRecord:
-    return CorrectionRecord(name=name, parameters=dict(parameters or {}), details=fitted.details)
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in (parameters or {}).items()}
+    return CorrectionRecord(name=name, parameters=plain, details=fitted.details)
 
 
 def _versions() -> dict[str, str]:

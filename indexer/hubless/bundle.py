@@ -6,15 +6,18 @@ is noticed.
 
 import hashlib
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hubless.errors import BundleDamaged, BundleTooNew
-from hubless.storage import sync
+from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageError
+from hubless.records import one_line
+from hubless.storage import storage_errors, sync
 
-FORMAT_VERSION = 1
+OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 1
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
 IDS = "ids.arrow"
@@ -108,6 +111,18 @@ class Manifest(_Record):
     files: dict[str, FileRecord]
 
 
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn whatever goes wrong in reading a file of a bundle into a `BundleDamaged` or `StorageError` that names it."""
+    try:
+        with storage_errors(path):
+            yield
+    except (BundleError, StorageError):
+        raise
+    except Exception as error:  # numpy, zipfile, pyarrow and json each have their own ways to fail on damaged content
+        raise BundleDamaged(path, f"cannot be read: {one_line(error)}") from error
+
+
 def record_of(path: Path) -> FileRecord:
     """Size and hash of a file, read in blocks."""
     digest = hashlib.sha256()
@@ -152,18 +167,19 @@ def read_manifest(folder: Path) -> Manifest:
         if it is missing, or not as it was written.
     BundleTooNew
         if its format is newer than this version of hubless knows.
+    StorageError
+        if the disk or the folder refuses.
     """
     path = folder / MANIFEST
-    try:
-        text = path.read_text("utf-8")
+    with reading(path):
+        if not path.exists():
+            raise BundleDamaged(path, "missing")
+        # not read_text, which takes \r\n for \n
+        text = path.read_bytes().decode()
         content = json.loads(text)
-    except FileNotFoundError as error:
-        raise BundleDamaged(path, "missing") from error
-    except (OSError, ValueError) as error:
-        raise BundleDamaged(path, f"not readable: {error}") from error
     version = content.get("format_version") if isinstance(content, dict) else None
-    if not isinstance(version, int):
-        raise BundleDamaged(path, "has no format version")
+    if type(version) is not int or version < OLDEST_FORMAT_VERSION:
+        raise BundleDamaged(path, "does not say its format version")
     if version > FORMAT_VERSION:
         raise BundleTooNew(path, f"has format {version}, this hubless reads up to {FORMAT_VERSION}: upgrade hubless")
     content.pop(_HASH, None)
@@ -184,16 +200,19 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
     ------
     BundleDamaged
         naming the first file that is not.
+    StorageError
+        if the disk or the folder refuses.
     """
     for name, expected in manifest.files.items():
         path = folder / name
-        if not path.is_file():
-            raise BundleDamaged(path, "missing")
-        size = path.stat().st_size
-        if size != expected.size:
-            raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
-        if hashes and record_of(path).sha256 != expected.sha256:
-            raise BundleDamaged(path, "was changed after it was written (its hash differs)")
+        with storage_errors(path):
+            if not path.is_file():
+                raise BundleDamaged(path, "missing")
+            size = path.stat().st_size
+            if size != expected.size:
+                raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
+            if hashes and record_of(path).sha256 != expected.sha256:
+                raise BundleDamaged(path, "was changed after it was written (its hash differs)")
 
 
 def _sealed_text(content: dict[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Ids and payload: what stands beside the vectors, one row a target."""
 
 from bisect import bisect_left
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,29 @@ def open_payload(path: str | Path) -> ds.Dataset:
         raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
 
 
+def payload_schema(given: pa.Schema) -> pa.Schema:
+    """How a payload is stored: as given, but times in microseconds, as Python has no finer ones.
+
+    Raises
+    ------
+    InputError
+        for finer times inside a list or a struct.
+    """
+    fields = [field.with_type(_in_microseconds(field.type)) for field in given]
+    for field in fields:
+        if "[ns" in str(field.type):
+            raise InputError(f"payload, column {field.name}", "nested times in microseconds or coarser", field.type)
+    return pa.schema(fields)
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    return pa.time64("us") if pa.types.is_time64(kind) else kind
+
+
 def one_line(error: Exception) -> str:
     """The first line of an error's text."""
     return str(error).splitlines()[0] if str(error) else type(error).__name__
@@ -179,7 +203,7 @@ class IdTable:
         PointNotFound
             if no target bears it.
         """
-        if isinstance(wanted, str) == (self._numbers is None):
+        if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):
             place = bisect_left(self._order, wanted, key=self._id)
             if place < len(self._order) and self._id(self._order[place]) == wanted:
                 return int(self._order[place])
@@ -191,14 +215,14 @@ class IdTable:
         Raises
         ------
         PointNotFound
-            if ids are numbers and the text is none.
+            if ids are numbers and the text is none, as Python writes them.
         """
         if self._numbers is None:
             return text
-        try:
-            return int(text)
-        except ValueError:
-            raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here") from None
+        with suppress(ValueError):
+            if str(number := int(text)) == text:
+                return number
+        raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
 
     def _id(self, row: int) -> Any:
         return self._ids[int(row)].as_py() if self._numbers is None else int(self._numbers[row])

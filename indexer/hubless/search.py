@@ -11,9 +11,23 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
-from hubless.bundle import CANARY, CORRECTION, IDS, INDEX, OFFSETS, PAYLOAD, QUERY_TIME, Manifest, read_manifest, verify
+from hubless.bundle import (
+    CANARY,
+    CORRECTION,
+    IDS,
+    INDEX,
+    MANIFEST,
+    OFFSETS,
+    PAYLOAD,
+    QUERY_TIME,
+    Manifest,
+    read_manifest,
+    reading,
+    verify,
+)
 from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
+from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, NoEncoder
 from hubless.knn import index_type, read_index
@@ -100,16 +114,28 @@ class Collection:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
         self._folder = folder
-        kind, index = index_type(manifest.index.type), read_index(folder / INDEX)
-        self._offsets: F32 = np.load(folder / OFFSETS, allow_pickle=False)
-        self._ids = IdTable(folder / IDS)
-        self._payload = _read_payload(folder / PAYLOAD) if manifest.payload_columns else None
-        self._encoder: Encoder | None = load_encoder(folder) if manifest.encoder else None
-        self._query_time = _read_query_time(folder, manifest)
-        self._ranker = Ranker(kind, index, self._offsets, manifest.dim, manifest.index.parameters, self._query_time)
-        for name, count in ((INDEX, index.ntotal), (OFFSETS, len(self._offsets)), (IDS, len(self._ids))):
+        index = read_index(folder / INDEX)
+        with reading(folder / OFFSETS):
+            self._offsets: F32 = np.load(folder / OFFSETS, allow_pickle=False)
+        with reading(folder / IDS):
+            self._ids = IdTable(folder / IDS)
+        held = {INDEX: index.ntotal, OFFSETS: len(self._offsets), IDS: len(self._ids)}
+        self._payload: pa.Table | None = None
+        if manifest.payload_columns:
+            with reading(folder / PAYLOAD):
+                self._payload = pq.read_table(folder / PAYLOAD, memory_map=True)
+            held[PAYLOAD] = len(self._payload)
+        for name, count in held.items():
             if count != manifest.count:
                 raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
+        self._encoder: Encoder | None = None
+        if manifest.encoder:
+            with reading(folder / ENCODER):
+                self._encoder = load_encoder(folder)
+        self._query_time = _read_query_time(folder, manifest)
+        with reading(folder / MANIFEST):
+            kind = index_type(manifest.index.type)
+        self._ranker = Ranker(kind, index, self._offsets, manifest.dim, manifest.index.parameters, self._query_time)
 
     @property
     def name(self) -> str:
@@ -230,7 +256,7 @@ class Collection:
         """
         row = self._ids.row(wanted)
         stored = self.vectors(np.array([row]))[0] if vector else None
-        return Point(wanted, row, float(self._offsets[row]), self.payload([row])[0], stored)
+        return Point(self._ids.ids(np.array([row]))[0], row, float(self._offsets[row]), self.payload([row])[0], stored)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d)."""
@@ -247,7 +273,8 @@ class Collection:
     def correction(self) -> FittedCorrection:
         """The fitted correction, which gives the offsets of further targets (not centred)."""
         record = self.manifest.correction
-        with np.load(self._folder / CORRECTION, allow_pickle=False) as state:
+        path = self._folder / CORRECTION
+        with reading(path), np.load(path, allow_pickle=False) as state:
             return FITTED[record.name].from_state(dict(state), record.details)
 
     def check_canaries(self) -> None:
@@ -259,20 +286,26 @@ class Collection:
             if they are not found as well as then, or with other scores.
         """
         path = self._folder / CANARY
-        with np.load(path, allow_pickle=False) as canary:
+        with reading(path), np.load(path, allow_pickle=False) as canary:
             queries, expected_rows = canary["queries"], canary["rows"]
             expected_scores, expected_recall = canary["scores"], float(canary["recall"])
-        found = self.query(queries, limit=CANARY_LIMIT)
-        recall = agreement(found.scores, expected_scores)
+        tolerance = _SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
+        stored = self.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, self.dim)
+        scores = np.einsum("md,mkd->mk", queries, stored) - self._offsets[expected_rows]
+        if (wrong := np.abs(scores - expected_scores) > tolerance).any():
+            line, place = np.argwhere(wrong)[0]
+            problem = (
+                f"canary query {line} gives row {expected_rows[line, place]} the score {scores[line, place]:.6g}, "
+                f"and gave it {expected_scores[line, place]:.6g} when built"
+            )
+            raise BundleDamaged(path, problem)
+        found = self.query(queries, limit=CANARY_LIMIT).scores
+        if (found > expected_scores + tolerance).any():
+            raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
+        recall = agreement(found, expected_scores)
         if recall < expected_recall - _SCORE_TOLERANCE:
             problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
             raise BundleDamaged(path, problem)
-        for line, (rows, scores) in enumerate(zip(expected_rows, expected_scores, strict=True)):
-            known = dict(zip(rows.tolist(), scores.tolist(), strict=True))
-            for row, score in zip(found.rows[line].tolist(), found.scores[line].tolist(), strict=True):
-                if row in known and abs(known[row] - score) > _SCORE_TOLERANCE * max(1.0, abs(score)):
-                    problem = f"canary query {line} gives row {row} the score {score}, and gave it {known[row]}"
-                    raise BundleDamaged(path, problem)
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
@@ -301,7 +334,7 @@ def open_collection(
     Raises
     ------
     StorageError
-        if there is no catalog.
+        if there is no catalog, or the disk or the folder refuses.
     CollectionNotFound, VersionNotFound
     BundleDamaged, BundleTooNew
         naming the file and what is wrong with it.
@@ -310,19 +343,13 @@ def open_collection(
     folder = home.folder(collection, version)
     manifest = read_manifest(folder)
     verify(folder, manifest, hashes=hashes)
-    try:
-        return Collection(folder, manifest)
-    except (OSError, ValueError, KeyError, pa.ArrowException) as error:
-        raise BundleDamaged(folder, f"cannot be opened: {error}") from error
-
-
-def _read_payload(path: Path) -> pa.Table:
-    return pq.read_table(path, memory_map=True)
+    return Collection(folder, manifest)
 
 
 def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
     restore = QUERY_TIMES.get(manifest.correction.name)
     if restore is None:
         return None
-    with np.load(folder / QUERY_TIME, allow_pickle=False) as arrays:
+    path = folder / QUERY_TIME
+    with reading(path), np.load(path, allow_pickle=False) as arrays:
         return restore.from_arrays(dict(arrays), manifest.correction.details)
