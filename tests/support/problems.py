@@ -20,7 +20,7 @@ def normal(rows, dim, seed, scale=1.0):
 
 
 def with_hubs(targets=80, bank=150, target_bank=90, queries=20, dim=12, seed=0):
-    """All queries lean towards one direction, and targets more or less towards the same: those are hubs. Lengths vary."""
+    """All queries lean towards one direction, and targets more or less towards the same: some are hubs."""
     rng = np.random.default_rng(seed)
     common = rng.normal(size=dim) / np.sqrt(dim)
 
