@@ -1,0 +1,52 @@
+"""Files of vectors, good and bad."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+
+def write_npy(path, rows):
+    np.save(path, rows)
+    return path
+
+
+def write_npz(path, rows, **more):
+    np.savez(path, vectors=rows, **more)
+    return path
+
+
+def write_parquet(path, rows, kind=None, column="vector", **more):
+    """Rows as lists, of an Arrow type or list<float>; `row_group_size` is small, so that batches end in odd places."""
+    lists = pa.array([None if row is None else np.asarray(row) for row in rows], kind or pa.list_(pa.float32()))
+    pq.write_table(pa.table({column: lists, **more}), path, row_group_size=11)
+    return path
+
+
+def read_all(source, rows=7):
+    """All rows of a source, read `rows` at a time."""
+    return np.concatenate(list(source.blocks(rows)))
+
+
+class Trace:
+    """An object whose unpickling leaves a file behind."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def write_pickled(path, trace):
+    """A file of this ending that runs code when it is unpickled: an array of objects, or a bare pickle."""
+    objects = np.array([[Trace(trace)]], dtype=object)
+    if path.suffix == ".npz":
+        np.savez(path, allow_pickle=True, vectors=objects)
+    elif path.suffix == ".npy":
+        np.save(path, objects, allow_pickle=True)
+    else:
+        path.write_bytes(pickle.dumps(objects))
+    return path
