@@ -1,9 +1,13 @@
 """The command line: parsing and printing only."""
 
+import io
 import json
+import os
 import sys
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import asdict
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,10 +24,13 @@ from hubless.demo.command import demo
 from hubless.errors import HublessError, InputError
 from hubless.evaluate import Evaluation, evaluate
 from hubless.knn import INDEXES
+from hubless.records import one_line
 from hubless.vectors import open_items
 
 COMMANDS = "hubless.commands"
 """Entry points by which what stands on the library adds commands: the service adds `serve`."""
+
+_UNCUT = 100_000
 
 app = typer.Typer(
     name="hubless",
@@ -152,7 +159,7 @@ def list_command(
                 else ["", f"damaged: {version.problem}", ""]
             )
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
-    Console().print(table)
+    _print_table(table)
 
 
 @app.command()
@@ -200,8 +207,8 @@ def query(
     answers = [
         [
             {"id": hit.id, "score": hit.score, "similarity": hit.similarity, "offset": hit.offset}
-            | ({} if (payload := opened.payload([hit.row])[0]) is None else {"payload": payload})
-            for hit in hits
+            | ({} if payload is None else {"payload": payload})
+            for hit, payload in zip(hits, opened.payload([hit.row for hit in hits]), strict=True)
         ]
         for hits in results
     ]
@@ -214,7 +221,7 @@ def query(
             figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
             shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
             table.add_row(str(hit["id"]), *figures, shown)
-        Console().print(table)
+        _print_table(table)
 
 
 @app.command("evaluate")
@@ -249,7 +256,7 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
             raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint="--set")
         try:
             parameters[key] = json.loads(value)
-        except json.JSONDecodeError:
+        except (ValueError, RecursionError):
             parameters[key] = value
     try:
         make_correction(correction, parameters)
@@ -259,7 +266,16 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
 
 
 def _print_json(value: object) -> None:
-    sys.stdout.write(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode() + "\n")
+    # bytes, because JSON is UTF-8 whatever the terminal speaks
+    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str))
+
+
+def _print_table(table: Table) -> None:
+    # what users stored is shown as it is, [bold] and :smile: too, and what other programs read is never cut to a width
+    console = Console(markup=False, emoji=False, highlight=False)
+    if not console.file.isatty():
+        console.width = _UNCUT
+    console.print(table)
 
 
 def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
@@ -286,7 +302,7 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     table = Table(show_header=False)
     for name, value in rows.items():
         table.add_row(name, value.strip())
-    Console().print(table)
+    _print_table(table)
 
 
 def _settings(values: dict[str, Any]) -> str:
@@ -302,17 +318,41 @@ def _print_evaluation(result: Evaluation) -> None:
         recalls = (f"{100 * value:.1f}" for value in values[:3])
         table.add_row(name, *recalls, *(f"{value:.2f}" for value in values[3:]))
     table.caption = f"{result.queries} queries, {result.targets:,} targets{left_out}"
-    Console().print(table)
+    _print_table(table)
+
+
+@cache
+def _add_commands() -> None:
+    for command in entry_points(group=COMMANDS):
+        app.command(command.name)(command.load())
 
 
 def main() -> None:
     """Run the command line: exit code 0 when done, 1 when it failed, 2 when the usage was wrong."""
-    for command in entry_points(group=COMMANDS):
-        app.command(command.name)(command.load())
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     try:
+        _add_commands()
         app()
-    except HublessError as error:
+    except Exception as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {_in_words(error)}", err=True)
+        if isinstance(error, OSError):
+            _give_up_output()
         sys.exit(1)
+
+
+def _in_words(error: Exception) -> str:
+    if isinstance(error, HublessError):
+        return str(error)
+    if isinstance(error, OSError):
+        # those of files are StorageErrors
+        return f"the output could not be written: {error.strerror or error}"
+    return f"unexpected {type(error).__name__}: {one_line(error)}\nPlease report it, with what `hubless --debug` shows."
+
+
+def _give_up_output() -> None:
+    """Let what standard output did not take vanish, instead of failing once more as Python exits."""
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

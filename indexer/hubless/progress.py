@@ -50,7 +50,8 @@ def progress_bars(wanted: bool | None = None) -> Iterator[Steps]:
     wanted : None shows them if standard error is a terminal
     """
     console = Console(stderr=True)
-    if not (console.is_terminal if wanted is None else wanted):
+    # not console.is_terminal, which FORCE_COLOR sets in CI, where bars would fill the log
+    if not (console.file.isatty() if wanted is None else wanted):
         yield Silent()
         return
     columns = (
