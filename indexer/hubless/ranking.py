@@ -13,6 +13,7 @@ from hubless.arrays import F32, I64, check_at_least
 from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import Candidates
+from hubless.errors import NotFinite
 from hubless.knn import IndexType
 
 CANDIDATES = 200
@@ -121,6 +122,9 @@ class Ranker:
         if (missed := (rows < 0).any(axis=1)).any():
             # a graph search may reach fewer than k targets; the rest is found by comparing with all
             scores[missed], rows[missed] = self._kind.exact(self._index, augmented[missed], k)
+        if (rows < 0).any() or not np.isfinite(scores).all():
+            # without a cosine's bounds, the product of finite vectors can be infinite, and Faiss passes over it
+            raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return scores, rows
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
