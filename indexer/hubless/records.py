@@ -32,8 +32,10 @@ def id_array(values: Any, name: str) -> pa.Array:
     """
     expected = "strings, or whole numbers of 64 bits"
     try:
-        if isinstance(values, np.ndarray) and (values.ndim != 1 or values.dtype.kind not in "iuU"):
-            raise InputError(name, expected, f"an array of {values.dtype}, shape {values.shape}")
+        if isinstance(values, np.ndarray):
+            if values.ndim != 1 or values.dtype.kind not in "iuU":
+                raise InputError(name, expected, f"an array of {values.dtype}, shape {values.shape}")
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)  # Arrow takes no other
         array = values if isinstance(values, pa.Array) else pa.array(values)
         if pa.types.is_integer(array.type):
             array = array.cast(pa.int64())
