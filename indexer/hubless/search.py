@@ -29,7 +29,7 @@ from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, NoEncoder, NotFinite
+from hubless.errors import BundleDamaged, NoEncoder
 from hubless.knn import index_type, read_index
 from hubless.ranking import Ranked, Ranker
 from hubless.records import IdTable
@@ -194,10 +194,6 @@ class Collection:
         check_at_least("limit", limit, 1)
         check_between("strength", strength, 0, MOST_STRENGTH)
         ranked = self._ranker.rank(queries, min(limit, self.count), strength, parameters or {})
-        if not np.isfinite(
-            ranked.scores
-        ).all():  # without a cosine's bounds, finite vectors can have an infinite product
-            raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return Results(ranked, [self._ids.ids(line) for line in ranked.rows])
 
     def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
