@@ -42,7 +42,7 @@ bench: setup  ## benchmarks: ratios against something measured in the same run
 	$(BIN)/python -m benchmarks $(ARGS)
 
 docs: setup  ## the documentation site, in site/
-	$(BIN)/mkdocs build --strict $(ARGS)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
