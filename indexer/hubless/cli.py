@@ -6,25 +6,24 @@ import os
 import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from dataclasses import asdict
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import orjson
 import typer
-from rich.console import Console
 from rich.table import Table
 
 import hubless
+from hubless.cli_lab import evaluate_command, tune_command
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
 from hubless.demo.command import demo
 from hubless.errors import HublessError, InputError
-from hubless.evaluate import Evaluation, evaluate
 from hubless.knn import INDEXES
+from hubless.printing import parse_value, print_json, print_table
 from hubless.records import one_line
+from hubless.tune import read_correction
 from hubless.vectors import open_items
 
 COMMANDS = "hubless.commands"
@@ -57,6 +56,7 @@ def _one_of(names: Collection[str]) -> Callable[[str], str]:
 
 
 _INDEXES = ("auto", *INDEXES)
+_DEFAULT_CORRECTION = "auto"
 
 
 @app.callback()
@@ -84,9 +84,12 @@ def build_command(
     correction: Annotated[
         str,
         typer.Option(metavar="|".join(CORRECTIONS), callback=_one_of(CORRECTIONS), help="How offsets are estimated."),
-    ] = "auto",
+    ] = _DEFAULT_CORRECTION,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the correction; repeatable.")
+    ] = None,
+    correction_from: Annotated[
+        Path | None, typer.Option(metavar="F", help="Correction and parameters from this file, as tune writes it.")
     ] = None,
     index: Annotated[
         str,
@@ -102,6 +105,10 @@ def build_command(
     Example: hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy
     """
     parameters = _parameters(correction, set_ or [])
+    if correction_from is not None:
+        if parameters or correction != _DEFAULT_CORRECTION:
+            raise typer.BadParameter("does not go with --correction and --set", param_hint="--correction-from")
+        correction, parameters = read_correction(correction_from)
     manifest = hubless.build(
         catalog,
         collection,
@@ -141,7 +148,7 @@ def list_command(
     names = home.collections() if collection is None else [collection]
     found = {name: home.versions(name) for name in names}
     if json_:
-        _print_json(
+        print_json(
             {
                 name: [{"version": v.id, "current": v.current, "problem": v.problem} for v in found[name]]
                 for name in found
@@ -159,7 +166,7 @@ def list_command(
                 else ["", f"damaged: {version.problem}", ""]
             )
             table.add_row(name, version.id, "✓" if version.current else "", *cells)
-    _print_table(table)
+    print_table(table)
 
 
 @app.command()
@@ -213,7 +220,7 @@ def query(
         for hits in results
     ]
     if json_:
-        _print_json({"results": [{"hits": hits} for hits in answers]})
+        print_json({"results": [{"hits": hits} for hits in answers]})
         return
     for number, hits in enumerate(answers):
         table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}")
@@ -221,30 +228,11 @@ def query(
             figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
             shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
             table.add_row(str(hit["id"]), *figures, shown)
-        _print_table(table)
+        print_table(table)
 
 
-@app.command("evaluate")
-def evaluate_command(
-    catalog: CatalogOption,
-    collection: CollectionOption,
-    queries: Annotated[Path, typer.Option(metavar="F", help="Test queries, none of them in the query bank.")],
-    relevant: Annotated[
-        Path, typer.Option(metavar="F", help="Row number of the right target of each query: .npy, or .json lists.")
-    ],
-    strength: Annotated[float, typer.Option(help="λ of the corrected ranking.")] = 1.0,
-    version: VersionOption = None,
-    json_: JsonOption = False,
-) -> None:
-    """Measure ranking quality and hubness, raw beside corrected."""
-    opened = hubless.open(catalog, collection, version=version)
-    result = evaluate(opened, queries, relevant, strength=strength)
-    if json_:
-        _print_json(result.as_json())
-    else:
-        _print_evaluation(result)
-
-
+app.command("evaluate")(evaluate_command)
+app.command("tune")(tune_command)
 app.command()(demo)
 
 
@@ -254,10 +242,7 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
         key, separator, value = setting.partition("=")
         if not separator:
             raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint="--set")
-        try:
-            parameters[key] = json.loads(value)
-        except (ValueError, RecursionError):
-            parameters[key] = value
+        parameters[key] = parse_value(value)
     try:
         make_correction(correction, parameters)
     except InputError as error:
@@ -265,22 +250,9 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
-def _print_json(value: object) -> None:
-    # bytes, because JSON is UTF-8 whatever the terminal speaks
-    typer.echo(orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str))
-
-
-def _print_table(table: Table) -> None:
-    # what users stored is shown as it is, [bold] and :smile: too, and what other programs read is never cut to a width
-    console = Console(markup=False, emoji=False, highlight=False)
-    if not console.file.isatty():
-        console.width = _UNCUT
-    console.print(table)
-
-
 def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     if as_json:
-        _print_json(manifest.model_dump(mode="json"))
+        print_json(manifest.model_dump(mode="json"))
         return
     measured = manifest.measured
     raw, corrected = measured.hubness_raw, measured.hubness_corrected
@@ -302,23 +274,12 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     table = Table(show_header=False)
     for name, value in rows.items():
         table.add_row(name, value.strip())
-    _print_table(table)
+    print_table(table)
 
 
 def _settings(values: dict[str, Any]) -> str:
     shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
     return ", ".join(f"{key} {value}" for key, value in shown.items())
-
-
-def _print_evaluation(result: Evaluation) -> None:
-    left_out = f", {result.left_out} without a relevant target left out" if result.left_out else ""
-    table = Table("", "R@1", "R@5", "R@10", "MdR", "MnR", "skewness N_10")
-    for name, quality in (("raw", result.raw), ("corrected", result.corrected)):
-        values = list(asdict(quality).values())
-        recalls = (f"{100 * value:.1f}" for value in values[:3])
-        table.add_row(name, *recalls, *(f"{value:.2f}" for value in values[3:]))
-    table.caption = f"{result.queries} queries, {result.targets:,} targets{left_out}"
-    _print_table(table)
 
 
 @cache

@@ -55,5 +55,5 @@ def test_options_and_defaults_of_a_command_are_as_documented(command):
 
 @pytest.mark.parametrize(("option", "names"), [("--correction", CORRECTIONS), ("--index", ["auto", *INDEXES])])
 def test_names_that_an_option_takes_are_all_documented(option, names):
-    [row] = re.findall(rf"(?m)^\| `{option}` .*$", PAGE)
+    row, *_ = re.findall(rf"(?m)^\| `{option}` .*$", PAGE)
     assert {f"`{name}`" for name in names} <= set(re.findall(r"`[^`]+`", row))

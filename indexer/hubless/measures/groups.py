@@ -25,6 +25,10 @@ class Groups:
         """Share of each group among all targets, (g,)."""
         return np.bincount(self.codes, minlength=len(self.names)) / len(self.codes)
 
+    def by_name(self, shares: F64 | None = None) -> dict[str, float]:
+        """Shares (g,) with the names of the groups; by default those among all targets."""
+        return dict(zip(self.names, (self.shares if shares is None else shares).tolist(), strict=True))
+
 
 def as_groups(values: Sequence[Any], attribute: str) -> Groups:
     """Groups of the targets from a categorical column: strings, whole numbers or booleans; None is a group of its own.

@@ -93,13 +93,16 @@ def average_precision_at(found: Sequence[F64], k: int) -> F64:
 
     Source: Manning et al., Introduction to Information Retrieval, equation 8.8, cut at k.
     """
-    precision = np.empty(len(found))
-    for query, rank in enumerate(found):
-        _, group, tied = np.unique(rank, return_inverse=True, return_counts=True)
-        up_to = (np.cumsum(tied) - (tied - 1) / 2)[group]
-        precision[query] = np.sum((up_to / rank)[rank <= k]) / min(k, len(rank))
+    rank, of_query, counts = _flat(found)
+    places = np.arange(1, len(rank) + 1) - (np.cumsum(counts) - counts)[of_query]
+    starts_group = np.ones(len(rank), bool)
+    starts_group[1:] = (rank[1:] != rank[:-1]) | (of_query[1:] != of_query[:-1])
+    group = np.cumsum(starts_group) - 1
+    up_to = (np.bincount(group, places) / np.bincount(group))[group]
+    summed = np.bincount(of_query, np.where(rank <= k, up_to / rank, 0), minlength=len(found))
     # more tied targets than places may stand at an average rank within k
-    return np.minimum(precision, 1.0)
+    precision: F64 = np.minimum(summed / np.minimum(k, counts), 1.0)
+    return precision
 
 
 def ndcg_at(found: Sequence[F64], k: int) -> F64:
@@ -115,7 +118,14 @@ def ndcg_at(found: Sequence[F64], k: int) -> F64:
 
     Source: Järvelin and Kekäläinen, ACM TOIS 2002, with binary gains and a logarithmic discount from the first rank.
     """
-    gains = 1 / np.log2(1 + np.arange(1, k + 1))
-    best = np.cumsum(gains)
-    gained = [np.sum(1 / np.log2(1 + rank[rank <= k])) / best[min(k, len(rank)) - 1] for rank in found]
-    return np.minimum(gained, 1.0)
+    rank, of_query, counts = _flat(found)
+    best = np.cumsum(1 / np.log2(1 + np.arange(1, k + 1)))[np.minimum(k, counts) - 1]
+    gained = np.bincount(of_query, np.where(rank <= k, 1 / np.log2(1 + rank), 0), minlength=len(found))
+    ndcg: F64 = np.minimum(gained / best, 1.0)
+    return ndcg
+
+
+def _flat(found: Sequence[F64]) -> tuple[F64, I64, I64]:
+    """All ranks in a row, the query of each, and how many each query has."""
+    counts = np.array([len(rank) for rank in found])
+    return np.concatenate(found), np.repeat(np.arange(len(found)), counts), counts

@@ -50,18 +50,21 @@ class McNemar:
     exact: bool
 
 
-def bootstrap_means(values: F64, seed: int = 0, resamples: int = RESAMPLES) -> list[Interval]:
+def bootstrap_means(
+    values: F64, seed: int = 0, resamples: int = RESAMPLES, weights: F64 | None = None
+) -> list[Interval]:
     """95 % percentile intervals of the means of the columns, with the rows (queries) resampled.
 
     Parameters
     ----------
     values : (m, c), all columns resampled alike
+    weights : (m,) of the rows in the means, such as how often a query was tested
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
-    means = np.concatenate(
-        [_weights(chosen) @ values / len(values) for chosen in _chosen(len(values), seed, resamples)]
-    )
+    given = np.ones(len(values)) if weights is None else weights
+    drawn = _chosen(len(values), seed, resamples)
+    means = np.concatenate([_weighted_means(values, _counts(chosen) * given) for chosen in drawn])
     low, high = np.quantile(means, _TAILS, axis=0)
     return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
 
@@ -82,12 +85,25 @@ def bootstrap_interval(
     return Interval(float(low), float(high))
 
 
-def paired_difference(first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0) -> PairedDifference:
-    """How much better the second ranking is than the first, by values of the same queries (m,), such as hits at 1."""
+def paired_difference(
+    first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0, weights: F64 | None = None
+) -> PairedDifference:
+    """How much better the second ranking is than the first, by values of the same queries (m,), such as hits at 1.
+
+    Parameters
+    ----------
+    weights : (m,) of the queries in the mean, such as how often each was tested
+    """
     _check_paired(first, second)
     differences = second.astype(np.float64) - first.astype(np.float64)
-    error = float(differences.std(ddof=1) / math.sqrt(len(differences))) if len(differences) > 1 else math.inf
-    return PairedDifference(float(differences.mean()), error, bootstrap_interval(differences, seed=seed))
+    given = np.ones(len(differences)) if weights is None else weights
+    value = float(np.average(differences, weights=given))
+    (interval,) = bootstrap_means(differences[:, np.newaxis], seed, weights=given)
+    m = len(differences)
+    if m == 1:
+        return PairedDifference(value, math.inf, interval)
+    error = math.sqrt(float(np.sum((given * (differences - value)) ** 2)) * m / (m - 1)) / float(given.sum())
+    return PairedDifference(value, error, interval)
 
 
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
@@ -122,10 +138,16 @@ def _chosen(count: int, seed: int, resamples: int) -> Iterator[NDArray[np.int64]
         yield rng.integers(0, count, size=(min(step, resamples - start), count))
 
 
-def _weights(chosen: NDArray[np.int64]) -> F64:
+def _weighted_means(values: F64, weights: F64) -> F64:
+    """Means (r, c) of values (m, c) by weights (r, m)."""
+    means: F64 = weights @ values / weights.sum(axis=1, keepdims=True)
+    return means
+
+
+def _counts(chosen: NDArray[np.int64]) -> F64:
     """How often each row is in each resample."""
-    resamples, count = chosen.shape
-    flat = (chosen + count * np.arange(resamples)[:, np.newaxis]).ravel()
+    first = chosen.shape[1] * np.arange(len(chosen))[:, np.newaxis]
+    flat = (chosen + first).ravel()
     return np.bincount(flat, minlength=chosen.size).reshape(chosen.shape).astype(np.float64)
 
 

@@ -1,0 +1,64 @@
+"""What `tune` tries: corrections with their parameters, from the simplest and weakest to the strongest."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hubless.corrections import CORRECTIONS
+from hubless.entries import Entry
+from hubless.errors import InputError
+
+NEIGHBOURS = (1, 4, 16, 64, 128, 256)
+WEIGHTS = (0.25, 0.5, 0.75, 1.0)
+PERPLEXITIES = (200, 100, 50, 20, 10, 5)
+"""From soft to sharp: fewer effective bank queries a target make a stronger correction."""
+
+Parameters = dict[str, Any]
+
+
+def _defaults(bank: int) -> list[Parameters]:
+    return [{}]
+
+
+def _neighbours(bank: int) -> list[int]:
+    """Up to half the bank: all of it would be its mean."""
+    return [k for k in NEIGHBOURS if k <= bank / 2] or [1]
+
+
+def _perplexities(bank: int) -> list[Parameters]:
+    return [{"perplexity": perplexity} for perplexity in PERPLEXITIES if perplexity <= bank / 2] or [{}]
+
+
+GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
+    "none": _defaults,
+    "auto": _defaults,
+    "cent": lambda bank: [{"weight": weight} for weight in WEIGHTS],
+    "dn": lambda bank: [{"weight": weight} for weight in WEIGHTS],
+    "csls": lambda bank: [{"k": k} for k in _neighbours(bank)],
+    "nnn": lambda bank: [{"k": k, "weight": weight} for weight in WEIGHTS if weight != 0.5 for k in _neighbours(bank)],
+    "is": _perplexities,
+    "sn": _perplexities,
+    "dbsn": _perplexities,
+}
+"""In the order of simplicity. Nothing of `none` and `auto` is chosen by labels; `csls` is `nnn` of weight ½."""
+
+
+def candidates(bank: int, target_bank: bool, names: Iterable[str] | None = None) -> list[Entry]:
+    """All candidates, or those of the named corrections; `none` is always the first.
+
+    Parameters
+    ----------
+    bank : rows of the smallest query bank
+    target_bank : whether there is one
+
+    Raises
+    ------
+    InputError
+        for a name that is no correction.
+    """
+    wanted = list(GRIDS) if names is None else ["none", *names]
+    for name in wanted:
+        if name not in CORRECTIONS and name not in GRIDS:
+            raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+    order = [name for name in GRIDS if name in wanted] + [name for name in wanted if name not in GRIDS]
+    available = [name for name in dict.fromkeys(order) if name in CORRECTIONS and (target_bank or name != "dbsn")]
+    return [Entry(name, parameters) for name in available for parameters in GRIDS.get(name, _defaults)(bank)]

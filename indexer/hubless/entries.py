@@ -1,0 +1,59 @@
+"""Corrections that take part in a comparison, by name and parameters."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hubless.corrections import CORRECTIONS, Correction
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+
+DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A correction that takes part. One that is `optional` is left out where the banks are not what it needs."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    optional: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name and parameters: `nnn k=16`."""
+        return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
+
+    def correction(self) -> Correction:
+        """The correction with these parameters.
+
+        Raises
+        ------
+        InputError
+            naming the known corrections or parameters.
+        """
+        return make_correction(self.name, self.parameters)
+
+
+def default_entries() -> list[Entry]:
+    """What is compared when nothing is asked for: the raw ranking and the foldable methods of the papers."""
+    return [Entry(name, optional=True) for name in DEFAULT_CORRECTIONS]
+
+
+def parse_entries(names: Iterable[str] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+    """Entries by name, the default ones if none is named, with the parameters that are set for them.
+
+    Raises
+    ------
+    InputError
+        for an unknown name or parameter, and for a setting of a correction that takes no part.
+    """
+    wanted = list(dict.fromkeys(names or DEFAULT_CORRECTIONS))
+    for name in settings:
+        if name not in wanted:
+            known = f"one of the corrections that take part, {', '.join(wanted)}"
+            raise InputError("set", known if name in CORRECTIONS else f"one of {', '.join(CORRECTIONS)}", name)
+    entries = [Entry(name, settings.get(name, {}), optional=not names and name not in settings) for name in wanted]
+    for entry in entries:
+        entry.correction()
+    return entries
