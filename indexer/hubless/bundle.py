@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageError
@@ -121,6 +123,13 @@ def reading(path: Path) -> Iterator[None]:
         raise
     except Exception as error:  # numpy, zipfile, pyarrow and json each have their own ways to fail on damaged content
         raise BundleDamaged(path, f"cannot be read: {one_line(error)}") from error
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of a `.npz`, none of them pickled. Errors as `reading`."""
+    # opened here, because np.load leaves the file open if it is no archive
+    with reading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def record_of(path: Path) -> FileRecord:
