@@ -103,4 +103,5 @@ def in_parallel(work: Callable[[slice], None], count: int, step: int) -> None:
 
 
 def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+    # the cores this process may use, where the system tells: a container often has fewer than the machine
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
