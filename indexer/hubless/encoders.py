@@ -191,11 +191,11 @@ def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
 def _read_rows(path: Path) -> np.ndarray[Any, Any]:
     try:
         # mapping checks the size against the header before any memory is taken
-        rows = np.load(path, mmap_mode="r", allow_pickle=False)
+        rows = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:  # all seen on damaged headers
         raise InputError(str(path), "an array of float32 rows", one_line(error)) from error
-    if not isinstance(rows, np.memmap) or rows.dtype != np.float32 or rows.ndim != 2:
-        raise InputError(str(path), "a matrix of float32", getattr(rows, "dtype", type(rows).__name__))
+    if rows.dtype != np.float32 or rows.ndim != 2:
+        raise InputError(str(path), "a matrix of float32", f"{rows.dtype}, shape {rows.shape}")
     return np.array(rows)
 
 

@@ -1,0 +1,19 @@
+import os
+
+import pytest
+from support import small
+
+
+@pytest.fixture(autouse=True)
+def _quick_sync(monkeypatch):
+    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """A catalog with a collection of two versions, the second current. Do not change it."""
+    catalog = tmp_path_factory.mktemp("template") / "catalog"
+    small.build_full(catalog)
+    small.build_full(catalog, data=1)
+    return catalog

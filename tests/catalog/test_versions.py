@@ -1,0 +1,180 @@
+"""Publish, list, roll back, delete."""
+
+import pytest
+from support import small
+
+import hubless
+from hubless.errors import BundleDamaged, CollectionNotFound, InputError, VersionNotFound
+
+NO_NAMES = ["", ".", "..", "../photos", "photos/..", "a/b", "/photos", "a.b", ".hidden", "-a", "_a", "a b", "ä", "a\n"]
+
+
+@pytest.fixture
+def three(tmp_path):
+    """A catalog of a collection of three versions, and their ids, oldest first."""
+    return hubless.Catalog(tmp_path), [small.build(tmp_path, data=data).version for data in range(3)]
+
+
+def corrupt(catalog, version):
+    path = catalog.path / "photos" / "versions" / version / "offsets.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+
+
+def test_published_version_is_current_and_the_older_ones_stay(three):
+    catalog, ids = three
+    assert catalog.collections() == ["photos"]
+    assert catalog.current("photos") == ids[2]
+    listed = catalog.versions("photos")
+    assert [version.id for version in listed] == sorted(ids) == ids
+    assert [version.current for version in listed] == [False, False, True]
+    assert [version.manifest.version for version in listed] == ids
+    assert hubless.open(catalog, "photos").version == ids[2]
+
+
+def test_version_is_opened_by_its_id(three):
+    catalog, ids = three
+    for data, version in enumerate(ids):
+        expected = small.targets(data)[3]
+        vector = hubless.open(catalog, "photos", version=version).point(3, vector=True).vector
+        assert vector == pytest.approx(expected / (expected @ expected) ** 0.5, abs=1e-6)
+
+
+def test_collection_without_a_published_version_is_not_listed_and_not_found(tmp_path):
+    small.build(tmp_path, "songs")
+    (tmp_path / "photos" / "versions").mkdir(parents=True)
+    (tmp_path / "a-file").touch()
+    catalog = hubless.Catalog(tmp_path)
+    assert catalog.collections() == ["songs"]
+    for name in ("photos", "a-file", "unknown"):
+        with pytest.raises(CollectionNotFound, match=name):
+            catalog.versions(name)
+
+
+def test_damaged_version_is_listed_with_its_problem(three):
+    catalog, ids = three
+    (catalog.path / "photos" / "versions" / ids[1] / "manifest.json").write_text("{")
+    listed = catalog.versions("photos")
+    assert [version.manifest is None for version in listed] == [False, True, False]
+    assert "manifest.json" in listed[1].problem
+
+
+def test_rollback_goes_back_one_version_at_a_time_and_then_says_that_there_is_none(three):
+    catalog, ids = three
+    assert catalog.rollback("photos") == ids[1]
+    assert catalog.rollback("photos") == ids[0] == small.check_complete(catalog.path).version
+    with pytest.raises(VersionNotFound, match=ids[0]):
+        catalog.rollback("photos")
+    assert catalog.current("photos") == ids[0]
+
+
+def test_rollback_to_a_named_version_goes_forward_too(three):
+    catalog, ids = three
+    assert catalog.rollback("photos", ids[0]) == ids[0]
+    assert catalog.rollback("photos", ids[2]) == ids[2] == small.check_complete(catalog.path).version
+
+
+@pytest.mark.parametrize("version", ["", "unknown", "../versions", ".", 3])
+def test_rollback_to_an_unknown_version_is_refused(three, version):
+    catalog, ids = three
+    with pytest.raises(VersionNotFound):
+        catalog.rollback("photos", version)
+    assert catalog.current("photos") == ids[2]
+
+
+def test_rollback_to_a_version_with_a_damaged_file_is_refused_naming_it(three):
+    catalog, ids = three
+    corrupt(catalog, ids[1])
+    with pytest.raises(BundleDamaged, match=r"offsets\.npy"):
+        catalog.rollback("photos")
+    assert small.check_complete(catalog.path).version == ids[2]
+
+
+def test_build_after_a_rollback_becomes_current(three):
+    catalog, ids = three
+    catalog.rollback("photos", ids[0])
+    new = small.build(catalog.path)
+    assert catalog.current("photos") == new.version
+    assert catalog.rollback("photos") == ids[2]
+
+
+def test_prune_keeps_the_newest_and_the_current_version(three):
+    catalog, ids = three
+    catalog.rollback("photos", ids[0])
+    assert catalog.prune("photos", 1) == [ids[1]]
+    assert small.entries(catalog.path) == [ids[0], ids[2]]
+    assert catalog.prune("photos", 1) == []
+    assert small.check_complete(catalog.path).version == ids[0]
+
+
+def test_prune_deletes_damaged_versions_too(three):
+    catalog, ids = three
+    corrupt(catalog, ids[0])
+    assert catalog.prune("photos", 2) == [ids[0]]
+
+
+def test_prune_to_more_versions_than_there_are_deletes_nothing(three):
+    catalog, ids = three
+    assert catalog.prune("photos", 4) == []
+    assert small.entries(catalog.path) == ids
+
+
+@pytest.mark.parametrize("keep", [0, -1, 1.5, "2", True, None])
+def test_prune_refuses_to_keep_none_or_no_whole_number(three, keep):
+    catalog, ids = three
+    with pytest.raises(InputError, match="keep"):
+        catalog.prune("photos", keep)
+    assert small.entries(catalog.path) == ids
+
+
+def test_version_in_use_can_be_pruned(three):
+    catalog, ids = three
+    opened = hubless.open(catalog, "photos", version=ids[0])
+    before = opened.query(small.query_bank())
+    catalog.prune("photos", 1)
+    after = opened.query(small.query_bank())
+    assert (after.rows == before.rows).all()
+    assert opened.point(3, vector=True).row == 3
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, "a" * 65, None, 3])
+def test_build_refuses_what_cannot_be_a_name_and_writes_nothing(tmp_path, name):
+    with pytest.raises(InputError, match="collection: expected 1 to 64 letters"):
+        small.build(tmp_path / "catalog", name)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["a", "A", "0", "a" * 64, "photos-2_b"])
+def test_build_takes_a_name_of_letters_digits_dashes_and_underscores(tmp_path, name):
+    small.build(tmp_path, name)
+    assert hubless.Catalog(tmp_path).collections() == [name]
+
+
+@pytest.mark.parametrize("name", [*NO_NAMES, "a" * 5000, None])
+def test_what_cannot_be_a_name_is_not_found_though_the_path_exists(tmp_path, name):
+    small.build(tmp_path / "catalog", "photos")
+    catalog = hubless.Catalog(tmp_path / "catalog")
+    before = small.contents(tmp_path)
+    for ask in (catalog.current, catalog.versions, catalog.rollback, lambda n: catalog.prune(n, 1), catalog.folder):
+        with pytest.raises(CollectionNotFound):
+            ask(name)
+    assert small.contents(tmp_path) == before
+
+
+@pytest.mark.parametrize("content", [b"", b"20250101T000000000000-abcdef", b"..", b"../versions", b"\xff\xfe", b"\0"])
+def test_current_that_names_no_version_is_damage_that_is_named_and_a_build_repairs(three, content):
+    catalog, ids = three
+    (catalog.path / "photos" / "CURRENT").write_bytes(content)
+    with pytest.raises(BundleDamaged, match="CURRENT"):
+        hubless.open(catalog, "photos")
+    assert hubless.open(catalog, "photos", version=ids[0]).version == ids[0]
+    assert [version.current for version in catalog.versions("photos")] == [False] * 3
+    assert catalog.rollback("photos", ids[2]) == ids[2] == small.check_complete(catalog.path).version
+
+
+def test_collections_of_a_catalog_do_not_touch_each_other(tmp_path):
+    small.build(tmp_path, "a")
+    before = small.contents(tmp_path / "a")
+    small.build(tmp_path, "b")
+    small.build(tmp_path, "b")
+    hubless.Catalog(tmp_path).prune("b", 1)
+    assert small.contents(tmp_path / "a") == before

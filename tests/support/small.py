@@ -1,0 +1,84 @@
+"""Collections that are built in milliseconds, for tests that need many of them, or that damage them."""
+
+import json
+
+import numpy as np
+
+import hubless
+from hubless import bundle
+from hubless.encoders import BagOfWords
+
+DIM, COUNT, BANK = 8, 40, 60
+WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord"]
+IDS = ["", "0", "-1", "a/b", "ä ö", "😀", "\ufffd", "x" * 1000, *(f"target-{row}" for row in range(8, COUNT))]
+
+
+def vectors(rows, seed):
+    return np.random.default_rng(seed).normal(size=(rows, DIM)).astype(np.float32)
+
+
+def targets(seed=0):
+    return vectors(COUNT, seed)
+
+
+def query_bank():
+    return vectors(BANK, 1001)
+
+
+def encoder():
+    return BagOfWords({word: row for row, word in enumerate(WORDS)}, vectors(len(WORDS), 1002))
+
+
+def payload():
+    return [{"title": f"title {row}", "tags": [row, None]} for row in range(COUNT)]
+
+
+def build(catalog, name="photos", *, data=0, correction="none", **options):
+    """Build a version, of other targets for other `data`; its manifest."""
+    return hubless.build(catalog, name, targets(data), query_bank(), correction=correction, progress=False, **options)
+
+
+def build_full(catalog, name="photos", **options):
+    """Build a version that has every file that a bundle can have."""
+    return build(catalog, name, ids=IDS, payload=payload(), encoder=encoder(), **options)
+
+
+def folder(catalog, manifest):
+    return catalog / manifest.collection / "versions" / manifest.version
+
+
+def contents(path):
+    """All files under a folder, by name, with their bytes."""
+    return {str(file.relative_to(path)): file.read_bytes() for file in sorted(path.rglob("*")) if file.is_file()}
+
+
+def entries(catalog, name="photos"):
+    """What lies in the folder of versions, hidden entries too."""
+    versions = catalog / name / "versions"
+    return sorted(entry.name for entry in versions.iterdir()) if versions.exists() else []
+
+
+def check_complete(catalog, version=None, name="photos"):
+    """Fail unless a version can be opened, its hashes are right, and its canaries live."""
+    opened = hubless.open(catalog, name, version=version)
+    opened.check_canaries()
+    assert opened.query(query_bank()[0]).rows.shape == (1, 10)
+    return opened
+
+
+def reseal(path, **changes):
+    """Make the manifest of a bundle right again after its files were changed, with other changes if wanted."""
+    manifest = bundle.read_manifest(path)
+    return bundle.seal(path, manifest.model_copy(update=changes))
+
+
+def write_sealed(path, content):
+    """Write a manifest of any content, with its right hash."""
+    (path / bundle.MANIFEST).write_text(bundle._sealed_text(content), "utf-8")
+
+
+def read_plain(path):
+    """The content of a manifest as plain JSON, without its hash."""
+    content = json.loads((path / bundle.MANIFEST).read_text("utf-8"))
+    del content["manifest_sha256"]
+    return content
