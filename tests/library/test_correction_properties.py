@@ -45,8 +45,9 @@ class TestEveryCorrection:
     def test_offset_of_a_row_alone_is_its_offset_in_the_batch(self, method):
         fitted = fit(method)
         together = fitted.offsets(PROBLEM.targets)
-        alone = [fitted.offsets(PROBLEM.targets[row : row + 1])[0] for row in range(80)]
-        np.testing.assert_allclose(alone, together, **CLOSE)
+        rows = [0, 1, 31, 32, 50, 79]
+        alone = [fitted.offsets(PROBLEM.targets[row : row + 1])[0] for row in rows]
+        np.testing.assert_allclose(alone, together[rows], **CLOSE)
 
     def test_permuting_targets_permutes_offsets(self, method):
         order = shuffled(PROBLEM.targets)

@@ -51,8 +51,8 @@ def figures(evaluation, ranking):
 SEVERAL = [[3, 5], [7], [], [59, 0, 3], 4, *([1] for _ in range(44)), []]
 
 
-@pytest.mark.parametrize("held", [2**24, 60 * 7, 1], ids=["one block", "blocks of 7", "blocks of 1"])
-@pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("held", [2**24, 60 * 7], ids=["one block", "blocks of 7"])
+@pytest.mark.parametrize("strength", [0.5, 1.0])
 @pytest.mark.parametrize("relevant", [RELEVANT, SEVERAL], ids=["one a query", "several a query"])
 def test_evaluation_is_that_by_brute_force(collection, relevant, strength, held, monkeypatch):
     monkeypatch.setattr(module, "_SCORES_HELD", held)
@@ -89,9 +89,12 @@ def test_files_give_what_arrays_give(collection, tmp_path):
     (tmp_path / "lists.json").write_text(json.dumps([[row] for row in RELEVANT.tolist()]))
     write_npy(tmp_path / "queries.npy", PROBLEM.queries.astype(np.float64))
     write_parquet(tmp_path / "queries.parquet", PROBLEM.queries)
-    for queries in ("queries.npy", "queries.parquet"):
-        for relevant in ("relevant.npy", "relevant.json", "lists.json"):
-            assert evaluate(collection, tmp_path / queries, str(tmp_path / relevant)) == expected
+    for queries, relevant in (
+        ("queries.npy", "relevant.npy"),
+        ("queries.parquet", "relevant.json"),
+        ("queries.npy", "lists.json"),
+    ):
+        assert evaluate(collection, tmp_path / queries, str(tmp_path / relevant)) == expected
 
 
 def test_evaluation_is_plain_json(collection):

@@ -116,7 +116,7 @@ def source(request, tmp_path):
 class TestEveryFormat:
     def test_blocks_of_any_size_are_the_rows_in_order(self, source):
         assert source.shape == (53, 4)
-        for rows in (1, 2, 11, 52, 53, 54, 1000):
+        for rows in (1, 11, 53, 1000):
             blocks = list(source.blocks(rows))
             assert max(len(block) for block in blocks) <= rows
             assert all(block.dtype == np.float32 and block.flags.c_contiguous for block in blocks)
