@@ -52,6 +52,8 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
+    engine.on_batch(metrics.observe_batch)
+    metrics.count_waiting(lambda: engine.waiting)
     for state in STATES:
         metrics.count_collections(state, partial(engine.count, state))
     app.add_middleware(Observe, metrics=metrics)

@@ -1,5 +1,6 @@
 """Request bodies and URLs as plain values: how much is read, of which type, and what parses."""
 
+import asyncio
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -8,28 +9,36 @@ from fastapi import Request
 
 from hubless.errors import InputError
 from hubless_service.problems import Problem, UnknownField, clip, describe
+from hubless_service.settings import Settings
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 
 
-async def read(request: Request, limit: int) -> bytes:
-    """Read the body, at most `limit` bytes, also when its length was not announced.
+async def read(request: Request, settings: Settings) -> bytes:
+    """Read the body, as much and as long as the settings allow, also when its length was not announced.
 
     Raises
     ------
     Problem
-        `body_too_large`.
+        `body_too_large`, `request_timeout`.
     """
+    limit = settings.max_body_bytes
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
     parts, size = [], 0
-    async for part in request.stream():
-        parts.append(part)
-        size += len(part)
-        if size > limit:
-            raise _too_large(limit, "more")
+    try:
+        async with asyncio.timeout(settings.receive_seconds):
+            async for part in request.stream():
+                parts.append(part)
+                size += len(part)
+                if size > limit:
+                    raise _too_large(limit, "more")
+    except TimeoutError as error:
+        detail = f"The body did not come within {settings.receive_seconds:g} seconds."
+        # what may still come of it is no request
+        raise Problem("request_timeout", detail, headers={"Connection": "close"}) from error
     return b"".join(parts)
 
 

@@ -2,7 +2,6 @@
 
 import socket
 from collections.abc import Container
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
@@ -27,12 +26,12 @@ def serve(
     """
     import logging
 
-    import uvicorn
     from pydantic import ValidationError
 
     from hubless import Catalog
     from hubless.errors import HublessError
     from hubless_service.app import create_app
+    from hubless_service.server import Server
     from hubless_service.settings import Settings
 
     options = {"catalog": catalog, "host": host, "port": port, "log_level": log_level}
@@ -45,22 +44,12 @@ def serve(
     except HublessError as error:
         _fail(str(error), FAILED)
     logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
-    config = uvicorn.Config(
-        create_app(settings),
-        timeout_keep_alive=settings.keep_alive_seconds,
-        log_config=None,  # ours, set above
-        access_log=False,  # the middleware's line says more
-        server_header=False,
-        ws="none",
-    )
     with _listen(settings.host, settings.port) as listener:
         address, bound = listener.getsockname()[:2]
         where = f"[{address}]" if ":" in address else address
         logging.getLogger("hubless").info("listening on http://%s:%d, documentation at /docs", where, bound)
-        server = uvicorn.Server(config)
-        # the interrupt comes back once everything is shut down
-        with suppress(KeyboardInterrupt):
-            server.run([listener])
+        server = Server(create_app(settings))
+        server.run([listener])
     if not server.started:
         raise typer.Exit(FAILED)
 

@@ -1,19 +1,22 @@
 """The collections that are served: opened in the background, proved by their canaries, searched off the event loop."""
 
-import asyncio
 import logging
 import threading
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
 import faiss
+from fastapi import Request
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
+from hubless_service.batching import Batcher
 from hubless_service.problems import RETRY_AFTER, Problem, from_library
+from hubless_service.queries import Query
+from hubless_service.search import Hits, search
 from hubless_service.settings import Settings
 from hubless_service.source import Source
 from hubless_service.trace import Trace
@@ -56,23 +59,40 @@ class Engine:
         self._failure: Exception | None = None  # of the whole catalog
         self._loading = True
         self._stopping = False
-        self._pool = ThreadPoolExecutor(
-            settings.search_threads,
-            "search",
-            # OpenMP counts threads per calling thread: set in the main thread it would not hold here
-            initializer=faiss.omp_set_num_threads,
-            initargs=(settings.openmp_threads,),
-        )
+        self._draining = False
+        self._timeout = settings.default_timeout_ms / 1000
+        # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
+        self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
+        self._batcher = Batcher(settings.search_threads, settings.max_waiting, self._prepare)
 
     def start(self) -> None:
         """Begin to open all collections; returns at once."""
+        self._batcher.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
         threading.Thread(target=self._load, name="load", daemon=True).start()
 
     def stop(self) -> None:
         """Let the searches that run finish, and open nothing more."""
         self._stopping = True
-        self._pool.shutdown(cancel_futures=True)
+        self._batcher.stop()
+
+    def drain(self) -> None:
+        """Say that no more requests are wanted; those that come are answered all the same."""
+        self._draining = True
+
+    @property
+    def draining(self) -> bool:
+        """Whether the process is about to end."""
+        return self._draining
+
+    def on_batch(self, observe: Callable[[int], None]) -> None:
+        """Have a function called with the number of queries of each batch, from search threads."""
+        self._batcher.observe = observe
+
+    @property
+    def waiting(self) -> int:
+        """How many queries wait for a search thread."""
+        return self._batcher.waiting
 
     @property
     def loading(self) -> bool:
@@ -120,15 +140,23 @@ class Engine:
         self._check_loaded()
         raise CollectionNotFound(f'There is no collection "{name}".')
 
+    def check_room(self) -> None:
+        """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
+        self._batcher.check_room()
+
+    async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Hits]:
+        """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
+        seconds = min(query.timeout_ms for query in queries) / 1000
+        return await search(request, self._batcher, collection, queries, seconds)
+
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""
-        submitted = perf_counter()
 
-        def timed() -> T:
-            trace.add("queue", perf_counter() - submitted)
-            return work()
+        def answer(nothing: Sequence[None]) -> list[T]:
+            return [work()]
 
-        return await asyncio.get_running_loop().run_in_executor(self._pool, timed)
+        result: T = await self._batcher.submit(trace, trace.started + self._timeout, answer, None)
+        return result
 
     def _check_loaded(self) -> None:
         if self._loading:

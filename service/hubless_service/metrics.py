@@ -27,12 +27,27 @@ class Metrics:
             "hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=self._registry
         )
         self._stages = {stage: stages.labels(stage) for stage in STAGES}
+        self._batches = Histogram(
+            "hubless_batch_queries",
+            "Queries searched together",
+            buckets=[2**power for power in range(11)],
+            registry=self._registry,
+        )
+        self._waiting = Gauge("hubless_waiting_queries", "Queries waiting", registry=self._registry)
         self._collections = Gauge("hubless_collections", "Collections by state", ["state"], registry=self._registry)
         ProcessCollector(registry=self._registry)
 
     def count_collections(self, state: str, count: Callable[[], float]) -> None:
         """Report the number of collections in a state, counted whenever it is asked for."""
         self._collections.labels(state).set_function(count)
+
+    def count_waiting(self, count: Callable[[], float]) -> None:
+        """Report the number of queries that wait, counted whenever it is asked for."""
+        self._waiting.set_function(count)
+
+    def observe_batch(self, queries: int) -> None:
+        """Count one call of the search."""
+        self._batches.observe(queries)
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
         """Count one request that has been answered."""

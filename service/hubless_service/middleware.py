@@ -31,9 +31,9 @@ class Observe:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        started = perf_counter()
         method: str = scope["method"]
         trace = Trace(_request_id(scope))
+        started = trace.started
         # the server leaves out the body of an answer to HEAD, so that HEAD is GET for everything below
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
         status = 0

@@ -13,6 +13,8 @@ from hubless_service.queries import URL_FIELDS
 
 # why a collection, or all of them, may not be served
 UNSERVED = ("not_ready", "bundle_damaged", "bundle_too_new", "storage")
+# why a request that needs a search thread may not get one
+SEARCHED = ("too_many_requests", *UNSERVED, "deadline_exceeded")
 Json = dict[str, Any]
 
 
@@ -74,8 +76,8 @@ def _problems(status: int, codes: Iterable[str]) -> Json:
             }
         },
     }
-    if status == 503:
-        retry = {"schema": {"type": "integer"}, "description": "Seconds to wait; only while collections are loaded."}
+    if status in (429, 503):
+        retry = {"schema": {"type": "integer"}, "description": "Seconds to wait; only where waiting helps."}
         documented["headers"] = {"Retry-After": retry}
     return documented
 

@@ -29,6 +29,7 @@ KINDS = {
     "collection_not_found": Kind(404, "There is no such collection"),
     "point_not_found": Kind(404, "There is no such point"),
     "method_not_allowed": Kind(405, "The path does not have this method"),
+    "request_timeout": Kind(408, "The body did not come in time"),
     "body_too_large": Kind(413, "The body is too large"),
     "unsupported_media_type": Kind(415, "The body is of a type that is not understood"),
     "invalid_input": Kind(422, "A value is not what it has to be"),
@@ -39,11 +40,13 @@ KINDS = {
     "zero_vector": Kind(422, "The vector has no direction"),
     "no_encoder": Kind(422, "The collection does not take texts"),
     "unknown_words": Kind(422, "No word of the text is known"),
+    "too_many_requests": Kind(429, "Too many queries are waiting"),
     "internal_error": Kind(500, "The server has failed"),
     "not_ready": Kind(503, "The server is not ready"),
     "bundle_damaged": Kind(503, "The collection cannot be served: its files are damaged"),
     "bundle_too_new": Kind(503, "The collection cannot be served: its format is too new"),
     "storage": Kind(503, "The storage of the server refuses"),
+    "deadline_exceeded": Kind(504, "The time that the request has is over"),
 }
 
 

@@ -19,7 +19,7 @@ from hubless_service.schemas import BatchRequest, CountRequest, QueryRequest, fi
 from hubless_service.settings import Settings
 
 EXTRAS = ("payload", "vector")
-URL_FIELDS = frozenset({"limit", "strength", "with", "score_threshold"})
+URL_FIELDS = frozenset({"limit", "strength", "with", "score_threshold", "timeout_ms"})
 _QUERY_FIELDS = fields_of(QueryRequest)
 _BATCH_FIELDS = fields_of(BatchRequest)
 _COUNT_FIELDS = fields_of(CountRequest)
@@ -41,6 +41,7 @@ class Query:
     limit: int
     strength: float
     score_threshold: float | None
+    timeout_ms: int
     parameters: dict[str, Any]
     with_payload: bool
     with_vector: bool
@@ -63,6 +64,7 @@ def several(
         rows = vectors.from_bytes(body, collection)
         _check_size("body", len(rows), settings)
         template = _query("", _binary_fields(request), rows[0], settings)
+        _check_hits("body", len(rows) * template.limit, settings)
         return [replace(template, asked=row) for row in rows]
     refuse_url_fields(request)
     document = parse(body)
@@ -71,10 +73,12 @@ def several(
     if not isinstance(queries, list):
         raise InputError("queries", "a list of queries", describe(queries))
     _check_size("queries", len(queries), settings)
-    return [
+    checked = [
         _from_object(f"queries[{i}].", as_object(f"queries[{i}]", item), collection, settings)
         for i, item in enumerate(queries)
     ]
+    _check_hits("queries", sum(query.limit for query in checked), settings)
+    return checked
 
 
 def check_count(body: bytes) -> None:
@@ -106,17 +110,14 @@ def _from_object(where: str, fields: dict[str, Any], collection: hubless.Collect
         return _query(where, fields, vectors.from_json(vector, f"{where}vector", collection), settings)
     if not isinstance(text, str):
         raise InputError(f"{where}text", "a string", describe(text))
+    if len(text) > settings.max_text:
+        raise InputError(f"{where}text", f"at most {settings.max_text} characters", str(len(text)))
     return _query(where, fields, text, settings)
 
 
 def _query(where: str, fields: dict[str, Any], asked: F32 | str, settings: Settings) -> Query:
     """Check the fields beside the vector or the text; null is a field that is not given."""
     _refuse_filter(where, fields)
-    limit = fields.get("limit")
-    if limit is None:
-        limit = settings.default_limit
-    if type(limit) is not int or not 1 <= limit <= settings.max_limit:
-        raise InputError(f"{where}limit", f"a whole number from 1 to {settings.max_limit}", describe(limit))
     parameters = fields.get("params")
     if parameters is not None and not isinstance(parameters, dict):
         raise InputError(f"{where}params", "an object", describe(parameters))
@@ -125,13 +126,23 @@ def _query(where: str, fields: dict[str, Any], asked: F32 | str, settings: Setti
     return Query(
         where=where,
         asked=asked,
-        limit=limit,
+        limit=_whole(where, "limit", fields, settings.default_limit, settings.max_limit),
         strength=1.0 if strength is None else strength,
         score_threshold=_number(where, "score_threshold", fields),
+        timeout_ms=_whole(where, "timeout_ms", fields, settings.default_timeout_ms, settings.max_timeout_ms),
         parameters=parameters or {},
         with_payload="payload" in extras,
         with_vector="vector" in extras,
     )
+
+
+def _whole(where: str, name: str, fields: dict[str, Any], default: int, most: int) -> int:
+    value = fields.get(name)
+    if value is None:
+        return default
+    if type(value) is not int or not 1 <= value <= most:
+        raise InputError(f"{where}{name}", f"a whole number from 1 to {most}", describe(value))
+    return value
 
 
 def _number(where: str, name: str, fields: dict[str, Any]) -> float | None:
@@ -159,3 +170,9 @@ def _refuse_filter(where: str, fields: dict[str, Any]) -> None:
 def _check_size(name: str, count: int, settings: Settings) -> None:
     if not 1 <= count <= settings.max_batch:
         raise InputError(name, f"1 to {settings.max_batch} queries", str(count))
+
+
+def _check_hits(name: str, count: int, settings: Settings) -> None:
+    if count > settings.max_batch_hits:
+        expected = f"limits that add up to at most {settings.max_batch_hits}"
+        raise InputError(name, expected, str(count))

@@ -47,6 +47,12 @@ class QueryRequest(Request):
         default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
     )
     score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
+    timeout_ms: int | None = Field(
+        default=None,
+        ge=1,
+        description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
+        "given. Of a batch, the shortest holds.",
+    )
 
 
 class BatchRequest(Request):

@@ -1,53 +1,110 @@
-"""From queries to hits: texts are encoded together, and queries that agree on how to search are asked together."""
+"""From queries to hits: queries that agree on how to search are asked together, also those of several requests."""
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import numpy as np
 import orjson
+from fastapi import Request
 
 import hubless
 from hubless.arrays import F32
-from hubless.errors import InputError, NotFinite
+from hubless.errors import InputError
+from hubless_service.batching import Batcher
+from hubless_service.clients import watched
 from hubless_service.queries import Query
-from hubless_service.trace import Trace
+from hubless_service.trace import Trace, trace_of
 
 Hits = list[dict[str, Any]]
+Line = tuple[hubless.Results, int]
+"""Where the results of one query stand."""
 
 
-def search(collection: hubless.Collection, queries: Sequence[Query], trace: Trace) -> list[Hits]:
+class Part(NamedTuple):
+    """Those queries of a request that agree on how to search."""
+
+    queries: Sequence[Query]
+    trace: Trace
+
+
+async def search(
+    request: Request, batcher: Batcher, collection: hubless.Collection, queries: Sequence[Query], seconds: float
+) -> list[Hits]:
     """Answer queries in their order, all or none.
+
+    Parameters
+    ----------
+    seconds : the time that the request has from its arrival
 
     Raises
     ------
+    Problem
+        `too_many_requests`, `deadline_exceeded`.
     InputError
         what the library has against a text, a strength or a parameter, in the words of the request.
     """
-    vectors = {i: query.asked for i, query in enumerate(queries) if not isinstance(query.asked, str)}
-    texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
-    if texts:
-        with trace.stage("encode"):
-            vectors |= _encode(collection, queries, texts)
+    trace = trace_of(request)
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for i, query in enumerate(queries):
+        alike.setdefault(_key(collection, query), []).append(i)
+    work = partial(answer, collection)
+    deadline = trace.started + seconds
+    futures = []
     answers: list[Hits] = [[]] * len(queries)
-    for positions in _alike(queries):
-        with trace.stage("search"):
-            alike = [queries[i] for i in positions]
-            results = _ask(collection, alike, np.stack([vectors[i] for i in positions]))
-        with trace.stage("payload"):
-            for row, i in enumerate(positions):
-                answers[i] = _hits(collection, queries[i], results, row)
+    try:
+        for key, positions in alike.items():
+            part = Part([queries[i] for i in positions], trace)
+            futures.append(batcher.submit(trace, deadline, work, part, key, len(positions)))
+        for positions, future in zip(alike.values(), futures, strict=True):
+            async with watched(request, future):
+                found = await future
+            for i, hits in zip(positions, found, strict=True):
+                answers[i] = hits
+    finally:
+        for future in futures:
+            future.cancel()  # what is left when one has failed
     return answers
 
 
-def _alike(queries: Sequence[Query]) -> list[list[int]]:
-    """Positions of queries that one call can answer, as their limit, strength and parameters are equal."""
-    if len(queries) == 1:
-        return [[0]]
-    groups: dict[tuple[int, float, bytes], list[int]] = {}
-    for i, query in enumerate(queries):
-        parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS)
-        groups.setdefault((query.limit, query.strength, parameters), []).append(i)
-    return list(groups.values())
+def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[Hits] | Exception]:
+    """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
+    outcomes: dict[int, list[Hits] | Exception] = {}
+    vectors: dict[int, F32] = {}
+    for i, part in enumerate(parts):
+        try:
+            vectors[i] = _vectors(collection, part)
+        except Exception as error:
+            outcomes[i] = error
+    if vectors:
+        started = perf_counter()
+        queries = [query for i in vectors for query in parts[i].queries]
+        lines = iter(_ask(collection, queries, np.concatenate(list(vectors.values()))))
+        seconds = perf_counter() - started
+    for i in vectors:
+        part = parts[i]
+        part.trace.add("search", seconds)
+        own = [next(lines) for _ in part.queries]
+        with part.trace.stage("payload"):
+            outcomes[i] = _all_hits(collection, part.queries, own)
+    return [outcomes[i] for i in range(len(parts))]
+
+
+def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
+    """Equal for queries that one call can answer."""
+    parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
+    return collection, query.limit, query.strength, parameters
+
+
+def _vectors(collection: hubless.Collection, part: Part) -> F32:
+    """The part's vectors (m, d), its texts encoded together."""
+    vectors = {i: query.asked for i, query in enumerate(part.queries) if not isinstance(query.asked, str)}
+    texts = {i: query.asked for i, query in enumerate(part.queries) if isinstance(query.asked, str)}
+    if texts:
+        with part.trace.stage("encode"):
+            vectors |= _encode(collection, part.queries, texts)
+    return np.stack([vectors[i] for i in range(len(part.queries))])
 
 
 def _encode(collection: hubless.Collection, queries: Sequence[Query], texts: dict[int, str]) -> dict[int, F32]:
@@ -59,17 +116,32 @@ def _encode(collection: hubless.Collection, queries: Sequence[Query], texts: dic
         raise _renamed(error, f"{queries[min(texts)].where}text") from error
 
 
-def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32) -> hubless.Results:
-    first = queries[0]
+def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32) -> list[Line | Exception]:
+    """The line of results of each query, or why it has none; halved until it is known whose fault an error is."""
+    first, several = queries[0], len(queries)
     try:
         results = collection.query(vectors, limit=first.limit, strength=first.strength, parameters=first.parameters)
-    except InputError as error:
-        raise _renamed(error, f"{first.where}{error.parameter}") from error
-    # without a cosine's bounds, products of finite vectors can leave float32, and JSON has no infinity
-    if not (finite := np.isfinite(results.scores).all(axis=1)).all():
-        where = queries[int(np.argmin(finite))].where
-        raise NotFinite(f"{where}vector", "numbers whose products with the targets fit float32", "larger ones")
-    return results
+    except Exception as error:
+        if several == 1:
+            return [_renamed(error, f"{first.where}{error.parameter}") if isinstance(error, InputError) else error]
+        half = several // 2
+        return _ask(collection, queries[:half], vectors[:half]) + _ask(collection, queries[half:], vectors[half:])
+    return [(results, row) for row in range(several)]
+
+
+def _all_hits(
+    collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[Line | Exception]
+) -> list[Hits] | Exception:
+    """The hits of all queries, or the first reason why one has none."""
+    try:
+        found = []
+        for query, line in zip(queries, lines, strict=True):
+            if isinstance(line, Exception):
+                return line
+            found.append(_hits(collection, query, *line))
+    except Exception as error:
+        return error
+    return found
 
 
 def _hits(collection: hubless.Collection, query: Query, results: hubless.Results, row: int) -> Hits:

@@ -25,7 +25,20 @@ class Settings(BaseSettings):
     default_limit: int = Field(default=10, ge=1, description="Hits in an answer when the query names no limit.")
     max_limit: int = Field(default=1000, ge=1, description="Highest limit that a query may ask for.")
     max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")
+    max_batch_hits: int = Field(
+        default=100_000, ge=1, description="Most hits that a batch may ask for: the sum of its queries' limits."
+    )
+    max_text: int = Field(default=10_000, ge=1, description="Longest text of a query, in characters.")
     max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
+    default_timeout_ms: int = Field(
+        default=10_000, ge=1, description="Milliseconds in which a request is answered or refused, if it names none."
+    )
+    max_timeout_ms: int = Field(default=60_000, ge=1, description="Highest timeout_ms that a query may ask for.")
+    max_waiting: int = Field(
+        default=2000,
+        ge=1,
+        description="Queries that may wait for a search thread; while there are more, others get 429.",
+    )
     search_threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
@@ -36,10 +49,24 @@ class Settings(BaseSettings):
         ge=1,
         description="OpenMP threads of each search; more answer one large batch sooner, but fewer queries a second.",
     )
+    receive_seconds: float = Field(
+        default=20,
+        gt=0,
+        description="Seconds in which a client has to send the head of a request, and again its body.",
+    )
     keep_alive_seconds: int = Field(
         default=65,
         ge=0,
         description="Seconds that an idle connection stays open. Longer than the idle timeout of a load balancer.",
+    )
+    drain_seconds: float = Field(
+        default=2,
+        ge=0,
+        description="Seconds after SIGTERM in which /readyz says 503 and queries are still answered, so that a load "
+        "balancer can look away.",
+    )
+    grace_seconds: int = Field(
+        default=20, ge=0, description="Seconds after that in which requests that have begun are still answered."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severe messages to log; info has one line for each request."
@@ -49,4 +76,8 @@ class Settings(BaseSettings):
     def _default_within_maximum(self) -> "Settings":
         if self.default_limit > self.max_limit:
             raise ValueError(f"default_limit {self.default_limit} is above max_limit {self.max_limit}")
+        if self.default_timeout_ms > self.max_timeout_ms:
+            raise ValueError(
+                f"default_timeout_ms {self.default_timeout_ms} is above max_timeout_ms {self.max_timeout_ms}"
+            )
         return self

@@ -12,10 +12,11 @@ STAGES = ("parse", "queue", "encode", "search", "payload", "serialise")
 class Trace:
     """Filled while the request is answered, read by the middleware when it has been."""
 
-    __slots__ = ("code", "request_id", "seconds")
+    __slots__ = ("code", "request_id", "seconds", "started")
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
+        self.started = perf_counter()
         self.seconds: dict[str, float] = {}
         self.code: str | None = None
 

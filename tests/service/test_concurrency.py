@@ -24,7 +24,12 @@ async def ask_all(server, requests, connections):
 def test_parallel_queries_get_the_same_answers_as_alone(http, server, connections):
     alone = [http.post(QUERY, json=body).json() for body in REQUESTS]
     together = asyncio.run(ask_all(server, REQUESTS * 2, connections))
-    assert [answer.json() for answer in together] == alone * 2
+    for answer, expected in zip(together, alone * 2, strict=True):
+        hits, wanted = answer.json()["hits"], expected["hits"]
+        assert [hit["id"] for hit in hits] == [hit["id"] for hit in wanted]
+        # a large batch is summed in another order: the last bits may differ
+        assert [hit["score"] for hit in hits] == pytest.approx([hit["score"] for hit in wanted], abs=1e-6)
+        assert [hit.get("payload") for hit in hits] == [hit.get("payload") for hit in wanted]
 
 
 def test_parallel_requests_keep_their_own_ids_and_errors(server):

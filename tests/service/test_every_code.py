@@ -1,5 +1,7 @@
 """Each code of the contract, produced by a request, with its status and its title."""
 
+import time
+
 import pytest
 from support.catalogs import DIM
 
@@ -25,6 +27,7 @@ REQUESTS = {
     "collection_not_found": of("songs"),
     "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
     "method_not_allowed": lambda client: client.get(QUERY),
+    "request_timeout": lambda client: client.post(QUERY, content=in_halves(), headers=JSON),
     "body_too_large": lambda client: client.post(QUERY, content=b" " * 100_001, headers=JSON),
     "unsupported_media_type": lambda client: client.post(QUERY, content=b"x", headers={"content-type": "text/xml"}),
     "invalid_input": query(vector=GOOD, limit=0),
@@ -42,6 +45,16 @@ REQUESTS = {
     "storage": of("unreadable"),
 }
 
+# these need a server that is busy: test_overload.py
+IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
+
+
+def in_halves():
+    """A good body, of which the second half comes too late."""
+    yield b'{"text": '
+    time.sleep(1.5)
+    yield b'"amber"}'
+
 
 @pytest.fixture
 def client(serve, words, numbers, tmp_path):
@@ -51,12 +64,15 @@ def client(serve, words, numbers, tmp_path):
         "new": BundleTooNew(tmp_path, "too new"),
         "unreadable": StorageError(tmp_path, "unreadable"),
     }
-    with serve({"words": words, "numbers": numbers, **failures}, max_body_bytes=100_000) as (client, _):
+    with serve({"words": words, "numbers": numbers, **failures}, max_body_bytes=100_000, receive_seconds=1) as (
+        client,
+        _,
+    ):
         yield client
 
 
 def test_every_code_has_its_request():
-    assert set(REQUESTS) == set(KINDS)
+    assert set(REQUESTS) | IN_OVERLOAD == set(KINDS)
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {"not_ready"}))

@@ -6,14 +6,15 @@ import time
 from contextlib import contextmanager
 
 import httpx
-import uvicorn
+
+from hubless_service.server import Server
 
 
 @contextmanager
 def serving(app):
     """Run an app under uvicorn, in a thread, for as long as the with-block lasts. Yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, server_header=False, ws="none"))
+        server = Server(app)
         thread = threading.Thread(target=server.run, args=([listener],), name="server")
         thread.start()
         try:

@@ -23,6 +23,7 @@
         ├── BodyTooLarge            413
         ├── UnsupportedMediaType    415
         ├── Unavailable             may succeed later, see `retry_after`
+        │   ├── RequestTimeout      408
         │   ├── TooManyRequests     429
         │   ├── NotReady            503: loading or draining
         │   └── DeadlineExceeded    504
@@ -230,6 +231,12 @@ class Unavailable(ProblemError):
     code = "unavailable"
 
 
+class RequestTimeout(Unavailable):
+    """The request came too slowly for the server."""
+
+    code = "request_timeout"
+
+
 class TooManyRequests(Unavailable):
     """The server's queue is full."""
 
@@ -296,6 +303,7 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         MethodNotAllowed,
         BodyTooLarge,
         UnsupportedMediaType,
+        RequestTimeout,
         TooManyRequests,
         NotReady,
         DeadlineExceeded,
@@ -312,6 +320,7 @@ BY_STATUS: Mapping[int, type[ProblemError]] = {
     403: AccessError,
     404: NotFoundError,
     405: MethodNotAllowed,
+    408: RequestTimeout,
     413: BodyTooLarge,
     415: UnsupportedMediaType,
     422: InputError,

@@ -46,6 +46,7 @@ async def get_collection(request: Request, collection: str) -> Response:
         {"count": 5214, "collection": "stdlib", "version": examples.VERSION},
         "malformed_body",
         "collection_not_found",
+        "request_timeout",
         "body_too_large",
         "unsupported_media_type",
         "invalid_input",
@@ -59,7 +60,7 @@ async def count(request: Request, collection: str) -> Response:
     """A request without a body counts all."""
     state = state_of(request)
     counted = state.engine.collection(collection)
-    if body := await bodies.read(request, state.settings.max_body_bytes):
+    if body := await bodies.read(request, state.settings):
         bodies.media_type(request, bodies.JSON)
         queries.check_count(body)
     return answers.answer({"count": counted.count, "collection": counted.name, "version": counted.version})
@@ -75,7 +76,7 @@ async def count(request: Request, collection: str) -> Response:
         "point_not_found",
         "invalid_input",
         "unknown_field",
-        *openapi.UNSERVED,
+        *openapi.SEARCHED,
     ),
     openapi_extra={
         "parameters": [openapi.url_parameter("with", {"type": "string", "example": "vector"}, "vector, to see it too.")]

@@ -32,6 +32,8 @@ async def readyz(request: Request) -> Response:
     """
     engine = state_of(request).engine
     details = {"collections": engine.details()}
+    if engine.draining:
+        raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if engine.ready:
         return answers.answer({"status": "ready", **details})
     if engine.loading:

@@ -1,14 +1,11 @@
 """Asking: one query, or a batch."""
 
-from functools import partial
-
 from fastapi import APIRouter, Request, Response
 
 from hubless_service import answers, bodies, openapi, queries
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
-from hubless_service.search import search
 from hubless_service.state import state_of
 from hubless_service.trace import trace_of
 
@@ -16,6 +13,7 @@ router = APIRouter(route_class=DirectRoute, tags=["query"])
 PROBLEMS = (
     "malformed_body",
     "collection_not_found",
+    "request_timeout",
     "body_too_large",
     "unsupported_media_type",
     "invalid_input",
@@ -26,7 +24,7 @@ PROBLEMS = (
     "zero_vector",
     "no_encoder",
     "unknown_words",
-    *openapi.UNSERVED,
+    *openapi.SEARCHED,
 )
 
 
@@ -44,10 +42,11 @@ async def query(request: Request, collection: str) -> Response:
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection)
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    body = await bodies.read(request, state.settings.max_body_bytes)
+    state.engine.check_room()
+    body = await bodies.read(request, state.settings)
     with trace.stage("parse"):
         wanted = [queries.one(request, kind, body, asked, state.settings)]
-    (hits,) = await state.engine.run(trace, partial(search, asked, wanted, trace))
+    (hits,) = await state.engine.search(request, asked, wanted)
     with trace.stage("serialise"):
         return answers.answer({"hits": hits, "collection": asked.name, "version": asked.version})
 
@@ -65,10 +64,11 @@ async def query_batch(request: Request, collection: str) -> Response:
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection)
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    body = await bodies.read(request, state.settings.max_body_bytes)
+    state.engine.check_room()
+    body = await bodies.read(request, state.settings)
     with trace.stage("parse"):
         wanted = queries.several(request, kind, body, asked, state.settings)
-    results = await state.engine.run(trace, partial(search, asked, wanted, trace))
+    results = await state.engine.search(request, asked, wanted)
     with trace.stage("serialise"):
         return answers.answer(
             {"results": [{"hits": hits} for hits in results], "collection": asked.name, "version": asked.version}

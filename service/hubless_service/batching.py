@@ -1,0 +1,181 @@
+"""Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
+
+There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from hubless_service.problems import RETRY_AFTER, Problem
+from hubless_service.trace import Trace
+
+log = logging.getLogger("hubless.batching")
+
+# answers items in their order, each with its result, or with an exception that is its own
+Answer = Callable[[Sequence[Any]], Sequence[Any]]
+MOST = 256
+"""Queries that are searched together: more gain nothing, and hold up whoever comes next."""
+_PATIENCE = 5.0  # seconds that a search may take to end when the process does
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """What one request waits for.
+
+    Attributes
+    ----------
+    key : jobs of equal keys can be answered by one call
+    size : how many queries it is
+    deadline : on the clock of `perf_counter`
+    """
+
+    key: Hashable
+    answer: Answer
+    item: Any
+    size: int
+    deadline: float
+    trace: Trace
+    future: asyncio.Future[Any]
+    submitted: float
+
+
+class Batcher:
+    """Threads that answer jobs, those of equal keys together, first come first served; and the queue before them."""
+
+    def __init__(self, threads: int, room: int, prepare: Callable[[], object]) -> None:
+        """Make the threads, to be started.
+
+        Parameters
+        ----------
+        threads : how many jobs or batches run at a time
+        room : how many queries may wait
+        prepare : called once in each thread
+        """
+        self.observe: Callable[[int], None] = lambda queries: None
+        self._room = room
+        self._groups: dict[Hashable, deque[Job]] = {}
+        self._waiting = 0
+        self._changed = threading.Condition()
+        self._closed = False
+        # daemons, as a search cannot be interrupted and must not hold up the end of the process
+        self._threads = [
+            threading.Thread(target=self._serve, args=(prepare,), name=f"search-{i}", daemon=True)
+            for i in range(threads)
+        ]
+
+    def start(self) -> None:
+        """Let the threads begin."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let the searches that run finish, and begin no other."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+        for thread in self._threads:
+            thread.join(_PATIENCE)
+
+    @property
+    def waiting(self) -> int:
+        """How many queries wait."""
+        return self._waiting
+
+    def check_room(self) -> None:
+        """Raise `too_many_requests` if the queue is full."""
+        if self._waiting >= self._room:
+            detail = f"{self._waiting} queries wait to be searched already."
+            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def submit(
+        self, trace: Trace, deadline: float, answer: Answer, item: Any, key: Hashable = None, size: int = 1
+    ) -> asyncio.Future[Any]:
+        """Queue one item; without a key it is answered alone.
+
+        Returns
+        -------
+        a future of its result; to cancel it is to take the item from the queue
+
+        Raises
+        ------
+        Problem
+            `too_many_requests`; from the future `deadline_exceeded`, as soon as it is.
+        """
+        self.check_room()
+        loop, now = asyncio.get_running_loop(), perf_counter()
+        future: asyncio.Future[Any] = loop.create_future()
+        timer = loop.call_later(deadline - now, _expire, future)
+        future.add_done_callback(lambda _: timer.cancel())
+        job = Job(object() if key is None else key, answer, item, size, deadline, trace, future, now)
+        with self._changed:
+            self._groups.setdefault(job.key, deque()).append(job)
+            self._waiting += size
+            self._changed.notify()
+        return future
+
+    def _serve(self, prepare: Callable[[], object]) -> None:
+        prepare()
+        while jobs := self._next():
+            outcomes = [(job.future, outcome) for job, outcome in zip(jobs, _answer(jobs), strict=True)]
+            # the loop is closed when the process ends in the middle of a search: then nobody waits any more
+            with suppress(RuntimeError):
+                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, outcomes)
+            del jobs, outcomes  # while the thread waits, nothing of an old version is held
+
+    def _next(self) -> list[Job]:
+        """The next jobs of one key that somebody still waits for; none at all once stopped."""
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._groups or self._closed)
+                if self._closed:
+                    return []
+                jobs = self._pop()
+            now = perf_counter()
+            wanted = [job for job in jobs if not job.future.done() and now < job.deadline]
+            if wanted:
+                self.observe(sum(job.size for job in wanted))
+                for job in wanted:
+                    job.trace.add("queue", now - job.submitted)
+                return wanted
+
+    def _pop(self) -> list[Job]:
+        key = next(iter(self._groups))
+        group = self._groups.pop(key)
+        jobs = [group.popleft()]
+        size = jobs[0].size
+        while group and size + group[0].size <= MOST:
+            jobs.append(group.popleft())
+            size += jobs[-1].size
+        self._waiting -= size
+        if group:
+            self._groups[key] = group  # behind the others, so that none of them starves
+        return jobs
+
+
+def _answer(jobs: Sequence[Job]) -> Sequence[Any]:
+    try:
+        return jobs[0].answer([job.item for job in jobs])
+    except Exception as error:
+        return [error] * len(jobs)
+
+
+def _deliver(outcomes: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+    for future, outcome in outcomes:
+        if future.done():
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)
+
+
+def _expire(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))

@@ -1,0 +1,246 @@
+"""More requests than can be answered: they wait together, up to a number and for a time, and are told at once."""
+
+import asyncio
+import socket
+import time
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from support import catalogs
+from support.held import Held
+
+from hubless_service.problems import KINDS
+
+QUERY = "/v1/collections/words/query"
+BATCH = "/v1/collections/words/query/batch"
+ASK = {"text": "amber"}
+VECTORS = catalogs.words().query_bank
+
+
+@pytest.fixture
+def held(words):
+    collection = Held(words)
+    yield collection
+    collection.free.set()
+
+
+def waiting(client):
+    """How many queries are queued, as /metrics says."""
+    page = client.get("/metrics").text
+    return next(float(line.split()[1]) for line in page.splitlines() if line.startswith("hubless_waiting_queries "))
+
+
+def refused(answer, code):
+    assert (answer.status_code, answer.json()["code"]) == (KINDS[code].status, code)
+    assert ("retry-after" in answer.headers) == (code == "too_many_requests")
+
+
+@asynccontextmanager
+async def occupied(held, client, others):
+    """One request that is being searched and others that wait: an async client and the tasks."""
+    async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
+        tasks = [asyncio.create_task(several.post(QUERY, json=ASK))]
+        await asyncio.to_thread(held.begun.acquire)
+        tasks += [asyncio.create_task(several.post(QUERY, json=ASK)) for _ in range(others)]
+        await until_waiting(client, others)
+        yield several, tasks
+
+
+async def until_waiting(client, count):
+    while await asyncio.to_thread(waiting, client) != count:
+        await asyncio.sleep(0.005)
+
+
+def test_requests_that_come_while_one_is_searched_go_together(serve, held):
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def ask():
+            async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
+                tasks = [asyncio.create_task(several.post(QUERY, json={"vector": VECTORS[0].tolist()}))]
+                await asyncio.to_thread(held.begun.acquire)
+                tasks += [asyncio.create_task(several.post(QUERY, json={"vector": v.tolist()})) for v in VECTORS[1:9]]
+                await until_waiting(client, 8)
+                held.free.set()
+                return await asyncio.gather(*tasks)
+
+        answers = asyncio.run(ask())
+        assert held.asked == [1, 8]
+        for vector, answer in zip(VECTORS, answers, strict=False):
+            alone = client.post(QUERY, json={"vector": vector.tolist()}).json()["hits"]
+            assert [hit["id"] for hit in answer.json()["hits"]] == [hit["id"] for hit in alone]
+
+
+def test_requests_that_differ_in_how_to_search_go_apart(serve, held):
+    bodies = [
+        {**ASK, "limit": 3},
+        {**ASK, "limit": 4},
+        {**ASK, "limit": 3, "with": ["payload"]},
+        {**ASK, "strength": 0},
+    ]
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def ask():
+            async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as several:
+                tasks = [asyncio.create_task(several.post(QUERY, json=ASK))]
+                await asyncio.to_thread(held.begun.acquire)
+                for number, body in enumerate(bodies, 1):  # one by one: their order is that of the queue
+                    tasks.append(asyncio.create_task(several.post(QUERY, json=body)))
+                    await until_waiting(client, number)
+                held.free.set()
+                return await asyncio.gather(*tasks)
+
+        answers = asyncio.run(ask())
+        assert held.asked == [1, 2, 1, 1]
+        assert [len(answer.json()["hits"]) for answer in answers] == [10, 3, 4, 3, 10]
+        assert ["payload" in answer.json()["hits"][0] for answer in answers] == [False, False, False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [({"text": "zzz"}, "unknown_words"), ({**ASK, "params": {"ef": 5}}, "invalid_input")],
+)
+def test_wrong_request_does_not_fail_those_that_go_with_it(serve, held, body, code):
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def ask():
+            async with occupied(held, client, 5) as (several, tasks):
+                wrong = asyncio.create_task(several.post(QUERY, json=body))
+                await until_waiting(client, 6)
+                held.free.set()
+                return await wrong, await asyncio.gather(*tasks)
+
+        wrong, others = asyncio.run(ask())
+        assert wrong.json()["code"] == code
+        assert [answer.status_code for answer in others] == [200] * 6
+
+
+def test_query_that_breaks_a_search_fails_alone(serve, words, monkeypatch):
+    """As one of which the products are infinite, or one that Faiss cannot stand."""
+    held, ask = Held(words), words.query
+    poison = VECTORS[7]
+
+    def query(vectors, **options):
+        if any((vector == poison).all() for vector in vectors):
+            raise RuntimeError("poisoned")
+        return ask(vectors, **options)
+
+    monkeypatch.setattr(words, "query", query)
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def run():
+            async with occupied(held, client, 0) as (several, tasks):
+                tasks += [asyncio.create_task(several.post(QUERY, json={"vector": v.tolist()})) for v in VECTORS[:12]]
+                await until_waiting(client, 12)
+                held.free.set()
+                return await asyncio.gather(*tasks)
+
+        statuses = [answer.status_code for answer in asyncio.run(run())]
+        assert statuses == [200] * 8 + [500] + [200] * 4
+
+
+@pytest.mark.parametrize(("path", "body"), [(QUERY, ASK), (BATCH, {"queries": [ASK] * 3})])
+def test_full_queue_refuses_at_once_single_and_batch_alike(serve, held, path, body):
+    with serve({"words": held}, search_threads=1, max_waiting=3) as (client, _):
+
+        async def ask():
+            async with occupied(held, client, 3) as (several, tasks):
+                late = await several.post(path, json=body)
+                point = await several.get("/v1/collections/words/points/target-50")
+                assert not any(task.done() for task in tasks)
+                held.free.set()
+                return late, point, await asyncio.gather(*tasks)
+
+        late, point, others = asyncio.run(ask())
+        refused(late, "too_many_requests")
+        refused(point, "too_many_requests")
+        assert [answer.status_code for answer in others] == [200] * 4
+        assert client.post(path, json=body).status_code == 200
+
+
+@pytest.mark.parametrize(("path", "body"), [(QUERY, ASK), (BATCH, {"queries": [{"text": "cedar"}, ASK]})])
+def test_request_whose_time_is_over_gets_504_and_is_not_searched(serve, held, path, body):
+    def hurried(query):
+        return {**query, "timeout_ms": 50}
+
+    body = {"queries": [body["queries"][0], hurried(body["queries"][1])]} if "queries" in body else hurried(body)
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def ask():
+            async with occupied(held, client, 0) as (several, tasks):
+                hurry = await several.post(path, json=body)
+                assert not tasks[0].done()
+                held.free.set()
+                return hurry, await tasks[0]
+
+        hurry, other = asyncio.run(ask())
+        refused(hurry, "deadline_exceeded")
+        assert other.status_code == 200
+        assert client.post(QUERY, json=ASK).status_code == 200
+        assert held.asked == [1, 1]
+
+
+def test_search_that_takes_too_long_is_not_waited_for(serve, held):
+    with serve({"words": held}, search_threads=1, default_timeout_ms=60) as (client, _):
+        refused(client.post(QUERY, json=ASK), "deadline_exceeded")
+
+
+def test_queries_of_clients_that_hung_up_are_not_searched(serve, held):
+    with serve({"words": held}, search_threads=1) as (client, _):
+
+        async def ask():
+            async with occupied(held, client, 0) as (several, tasks):
+                async with httpx.AsyncClient(base_url=client.base_url, timeout=30) as impatient:
+                    gone = [asyncio.create_task(impatient.post(QUERY, json=ASK)) for _ in range(20)]
+                    await until_waiting(client, 20)
+                    for task in gone:
+                        task.cancel()
+                    await asyncio.gather(*gone, return_exceptions=True)
+                while 'status="499"} 20.0' not in (await several.get("/metrics")).text:
+                    pass
+                held.free.set()
+                return await tasks[0]
+
+        assert asyncio.run(ask()).status_code == 200
+        assert client.post(QUERY, json=ASK).status_code == 200
+        assert held.asked == [1, 1]
+
+
+def test_limits_that_add_up_to_too_many_hits_get_422(serve, words):
+    with serve({"words": words}, max_batch_hits=30) as (client, _):
+        assert client.post(BATCH, json={"queries": [ASK] * 3}).status_code == 200
+        binary = {"content": VECTORS[:4].tobytes(), "headers": {"content-type": "application/octet-stream"}}
+        for answer in (
+            client.post(BATCH, json={"queries": [ASK, {**ASK, "limit": 21}]}),
+            client.post(BATCH, **binary),
+        ):
+            refused(answer, "invalid_input")
+            assert answer.json()["expected"] == "limits that add up to at most 30"
+
+
+def test_text_above_the_limit_gets_422_naming_it(serve, words):
+    with serve({"words": words}, max_text=10) as (client, _):
+        assert client.post(QUERY, json={"text": "amber cold"}).status_code == 200
+        answer = client.post(QUERY, json={"text": "amber colds"})
+        refused(answer, "invalid_input")
+        assert (answer.json()["expected"], answer.json()["received"]) == ("at most 10 characters", "11")
+
+
+def open_connection(client):
+    return socket.create_connection((client.base_url.host, client.base_url.port), timeout=20)
+
+
+@pytest.mark.parametrize("sent", [b"", b"POST /v1/coll", b"GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+def test_connection_that_sends_no_whole_head_is_closed(serve, words, sent):
+    with serve({"words": words}, receive_seconds=0.3) as (client, _), open_connection(client) as connection:
+        connection.sendall(sent)
+        assert connection.recv(100) == b""
+
+
+def test_second_request_of_a_connection_has_to_come_whole_too(serve, words):
+    with serve({"words": words}, receive_seconds=0.3) as (client, _), open_connection(client) as connection:
+        connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(10_000).endswith(b'{"status":"ok"}')
+        time.sleep(0.5)  # idle between requests is not slow
+        connection.sendall(b"GET /livez HTTP/1.1\r\n")
+        assert connection.recv(100) == b""
