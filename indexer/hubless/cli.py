@@ -294,7 +294,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     try:
         _add_commands()
-        app()
+        app(prog_name=app.info.name)
     except Exception as error:
         if "--debug" in sys.argv:
             raise

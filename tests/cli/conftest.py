@@ -1,0 +1,97 @@
+import json
+import os
+import sys
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support import small
+
+from hubless.cli import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+    @property
+    def table(self):
+        """The cells of a printed table, line by line."""
+        lines = (line for line in self.out.splitlines() if line[0] in "│┃")
+        return [[cell.strip() for cell in line[1:-1].replace("┃", "│").split("│")] for line in lines]
+
+
+@pytest.fixture(autouse=True)
+def _quick_sync(monkeypatch):
+    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run_command(*words):
+        monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Ended(ended.value.code or 0, printed.out, printed.err)
+
+    return run_command
+
+
+@pytest.fixture(scope="session")
+def files(tmp_path_factory):
+    """A folder of input files of every kind. Do not change it."""
+    folder = tmp_path_factory.mktemp("files")
+    np.save(folder / "targets.npy", small.targets())
+    np.save(folder / "bank.npy", small.query_bank())
+    np.save(folder / "queries.npy", small.vectors(5, 11).astype(np.float64))
+    np.savez(folder / "more.npz", vectors=small.vectors(30, 12).astype(np.float16))
+    vectors = pa.array(small.targets().tolist(), pa.list_(pa.float32()))
+    pq.write_table(pa.table({"id": small.IDS, "vector": vectors, "rank": range(small.COUNT)}), folder / "all.parquet")
+    (folder / "ids.txt").write_text("\n".join(f"id-{row}" for row in range(small.COUNT)), "utf-8")
+    np.save(folder / "ids.npy", np.arange(small.COUNT) * 10 - 100)
+    pq.write_table(pa.table({"id": small.IDS}), folder / "ids.parquet")
+    (folder / "payload.jsonl").write_text("\n".join(json.dumps(row) for row in small.payload()), "utf-8")
+    (folder / "payload.csv").write_text("\n".join(["title,n", *(f"title {row},{row}" for row in range(small.COUNT))]))
+    pq.write_table(pa.Table.from_pylist(small.payload()), folder / "payload.parquet")
+    (folder / "encoder").mkdir()
+    small.encoder().save(folder / "encoder")
+    np.save(folder / "right.npy", np.arange(5))
+    (folder / "right.json").write_text("[[0], [1, 2], [], [3], [4]]")
+    return folder
+
+
+@pytest.fixture
+def build(run, files, tmp_path):
+    """Run `hubless build` with targets and a query bank, and with more if wanted."""
+
+    def run_build(*words, catalog=tmp_path / "catalog", targets="targets.npy", name="photos"):
+        given = ("--targets", files / targets, "--query-bank", files / "bank.npy")
+        return run("build", "--catalog", catalog, "--collection", name, *given, *words)
+
+    return run_build
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory):
+    """A catalog with a collection of two versions that has all there can be. Do not change it."""
+    catalog = tmp_path_factory.mktemp("template") / "catalog"
+    for data in (0, 0):
+        small.build_full(catalog, correction="sn", data=data)
+    return catalog

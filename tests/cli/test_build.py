@@ -1,0 +1,163 @@
+"""`hubless build`: every option, with real files."""
+
+import json
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+
+
+def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
+    ended = build()
+    assert (ended.code, ended.err) == (0, "")
+    shown = dict(ended.table)
+    opened = small.check_complete(tmp_path / "catalog")
+    assert shown["collection"] == "photos"
+    assert shown["version"] == opened.version
+    assert shown["targets"] == "40 of 8 dimensions, cosine"
+    assert shown["index"] == "flat"
+    assert shown["text queries"] == "no"
+    assert "held-out bank queries" in shown["recall@10"]
+
+
+def test_build_as_json_prints_the_manifest(build, tmp_path):
+    manifest = build("--json").json
+    assert manifest == hubless.open(tmp_path / "catalog", "photos").manifest.model_dump(mode="json")
+
+
+def test_second_build_makes_a_second_version(build, tmp_path):
+    first, second = (build("--json").json["version"] for _ in range(2))
+    assert [version.id for version in hubless.Catalog(tmp_path / "catalog").versions("photos")] == [first, second]
+
+
+def test_library_and_command_line_build_the_same(build, tmp_path, files):
+    manifest = build("--target-bank", files / "more.npz", "--seed", "3", "--json").json
+    built = hubless.build(
+        tmp_path / "other",
+        "photos",
+        files / "targets.npy",
+        files / "bank.npy",
+        target_bank=files / "more.npz",
+        seed=3,
+        progress=False,
+    )
+    for name in ("offsets.npy", "index.faiss", "ids.arrow"):
+        assert manifest["files"][name] == built.files[name].model_dump()
+    assert manifest["provenance"] == built.provenance.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "expected"),
+    [
+        ("ids.txt", "string", [f"id-{row}" for row in range(small.COUNT)]),
+        ("ids.npy", "int64", [10 * row - 100 for row in range(small.COUNT)]),
+        ("ids.parquet", "string", small.IDS),
+    ],
+)
+def test_ids_come_from_a_file(build, tmp_path, files, file, kind, expected):
+    assert build("--ids", files / file, "--json").json["id_type"] == kind
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    assert [opened.point(wanted).row for wanted in expected] == list(range(small.COUNT))
+
+
+def test_without_ids_the_row_numbers_are_the_ids(build, tmp_path):
+    assert build("--json").json["id_type"] == "int64"
+    assert hubless.open(tmp_path / "catalog", "photos").point(39).row == 39
+
+
+@pytest.mark.parametrize("file", ["payload.jsonl", "payload.parquet"])
+def test_payload_comes_from_a_file(build, tmp_path, files, file):
+    assert build("--payload", files / file, "--json").json["payload_columns"] == ["title", "tags"]
+    assert hubless.open(tmp_path / "catalog", "photos").payload([39, 0]) == [small.payload()[39], small.payload()[0]]
+
+
+def test_payload_comes_from_a_csv(build, tmp_path, files):
+    build("--payload", files / "payload.csv")
+    assert hubless.open(tmp_path / "catalog", "photos").payload([7]) == [{"title": "title 7", "n": 7}]
+
+
+def test_ids_and_payload_come_from_the_file_of_targets(build, tmp_path):
+    manifest = build("--json", targets="all.parquet").json
+    assert (manifest["id_type"], manifest["payload_columns"]) == ("string", ["rank"])
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    assert opened.point("ä ö").payload == {"rank": small.IDS.index("ä ö")}
+
+
+def test_encoder_comes_from_a_folder(build, tmp_path, files):
+    assert dict(build("--encoder", files / "encoder").table)["text queries"] == "yes"
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    assert opened.encode(["amber"]) == pytest.approx(small.encoder().encode(["amber"]))
+
+
+def test_target_bank_makes_auto_take_dbsn(build, files):
+    assert build("--json").json["correction"]["details"]["chosen"] == "sn"
+    with_bank = build("--target-bank", files / "more.npz", "--json").json
+    assert with_bank["correction"]["details"]["chosen"] == "dbsn"
+    assert with_bank["provenance"]["inputs"]["target_bank"]["name"] == "more.npz"
+
+
+def test_metric_index_and_seed_are_as_asked_for(build):
+    manifest = build("--metric", "dot", "--index", "hnsw", "--seed", "7", "--correction", "none", "--json").json
+    assert (manifest["metric"], manifest["index"]["type"], manifest["provenance"]["seed"]) == ("dot", "hnsw", 7)
+    assert manifest["correction"]["name"] == "none"
+
+
+def test_set_gives_parameters_as_numbers_or_words(build):
+    manifest = build("--correction", "nnn", "--set", "k=16", "--set", "weight=0.25", "--json").json
+    assert manifest["correction"]["parameters"] == {"k": 16, "weight": 0.25}
+    manifest = build("--correction", "is", "--set", "temperature=auto", "--json").json
+    assert manifest["correction"]["parameters"] == {"temperature": "auto"}
+
+
+def test_set_twice_for_one_key_takes_the_last(build):
+    manifest = build("--correction", "nnn", "--set", "k=16", "--set", "k=8", "--json").json
+    assert manifest["correction"]["parameters"] == {"k": 8}
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("k", "expected KEY=VALUE, got k"),
+        ("=4", "expected one of k, weight"),
+        ("q=4", "expected one of k, weight, got q"),
+        ("k=", "k: expected a whole number"),
+        ("k=0", "k: expected a whole number of at least 1"),
+        ("k=1.5", "k: expected a whole number"),
+        ("k=true", "k: expected a whole number"),
+        ("k=[4]", "k: expected a whole number"),
+        ("k=" + "[" * 100_000, "k: expected a whole number"),
+        ("k=" + "9" * 5000, "k: expected a whole number"),
+        ("weight=NaN", "weight: expected"),
+        ("weight=Infinity", "weight: expected"),
+    ],
+)
+def test_setting_that_is_wrong_is_wrong_usage(build, tmp_path, setting, message):
+    ended = build("--correction", "nnn", "--set", setting)
+    assert ended.code == 2
+    assert message in " ".join(ended.err.replace("│", " ").split())
+    assert not (tmp_path / "catalog").exists()
+
+
+def test_correction_without_parameters_takes_no_setting(build):
+    ended = build("--correction", "none", "--set", "k=4")
+    assert ended.code == 2
+    assert "expected no parameters, got k" in ended.err
+
+
+def test_files_of_several_kinds_give_the_same_collection(build, run, files, tmp_path):
+    (tmp_path / "shards").mkdir()
+    np.save(tmp_path / "shards" / "b.npy", small.targets()[25:])
+    np.save(tmp_path / "shards" / "a.npy", small.targets()[:25].astype(np.float64))
+    np.savez(tmp_path / "targets.npz", small.targets())
+    offsets = set()
+    for number, targets in enumerate((files / "targets.npy", tmp_path / "shards", tmp_path / "targets.npz")):
+        build(targets=targets, catalog=tmp_path / str(number))
+        opened = hubless.open(tmp_path / str(number), "photos")
+        offsets.add(opened.offsets.round(5).tobytes())
+    assert len(offsets) == 1
+
+
+def test_manifest_is_readable_json_in_any_language(build, files):
+    assert json.loads(build("--payload", files / "payload.csv", "--json").out)["payload_columns"] == ["title", "n"]

@@ -1,0 +1,193 @@
+"""The commands that look at a collection, ask it, and change what is current."""
+
+import datetime
+import decimal
+import json
+import shutil
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+
+
+@pytest.fixture
+def catalog(template, tmp_path):
+    return shutil.copytree(template, tmp_path / "catalog")
+
+
+def on(catalog):
+    return ("--catalog", catalog, "--collection", "photos")
+
+
+def test_list_shows_collections_and_versions_and_marks_the_current(run, catalog):
+    small.build(catalog, "songs")
+    ended = run("list", "--catalog", catalog)
+    first, second = small.entries(catalog)
+    assert (ended.code, ended.err) == (0, "")
+    assert [line[:5] for line in ended.table[1:]] == [
+        ["photos", first, "", "40", "sn"],
+        ["photos", second, "✓", "40", "sn"],
+        ["songs", small.entries(catalog, "songs")[0], "✓", "40", "none"],
+    ]
+
+
+def test_list_of_one_collection_as_json(run, catalog):
+    small.build(catalog, "songs")
+    first, second = small.entries(catalog)
+    assert run("list", *on(catalog), "--json").json == {
+        "photos": [
+            {"version": first, "current": False, "problem": None},
+            {"version": second, "current": True, "problem": None},
+        ]
+    }
+    assert set(run("list", "--catalog", catalog, "--json").json) == {"photos", "songs"}
+
+
+def test_list_of_an_empty_catalog_is_empty(run, tmp_path):
+    assert run("list", "--catalog", tmp_path, "--json").json == {}
+    assert run("list", "--catalog", tmp_path).code == 0
+
+
+def test_list_says_what_is_wrong_with_a_damaged_version(run, catalog):
+    first, _ = small.entries(catalog)
+    (catalog / "photos" / "versions" / first / "manifest.json").unlink()
+    ended = run("list", "--catalog", catalog)
+    assert ended.code == 0
+    assert "manifest.json: missing" in ended.table[1][4]
+    problems = [version["problem"] for version in run("list", "--catalog", catalog, "--json").json["photos"]]
+    assert "manifest.json: missing" in problems[0]
+    assert problems[1] is None
+
+
+def test_inspect_shows_the_current_or_a_named_version(run, catalog):
+    first, second = small.entries(catalog)
+    assert dict(run("inspect", *on(catalog)).table)["version"] == second
+    assert run("inspect", *on(catalog), "--version", first, "--json").json["version"] == first
+
+
+def test_inspect_verifies_files_and_canaries(run, catalog):
+    _, version = small.entries(catalog)
+    path = catalog / "photos" / "versions" / version
+    np.save(path / "offsets.npy", np.load(path / "offsets.npy")[::-1])
+    ended = run("inspect", *on(catalog))
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err == f"error: {path / 'offsets.npy'}: was changed after it was written (its hash differs)\n"
+    small.reseal(path)
+    ended = run("inspect", *on(catalog))
+    assert ended.code == 1
+    assert ended.err.startswith(f"error: {path / 'canary.npz'}: canary query")
+
+
+def test_rollback_prints_what_is_current_now(run, catalog):
+    first, second = small.entries(catalog)
+    ended = run("rollback", *on(catalog))
+    assert (ended.code, ended.out) == (0, f"{first}\n")
+    assert hubless.Catalog(catalog).current("photos") == first
+    assert run("rollback", *on(catalog)).code == 1
+    assert run("rollback", *on(catalog), "--version", second).out == f"{second}\n"
+    assert run("rollback", *on(catalog), "--version", "unknown").code == 1
+
+
+def test_prune_prints_what_it_deleted(run, catalog):
+    first, second = small.entries(catalog)
+    assert run("prune", *on(catalog)).out == ""
+    ended = run("prune", *on(catalog), "--keep", "1")
+    assert (ended.code, ended.out) == (0, f"{first}\n")
+    assert small.entries(catalog) == [second]
+    assert run("prune", *on(catalog), "--keep", "0").code == 2
+
+
+def expected_hits(catalog, vectors, limit=10, strength=1.0, **options):
+    opened = hubless.open(catalog, "photos", **options)
+    return [
+        [
+            {
+                "id": hit.id,
+                "score": pytest.approx(hit.score, abs=1e-6),
+                "similarity": pytest.approx(hit.similarity, abs=1e-6),
+                "offset": pytest.approx(hit.offset, abs=1e-6),
+                "payload": small.payload()[hit.row],
+            }
+            for hit in hits
+        ]
+        for hits in opened.query(vectors, limit, strength)
+    ]
+
+
+def test_query_gives_the_hits_of_the_library(run, catalog, files):
+    answered = run("query", *on(catalog), "--vectors", files / "queries.npy", "--json").json["results"]
+    assert [result["hits"] for result in answered] == expected_hits(catalog, small.vectors(5, 11))
+
+
+def test_query_takes_limit_strength_and_version(run, catalog, files):
+    version = small.entries(catalog)[0]
+    words = ("--vectors", files / "queries.npy", "--limit", "3", "--strength", "0.5", "--version", version, "--json")
+    answered = run("query", *on(catalog), *words).json["results"]
+    expected = expected_hits(catalog, small.vectors(5, 11), 3, 0.5, version=version)
+    assert [result["hits"] for result in answered] == expected
+
+
+def test_query_in_words_is_encoded_by_the_collection(run, catalog):
+    texts = ["amber birch", "fjord"]
+    answered = run("query", *on(catalog), "--text", texts[0], "--text", texts[1], "--json").json["results"]
+    assert [result["hits"] for result in answered] == expected_hits(catalog, small.encoder().encode(texts))
+
+
+def test_query_prints_a_table_a_query(run, catalog, files):
+    ended = run("query", *on(catalog), "--vectors", files / "queries.npy", "--limit", "2")
+    assert [title for title in ended.out.splitlines() if "query" in title and "│" not in title]
+    expected = expected_hits(catalog, small.vectors(5, 11), 2)
+    lines = [line for line in ended.table if line[0] != "id"]
+    assert [line[0] for line in lines] == [hit["id"].strip() for hits in expected for hit in hits]
+    assert [json.loads(line[4]) for line in lines] == [hit["payload"] for hits in expected for hit in hits]
+    assert float(lines[0][1]) == pytest.approx(expected[0][0]["score"].expected, abs=1e-4)
+
+
+def test_query_of_more_vectors_than_a_block_answers_them_all_in_order(run, tmp_path):
+    small.build(tmp_path / "catalog")
+    queries = np.concatenate([small.targets()] * 60)
+    np.save(tmp_path / "many.npy", queries)
+    answered = run(
+        "query", *on(tmp_path / "catalog"), "--vectors", tmp_path / "many.npy", "--limit", "1", "--json"
+    ).json
+    assert [result["hits"][0]["id"] for result in answered["results"]] == [*range(small.COUNT)] * 60
+
+
+def test_query_shows_ids_and_payload_as_they_are_stored(run, tmp_path):
+    awkward = ["[bold]x[/bold]", "[/]", "[red]", ":smile:", "a\\[b]", "[link=x]", "{y}", "%s"]
+    ids = [*awkward, *(f"id {row}" for row in range(len(awkward), small.COUNT))]
+    payload = [{"[/b]": f"[i]{wanted}[/nothing] :heart:"} for wanted in ids]
+    small.build(tmp_path, ids=ids, payload=payload)
+    np.save(tmp_path / "q.npy", small.targets()[:1])
+    ended = run("query", *on(tmp_path), "--vectors", tmp_path / "q.npy", "--limit", small.COUNT)
+    assert (ended.code, ended.err) == (0, "")
+    shown = {line[0]: json.loads(line[4]) for line in ended.table[1:]}
+    assert shown == dict(zip(ids, payload, strict=True))
+
+
+def test_inspect_shows_names_of_columns_as_they_are(run, tmp_path):
+    small.build(tmp_path, payload=[{"[/b]": 1, "[red]": 2}] * small.COUNT)
+    assert dict(run("inspect", *on(tmp_path)).table)["payload"] == "[/b], [red]"
+
+
+def test_payload_that_json_has_no_type_for_is_printed_as_text(run, tmp_path):
+    payload = [{"when": datetime.datetime(2024, 2, 29, 12), "price": decimal.Decimal("1.50"), "raw": b"\xff"}]
+    small.build(tmp_path, payload=payload * small.COUNT)
+    np.save(tmp_path / "q.npy", small.targets()[:1])
+    (result,) = run("query", *on(tmp_path), "--vectors", tmp_path / "q.npy", "--limit", "1", "--json").json["results"]
+    shown = result["hits"][0]["payload"]
+    assert (shown["when"], shown["price"]) == ("2024-02-29T12:00:00", "1.50")
+    assert run("query", *on(tmp_path), "--vectors", tmp_path / "q.npy").code == 0
+
+
+def test_evaluate_measures_raw_beside_corrected(run, catalog, files):
+    for right in ("right.npy", "right.json"):
+        words = ("--queries", files / "queries.npy", "--relevant", files / right)
+        measured = run("evaluate", *on(catalog), *words, "--json").json
+        assert measured["collection"] == "photos"
+        assert set(measured["raw"]) == set(measured["corrected"])
+        ended = run("evaluate", *on(catalog), *words)
+        assert (ended.code, ended.err) == (0, "")
+        assert {"raw", "corrected"} <= {line[0] for line in ended.table}

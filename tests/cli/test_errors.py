@@ -1,0 +1,180 @@
+"""Exit codes and errors: 0 done, 1 failed, 2 wrong usage; one or two lines, and a traceback only if asked for."""
+
+import sys
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+from hubless import cli
+from hubless.errors import InputError
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    small.build(tmp_path / "catalog")
+    return tmp_path / "catalog"
+
+
+def check_failed(ended, *parts):
+    """One or two lines on standard error, nothing else, and exit code 1."""
+    assert (ended.code, ended.out) == (1, "")
+    assert ended.err.startswith("error: ")
+    assert ended.err.endswith("\n")
+    assert len(ended.err.splitlines()) <= 2
+    assert "Traceback" not in ended.err
+    for part in parts:
+        assert str(part) in ended.err
+
+
+def write(path, content):
+    path.write_bytes(content) if isinstance(content, bytes) else np.save(path, content)
+    return path
+
+
+BAD_TARGETS = {
+    "missing": (None, "there is no such file"),
+    "empty file": (b"", "an empty file"),
+    "no array": (b"nonsense", "a readable .npy file"),
+    "pickled": (np.array([[{}]], dtype=object), "a pickled or ragged array"),
+    "no rows": (np.zeros((0, 8), np.float32), "at least one row"),
+    "whole numbers": (np.zeros((40, 8), int), "float16, float32 or float64"),
+    "a vector": (np.zeros(8, np.float32), "a matrix"),
+    "not a number": (np.full((40, 8), np.nan, np.float32), "row 0, column 0"),
+    "too large": (np.full((40, 8), 1e300), "a finite number that fits float32, got 1e+300"),
+    "zeros": (np.zeros((40, 8), np.float32), "a vector of non-zero length"),
+    "other dimensions": (np.ones((40, 9), np.float32), "9 dimensions"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD_TARGETS)
+def test_bad_targets_fail_in_a_line_that_says_what_is_wrong(build, tmp_path, kind):
+    content, words = BAD_TARGETS[kind]
+    path = tmp_path / "bad.npy"
+    if content is not None:
+        write(path, content)
+    check_failed(build(targets=path), "targets", "bad.npy", words)
+    assert small.entries(tmp_path / "catalog") == []
+
+
+@pytest.mark.parametrize("option", ["--query-bank", "--target-bank", "--ids", "--payload", "--encoder"])
+def test_missing_file_of_any_option_is_named(build, tmp_path, option):
+    check_failed(build(option, tmp_path / "nowhere.parquet"), "nowhere.parquet")
+
+
+def test_truncated_archive_fails_in_a_line(build, tmp_path, files):
+    np.savez_compressed(tmp_path / "t.npz", small.targets())
+    whole = (tmp_path / "t.npz").read_bytes()
+    for size in (10, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "t.npz").write_bytes(whole[:size])
+        check_failed(build(targets=tmp_path / "t.npz"), "t.npz")
+
+
+def test_duplicate_ids_fail_naming_the_id_and_leave_nothing(build, tmp_path):
+    (tmp_path / "ids.txt").write_text("\n".join(["x"] * small.COUNT))
+    check_failed(build("--ids", tmp_path / "ids.txt"), "'x' in rows 0 and 1")
+    assert small.entries(tmp_path / "catalog") == []
+
+
+@pytest.mark.parametrize("name", ["../up", "", "a b", "x" * 65])
+def test_name_that_cannot_be_one_fails(build, tmp_path, name):
+    check_failed(build(name=name), "collection: expected 1 to 64 letters, digits, - or _")
+    assert not (tmp_path / "catalog").exists()
+
+
+@pytest.mark.parametrize("command", ["inspect", "rollback", "prune", "list", "query"])
+def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
+    more = ("--vectors", files / "queries.npy") if command == "query" else ()
+    missing = run(command, "--catalog", catalog / "nowhere", "--collection", "photos", *more)
+    check_failed(missing, "nowhere", "there is no catalog here")
+    check_failed(run(command, "--catalog", catalog, "--collection", "../photos", *more), "no collection '../photos'")
+    check_failed(run(command, "--catalog", catalog, "--collection", "songs", *more), "no collection 'songs'")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--limit", "0"), "limit: expected a whole number of at least 1, got 0"),
+        (("--limit", "-3"), "limit: expected a whole number of at least 1, got -3"),
+        (("--strength", "-0.1"), "strength: expected a number of at least 0 and at most 2"),
+        (("--strength", "2.1"), "strength: expected a number of at least 0 and at most 2"),
+        (("--strength", "nan"), "strength: expected a number of at least 0 and at most 2"),
+        (("--version", "none"), "has no version 'none'"),
+    ],
+)
+def test_query_with_a_bad_value_fails(run, catalog, files, words, message):
+    ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", files / "queries.npy", *words)
+    check_failed(ended, message)
+
+
+def test_query_of_another_dimension_fails_naming_both(run, catalog, tmp_path):
+    path = write(tmp_path / "q.npy", np.ones((2, 9), np.float32))
+    ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", path)
+    check_failed(ended, "8 dimensions", "9 dimensions")
+
+
+def test_text_query_without_an_encoder_fails(run, catalog):
+    check_failed(run("query", "--catalog", catalog, "--collection", "photos", "--text", "amber"), "has no encoder")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("frobnicate",),
+        ("--frobnicate",),
+        ("list",),
+        ("list", "--catalog"),
+        ("list", "--catalog", "c", "surplus"),
+        ("prune", "--catalog", "c", "--collection", "x", "--keep", "0"),
+        ("prune", "--catalog", "c", "--collection", "x", "--keep", "two"),
+        ("query", "--catalog", "c", "--collection", "x"),
+        ("query", "--catalog", "c", "--collection", "x", "--vectors", "v.npy", "--text", "t"),
+        ("query", "--catalog", "c", "--collection", "x", "--text", "t", "--limit", "ten"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_no_traceback(run, words):
+    ended = run(*words)
+    assert (ended.code, ended.out) == (2, "")
+    assert "Traceback" not in ended.err
+    assert "Error" in ended.err
+
+
+@pytest.mark.parametrize(
+    "words", [("--metric", "l2"), ("--correction", "magic"), ("--index", "magic"), ("--seed", "x"), ("--set",)]
+)
+def test_build_with_a_choice_that_there_is_not_is_wrong_usage(build, tmp_path, words):
+    ended = build(*words)
+    assert ended.code == 2
+    assert not (tmp_path / "catalog").exists()
+
+
+def test_negative_seed_fails(build):
+    check_failed(build("--seed", "-1"), "seed: expected a whole number of at least 0, got -1")
+
+
+@pytest.mark.parametrize("words", [(), ("--help",), ("build", "--help")])
+def test_help_shows_the_commands(run, words):
+    ended = run(*words)
+    assert ended.code == (0 if words else 2)
+    assert "Usage: hubless" in ended.out + ended.err
+
+
+@pytest.mark.parametrize("error", [InputError("x", "y", "z"), OSError(28, "full"), KeyError("x"), MemoryError()])
+def test_debug_shows_the_traceback_of_any_error(run, monkeypatch, capsys, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(hubless, "Catalog", fail)
+    monkeypatch.setattr(sys, "argv", ["hubless", "--debug", "list", "--catalog", "c"])
+    with pytest.raises(type(error)):
+        cli.main()
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), MemoryError(), RuntimeError("one\ntwo\nthree")])
+def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, monkeypatch, error):
+    def fail(*arguments):
+        raise error
+
+    monkeypatch.setattr(hubless, "Catalog", fail)
+    check_failed(run("list", "--catalog", "c"), f"unexpected {type(error).__name__}", "hubless --debug")
