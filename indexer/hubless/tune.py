@@ -174,9 +174,9 @@ def _tuned(
     held_out = hits[0].copy()
     for fold in range(folds):
         inside = fold_of == fold
-        held_out[inside] = hits[_choose(hits[:, ~inside], weights[~inside]), inside]
+        held_out[inside] = hits[choose(hits[:, ~inside], weights[~inside]), inside]
     gain = paired_difference(hits[0], held_out, weights=weights)
-    chosen, compared = _choose(hits, weights), _compare(entries, hits, weights)
+    chosen, compared = choose(hits, weights), _compare(entries, hits, weights)
     best = max(compared, key=lambda candidate: candidate.recall_at_1)
     if chosen != 0 and not gain.interval.above_zero:
         chosen, why = 0, "the gain on held-out queries may be zero, so the raw ranking is kept"
@@ -236,8 +236,14 @@ def _hits(trial: Trial, entries: list[Entry]) -> F64:
     return hits
 
 
-def _choose(hits: F64, weights: F64) -> int:
-    """The first candidate within one standard error of the best one, the error being that of their difference."""
+def choose(hits: F64, weights: F64) -> int:
+    """The first candidate within one standard error of the best one, the error being that of their difference.
+
+    Parameters
+    ----------
+    hits : (candidates, m), from the simplest to the strongest: how often each query found its target first
+    weights : (m,) of the queries
+    """
     means = hits @ weights / weights.sum()
     best = int(np.argmax(means))
     below, errors = means[best] - means, _errors(hits, weights, best)

@@ -1,0 +1,235 @@
+"""Comparisons beside ones by hand, and what they say of their input."""
+
+import json
+
+import numpy as np
+import pytest
+from support import naive
+from support.labelled import pairs
+
+from hubless import measures
+from hubless.compare import compare
+from hubless.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
+from hubless.errors import InputError
+from hubless.tally import Attribute
+from hubless.trials import strict_trial
+
+GIVEN = pairs(240)
+RIGHT = np.arange(240)
+BANK = pairs(300, seed=1).queries
+TARGET_BANK = pairs(300, seed=1).targets
+FEW = [Entry("none"), Entry("csls"), Entry("nnn", {"k": 8, "weight": 0.75})]
+
+
+def compared(entries=FEW, **options):
+    return compare(GIVEN.queries, GIVEN.targets, RIGHT, entries, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def strict():
+    return compared(seeds=3)
+
+
+@pytest.fixture(scope="module")
+def banked():
+    return compared(query_bank=BANK)
+
+
+def offsets(bank, targets, k=8, weight=0.75):
+    return weight * naive.top_k_mean(bank, targets, k)
+
+
+def test_strict_quality_is_the_mean_over_the_splits(strict):
+    found = []
+    for seed in range(3):
+        trial = strict_trial(GIVEN, seed)
+        scores = trial.queries.astype(float) @ trial.targets.T.astype(float) - offsets(trial.query_bank, trial.targets)
+        ranks = naive.ranks(scores, trial.relevant)
+        occurrence = naive.occurrence(scores, 10)
+        found.append(
+            [np.mean(ranks <= 1), np.mean(ranks <= 5), np.median(ranks), np.mean(1 / ranks), naive.skewness(occurrence)]
+        )
+    row = strict.row("nnn k=8 weight=0.75")
+    names = ("recall_at_1", "recall_at_5", "median_rank", "mean_reciprocal_rank", "skewness")
+    np.testing.assert_allclose([row.quality[name] for name in names], np.mean(found, axis=0), atol=1e-6)
+    np.testing.assert_allclose([row.spread[name] for name in names], np.std(found, axis=0, ddof=1), atol=1e-6)
+    assert (strict.protocol, strict.seeds, strict.queries, strict.targets) == ("strict", [0, 1, 2], 120, 120)
+    assert (strict.query_bank, strict.target_bank) == (120, 120)
+
+
+def test_with_a_query_bank_all_queries_test_once(banked):
+    raw = GIVEN.queries.astype(float) @ GIVEN.targets.T.astype(float)
+    corrected = naive.ranks(raw - offsets(BANK, GIVEN.targets), GIVEN.relevant) <= 1
+    row = banked.row("nnn k=8 weight=0.75")
+    hits = naive.ranks(raw, GIVEN.relevant) <= 1
+    assert row.quality["recall_at_1"] == pytest.approx(corrected.mean())
+    assert row.change == measures.paired_difference(hits, corrected)
+    assert row.mcnemar == measures.mcnemar(hits, corrected)
+    assert row.spread is None
+    assert (banked.protocol, banked.queries, banked.targets, banked.target_bank) == ("query bank", 240, 240, None)
+
+
+def test_correction_of_hubby_pairs_is_a_real_gain_and_takes_hubness_away(strict):
+    row = strict.row("csls")
+    assert row.change.interval.above_zero
+    assert row.quality["skewness"] < strict.row("none").quality["skewness"]
+
+
+def test_quality_lies_in_its_interval(strict, banked):
+    for comparison in (strict, banked):
+        for row in comparison.rows:
+            for name, interval in row.intervals.items():
+                assert interval.low <= row.quality[name] <= interval.high, (row.label, name)
+
+
+def test_change_in_the_strict_protocol_is_the_difference_of_the_means(strict):
+    row = strict.row("csls")
+    difference = row.quality["recall_at_1"] - strict.row("none").quality["recall_at_1"]
+    assert row.change.value == pytest.approx(difference, abs=1e-9)
+    assert row.mcnemar is None
+    assert strict.row("none").change is None
+
+
+def test_baseline_can_be_another_correction():
+    found = compared(query_bank=BANK, baseline="csls")
+    assert found.baseline == "csls"
+    assert found.row("csls").change is None
+    assert found.row("none").change.value == pytest.approx(-compared(query_bank=BANK).row("csls").change.value)
+
+
+def test_baseline_is_added_where_it_was_not_asked_for():
+    assert [row.label for row in compared([Entry("csls")], query_bank=BANK).rows] == ["none", "csls"]
+
+
+def test_default_entries_are_those_that_the_banks_allow():
+    with_both = compared(None, query_bank=BANK, target_bank=TARGET_BANK)
+    assert [row.label for row in with_both.rows] == list(DEFAULT_CORRECTIONS)
+    assert not with_both.notes
+    small = compared(None, query_bank=BANK[:100])
+    assert [row.label for row in small.rows] == ["none", "csls", "is", "sn", "auto"]
+    assert "nnn is left out: query bank: expected at least 128 rows, as k is 128, got 100" in small.notes
+    assert (
+        "dbsn is left out: target bank: expected vectors, as dbsn needs them (sn does without), got none" in small.notes
+    )
+
+
+def test_correction_that_was_asked_for_and_cannot_be_fitted_is_an_error():
+    with pytest.raises(InputError, match="target bank: expected vectors, as dbsn needs them"):
+        compared([Entry("dbsn")], query_bank=BANK)
+    with pytest.raises(InputError, match="query bank: expected at least 128 rows"):
+        compared([Entry("nnn")], query_bank=BANK[:100])
+
+
+def test_target_bank_without_a_query_bank_is_refused():
+    with pytest.raises(InputError, match="target bank: expected none without a query bank"):
+        compared(target_bank=TARGET_BANK)
+
+
+def test_strength_0_is_the_raw_ranking():
+    found = compared(query_bank=BANK, strength=0.0)
+    assert found.row("csls").quality == found.row("none").quality
+
+
+def test_recall_at_any_k_is_measured():
+    found = compared(query_bank=BANK, recalls=[1, 3, 50])
+    assert [name for name in found.rows[0].quality if name.startswith("recall")] == [
+        "recall_at_1",
+        "recall_at_3",
+        "recall_at_50",
+    ]
+    with pytest.raises(InputError, match="recall at: expected a whole number of at least 1, got 0"):
+        compared(recalls=[0])
+
+
+def test_queries_without_relevant_targets_are_counted_named_and_left_out():
+    relevant = [[row] if row % 20 else [] for row in RIGHT.tolist()]
+    found = compare(GIVEN.queries, GIVEN.targets, relevant, FEW, query_bank=BANK)
+    assert found.left_out == list(range(0, 240, 20))
+    assert found.queries == 228
+    [note] = found.notes
+    assert note.startswith("12 of 240 queries have no relevant target and are left out: rows 0, 20, 40, 60, 80, 100")
+    assert note.endswith("180, …")
+    answerable = [row for row in range(240) if row % 20]
+    only = compare(GIVEN.queries[answerable], GIVEN.targets, RIGHT[answerable], FEW, query_bank=BANK)
+    assert only.row("csls").quality == found.row("csls").quality
+
+
+def test_several_relevant_targets_count_for_map_and_ndcg():
+    relevant = [[row, (row + 1) % 240] for row in RIGHT.tolist()]
+    found = compare(GIVEN.queries, GIVEN.targets, relevant, FEW, query_bank=BANK)
+    ranked = measures.relevant_ranks(GIVEN.queries @ GIVEN.targets.T, relevant)
+    quality = found.row("none").quality
+    assert found.several_relevant
+    assert quality["ndcg_at_10"] == pytest.approx(measures.ndcg_at(ranked, 10).mean())
+    assert quality["mean_average_precision_at_10"] == pytest.approx(measures.average_precision_at(ranked, 10).mean())
+    assert not compared(query_bank=BANK).several_relevant
+
+
+def test_repeated_rows_of_a_bank_and_a_leak_are_noted():
+    bank = np.concatenate([BANK, BANK[:7], GIVEN.queries[:5]])
+    targets = np.concatenate([TARGET_BANK, GIVEN.targets[:3]])
+    found = compared(query_bank=bank, target_bank=targets)
+    assert found.notes == [
+        "7 of 312 rows of the query bank repeat others, and so count more than once",
+        "5 test queries are in the query bank: a leak, that makes corrections look better than they are",
+        "3 searched targets are in the target bank: a leak, that makes corrections look better than they are",
+    ]
+
+
+def test_constant_similarity_is_noted_ranks_nothing_and_makes_no_hub():
+    """Queries and targets that have no dimension in common: every similarity is exactly 0."""
+    nothing = np.zeros_like(GIVEN.targets)
+    queries, bank = (np.concatenate([rows, np.zeros_like(rows)], axis=1) for rows in (GIVEN.queries, BANK))
+    targets = np.concatenate([nothing, GIVEN.targets], axis=1)
+    found = compare(queries, targets, RIGHT, None, query_bank=bank, target_bank=targets[:50] + 0)
+    assert "every query is equally similar to all targets: there is nothing to rank by" in found.notes
+    assert [row.label for row in found.rows] == list(DEFAULT_CORRECTIONS)
+    for row in found.rows:
+        quality = row.quality
+        assert (quality["recall_at_1"], quality["mean_rank"], quality["skewness"]) == (0, 120.5, 0), row.label
+
+
+def test_shares_of_groups_are_measured_for_each_correction():
+    groups = measures.as_groups(["left" if row < 60 else "right" for row in RIGHT], "side")
+    found = compared(query_bank=BANK, attribute=Attribute(groups, top=5))
+    assert found.group_shares == {"left": 0.25, "right": 0.75}
+    raw = GIVEN.queries @ GIVEN.targets.T
+    expected = (np.argsort(-raw, axis=1)[:, :5] < 60).mean()
+    assert found.row("none").group_shares["left"] == pytest.approx(expected)
+    split = compared(attribute=Attribute(groups, top=5), seeds=2)
+    assert sum(split.row("csls").group_shares.values()) == pytest.approx(1)
+
+
+def test_comparison_is_plain_json(strict, banked):
+    for comparison in (strict, banked):
+        json.dumps(comparison.as_json(), allow_nan=False)
+
+
+class TestEntries:
+    def test_label_is_name_and_parameters(self):
+        assert Entry("nnn", {"k": 8, "weight": 0.75}).label == "nnn k=8 weight=0.75"
+
+    def test_settings_belong_to_their_correction(self):
+        [none, nnn] = parse_entries(["none", "nnn"], {"nnn": {"k": 3}})
+        assert (none.parameters, nnn.parameters, nnn.optional) == ({}, {"k": 3}, False)
+
+    def test_setting_alone_changes_a_default_one(self):
+        entries = {entry.name: entry for entry in parse_entries(None, {"nnn": {"k": 3}})}
+        assert list(entries) == list(DEFAULT_CORRECTIONS)
+        assert entries["nnn"].parameters == {"k": 3}
+        assert not entries["nnn"].optional
+        assert entries["dbsn"].optional
+
+    @pytest.mark.parametrize(
+        ("names", "settings", "message"),
+        [
+            (["foo"], {}, r"correction: expected one of auto, none, .*, got foo"),
+            (["nnn"], {"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, got temperature"),
+            (["nnn"], {"nnn": {"k": 0}}, r"k: expected a whole number of at least 1, got 0"),
+            (["nnn"], {"csls": {"k": 1}}, r"set: expected one of the corrections that take part, nnn, got csls"),
+            (["nnn"], {"foo": {"k": 1}}, r"set: expected one of auto, none, .*, got foo"),
+        ],
+    )
+    def test_what_is_unknown_is_refused_naming_the_known(self, names, settings, message):
+        with pytest.raises(InputError, match=message):
+            parse_entries(names, settings)

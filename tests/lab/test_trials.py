@@ -1,0 +1,119 @@
+"""The strict protocol: halves, banks without a leak, the same similarities for all."""
+
+import numpy as np
+import pytest
+from support.labelled import pairs
+
+from hubless import trials
+from hubless.corrections import correction
+from hubless.errors import DimensionMismatch, InputError
+from hubless.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
+
+GIVEN = pairs(50)
+
+
+def several(targets=40, queries=90, seed=0):
+    """Several queries a target, several targets a query, and some queries without any."""
+    rng = np.random.default_rng(seed)
+    relevant = [np.sort(rng.choice(targets, rng.integers(0, 4), replace=False)) for _ in range(queries)]
+    vectors = pairs(max(targets, queries))
+    return Pairs(vectors.queries[:queries], vectors.targets[:targets], relevant)
+
+
+@pytest.mark.parametrize("given", [GIVEN, several(), pairs(51)], ids=["one", "several", "odd"])
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_halves_are_disjoint_and_no_bank_query_has_its_target_in_the_gallery(given, seed):
+    trial = strict_trial(given, seed)
+    gallery = set(trial.target_rows.tolist())
+    assert len(gallery) == len(given.targets) // 2
+    np.testing.assert_array_equal(trial.targets, given.targets[trial.target_rows])
+    other = given.targets[[row for row in range(len(given.targets)) if row not in gallery]]
+    np.testing.assert_array_equal(trial.target_bank, other)
+    inside = [[row for row in rows if row in gallery] for rows in given.relevant]
+    assert trial.rows.tolist() == [query for query, rows in enumerate(inside) if rows]
+    bank = [query for query, rows in enumerate(inside) if not rows and len(given.relevant[query])]
+    np.testing.assert_array_equal(trial.query_bank, given.queries[bank])
+
+
+def test_relevant_targets_are_renumbered_within_the_gallery():
+    given = several()
+    trial = strict_trial(given, 3)
+    for query, rows in zip(trial.rows, trial.relevant, strict=True):
+        expected = set(given.relevant[query]) & set(trial.target_rows)
+        assert set(trial.target_rows[rows]) == expected
+        assert expected
+
+
+def test_split_is_that_of_the_seed():
+    order = np.random.default_rng(4).permutation(50)
+    assert strict_trial(GIVEN, 4).target_rows.tolist() == sorted(order[:25])
+    assert strict_trial(GIVEN, 4).target_rows.tolist() != strict_trial(GIVEN, 5).target_rows.tolist()
+
+
+@pytest.mark.parametrize("held", [2**22, 1])
+def test_rankings_are_similarities_less_offsets_in_blocks_of_any_size(held, monkeypatch):
+    monkeypatch.setattr(trials, "SCORES_HELD", held)
+    trial = strict_trial(GIVEN, 0)
+    scorers = [trial.fit(correction(name)) for name in ("none", "csls")]
+    found = np.full((2, len(trial.rows), len(trial.targets)), np.nan)
+    for number, block, scores in trial.rankings(scorers, strength=0.5):
+        found[number, block] = scores
+    raw = trial.queries @ trial.targets.T
+    offsets = np.sort(trial.query_bank @ trial.targets.T, axis=0)[-10:].mean(axis=0) / 2
+    np.testing.assert_allclose(found, [raw, raw - 0.5 * offsets], atol=1e-6)
+
+
+def test_with_a_bank_from_elsewhere_all_answerable_queries_test_on_all_targets():
+    given = several()
+    trial = banked_trial(given, GIVEN.queries[:20])
+    assert trial.rows.tolist() == [query for query, rows in enumerate(given.relevant) if len(rows)]
+    assert len(trial.targets) == 40
+    assert trial.target_bank is None
+
+
+@pytest.mark.parametrize("relevant", [[0] * 20, [3] * 20], ids=["first target", "another"])
+def test_queries_that_all_have_one_target_cannot_be_split(relevant):
+    given = Pairs(GIVEN.queries[:20], GIVEN.targets, [np.array([row]) for row in relevant])
+    with pytest.raises(InputError, match="expected queries with their targets in either half of the targets"):
+        strict_trial(given, 0)
+
+
+def test_single_target_cannot_be_split():
+    with pytest.raises(InputError, match="either half"):
+        strict_trial(Pairs(GIVEN.queries[:1], GIVEN.targets[:1], [np.array([0])]), 0)
+
+
+def test_rows_without_a_relevant_target_are_known():
+    given = open_pairs(GIVEN.queries[:4], GIVEN.targets, [[3], [], [1, 2], []])
+    assert given.left_out.tolist() == [1, 3]
+    assert given.answerable.tolist() == [0, 2]
+
+
+def test_cosine_brings_vectors_to_length_1_and_dot_does_not():
+    longer = 3 * GIVEN.queries
+    np.testing.assert_allclose(read_vectors(longer, "queries"), GIVEN.queries, atol=1e-6)
+    np.testing.assert_array_equal(read_vectors(longer, "queries", "dot"), longer)
+    with pytest.raises(InputError, match="metric: expected cosine or dot, got euclidean"):
+        read_vectors(longer, "queries", "euclidean")
+
+
+def test_vectors_of_different_dimension_are_refused():
+    with pytest.raises(DimensionMismatch, match=r"queries: expected 16 dimensions.*got 15"):
+        open_pairs(GIVEN.queries[:, :15], GIVEN.targets, [0] * 50)
+    with pytest.raises(DimensionMismatch, match=r"query bank: expected 16 dimensions.*got 15"):
+        banked_trial(GIVEN, GIVEN.queries[:, :15])
+    with pytest.raises(DimensionMismatch, match=r"target bank: expected 16 dimensions.*got 15"):
+        banked_trial(GIVEN, GIVEN.queries, GIVEN.targets[:, :15])
+
+
+@pytest.mark.parametrize(
+    ("relevant", "message"),
+    [
+        ([50] * 50, r"relevant, entry 0: expected rows of targets, 0 to 49, got 50"),
+        ([0] * 49, r"relevant: expected 50 entries, one a query, got 49"),
+        ([[]] * 50, r"relevant: expected a relevant target for at least one query, got none"),
+    ],
+)
+def test_relevance_that_does_not_fit_is_refused(relevant, message):
+    with pytest.raises(InputError, match=message):
+        open_pairs(GIVEN.queries, GIVEN.targets, relevant)
