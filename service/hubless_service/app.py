@@ -8,7 +8,8 @@ from importlib.metadata import version
 from fastapi import FastAPI
 
 from hubless_service import handlers, openapi
-from hubless_service.engine import STATES, Engine
+from hubless_service.engine import Engine
+from hubless_service.entries import STATES
 from hubless_service.metrics import Metrics
 from hubless_service.middleware import Observe
 from hubless_service.routes import collections, documentation, health, query
@@ -52,6 +53,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
+    metrics.show_versions(engine.versions)
     engine.on_batch(metrics.observe_batch)
     metrics.count_waiting(lambda: engine.waiting)
     for state in STATES:

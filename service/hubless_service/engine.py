@@ -1,9 +1,12 @@
-"""The collections that are served: opened in the background, proved by their canaries, searched off the event loop."""
+"""The collections that are served: opened in the background, proved by their canaries, searched off the event loop.
+
+The catalog is watched. A new version is opened beside the old one and takes its place in one assignment; requests that
+have begun end on the version that they began with, which is freed after the last of them.
+"""
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -12,9 +15,10 @@ import faiss
 from fastapi import Request
 
 import hubless
-from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
+from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
-from hubless_service.problems import RETRY_AFTER, Problem, from_library
+from hubless_service.entries import Entry, as_problem
+from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.queries import Query
 from hubless_service.search import Hits, search
 from hubless_service.settings import Settings
@@ -22,32 +26,7 @@ from hubless_service.source import Source
 from hubless_service.trace import Trace
 
 log = logging.getLogger("hubless.engine")
-STATES = ("loading", "ready", "failed")
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One collection as far as it has come: ready, failed, or neither yet."""
-
-    collection: hubless.Collection | None = None
-    failure: Exception | None = None
-
-    @property
-    def state(self) -> str:
-        """One of `STATES`."""
-        if self.failure:
-            return "failed"
-        return "ready" if self.collection else "loading"
-
-    def details(self) -> dict[str, object]:
-        """What /readyz says about the collection."""
-        if self.collection:
-            return {"status": self.state, "version": self.collection.version, "count": self.collection.count}
-        if self.failure:
-            problem = as_problem(self.failure)
-            return {"status": self.state, "code": problem.code, "detail": problem.detail}
-        return {"status": self.state}
 
 
 class Engine:
@@ -58,7 +37,8 @@ class Engine:
         self._entries: dict[str, Entry] = {}
         self._failure: Exception | None = None  # of the whole catalog
         self._loading = True
-        self._stopping = False
+        self._stopping = threading.Event()
+        self._poll_seconds = settings.poll_seconds
         self._draining = False
         self._timeout = settings.default_timeout_ms / 1000
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
@@ -66,14 +46,14 @@ class Engine:
         self._batcher = Batcher(settings.search_threads, settings.max_waiting, self._prepare)
 
     def start(self) -> None:
-        """Begin to open all collections; returns at once."""
+        """Begin to open all collections, and to watch for new versions; returns at once."""
         self._batcher.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
-        threading.Thread(target=self._load, name="load", daemon=True).start()
+        threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
     def stop(self) -> None:
         """Let the searches that run finish, and open nothing more."""
-        self._stopping = True
+        self._stopping.set()
         self._batcher.stop()
 
     def drain(self) -> None:
@@ -96,18 +76,26 @@ class Engine:
 
     @property
     def loading(self) -> bool:
-        """Whether some collection may still become ready."""
+        """Whether the first look at the catalog is not over yet."""
         return self._loading
 
     @property
     def ready(self) -> bool:
         """Whether loading is over and has not failed altogether; what loaded is served beside what failed."""
         states = {entry.state for entry in self._entries.values()}
-        return not self._loading and not self._failure and states != {"failed"}
+        return not self._loading and states != {"failed"} and not (self._failure and not states)
 
     def verdict(self) -> str:
         """Say in a sentence why the server is not ready though nothing is being loaded."""
         return as_problem(self._failure).detail if self._failure else "No collection can be served."
+
+    def versions(self) -> Iterator[tuple[str, str, str]]:
+        """Collection, version, and whether that is `served` or was `refused`."""
+        for name, entry in self._entries.items():
+            if entry.collection:
+                yield name, entry.collection.version, "served"
+            if entry.failure and entry.tried:
+                yield name, entry.tried, "refused"
 
     def details(self) -> dict[str, dict[str, object]]:
         """Each collection's state, for people who ask why the server is not ready."""
@@ -119,7 +107,8 @@ class Engine:
 
     def collections(self) -> list[hubless.Collection]:
         """All collections that are ready, by name."""
-        self._check_loaded()
+        if not self._entries or self._loading:
+            self._check_loaded()
         return [entry.collection for entry in self._entries.values() if entry.collection]
 
     def collection(self, name: str) -> hubless.Collection:
@@ -128,17 +117,19 @@ class Engine:
         Raises
         ------
         Problem
-            `not_ready` while it, or the list of all, is being loaded; the reason if it cannot be served.
+            `not_ready` while it, or the list of all, is being loaded; the reason if no version of it can be served.
         CollectionNotFound
             if there is none of that name.
         """
-        entry = self._entries.get(name, Entry())
+        entry = self._entries.get(name)
+        if entry is None:
+            self._check_loaded()
+            raise CollectionNotFound(f'There is no collection "{name}".')
         if entry.collection:
             return entry.collection
         if entry.failure:
             raise as_problem(entry.failure)
-        self._check_loaded()
-        raise CollectionNotFound(f'There is no collection "{name}".')
+        raise Problem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
 
     def check_room(self) -> None:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
@@ -164,25 +155,48 @@ class Engine:
         if self._failure:
             raise as_problem(self._failure)
 
-    def _load(self) -> None:
-        try:
-            self._entries = {name: Entry() for name in sorted(self._source.names())}
-            for name in self._entries:
-                if not self._stopping:
-                    self._entries[name] = self._open(name)
-        except Exception as error:
-            _log_failure("the catalog", error)
-            self._failure = error
-        self._loading = False
+    def _watch(self) -> None:
+        self._prepare()
+        while not self._stopping.is_set():
+            self._look()
+            self._loading = False
+            self._stopping.wait(self._poll_seconds)
 
-    def _open(self, name: str) -> Entry:
-        started = perf_counter()
+    def _look(self) -> None:
+        """Open what is new in the catalog beside what is served, then serve it instead."""
         try:
+            names = sorted(self._source.names())
+        except Exception as error:
+            if str(error) != str(self._failure):
+                _log_failure("the catalog", error)
+            self._failure = error
+            return
+        self._failure = None
+        for gone in self._entries.keys() - names:
+            log.info('collection "%s" is gone', gone)
+        self._entries = {name: self._entries.get(name, Entry()) for name in names}
+        for name in names:
+            if self._stopping.is_set():
+                break
+            self._entries[name] = self._renewed(name, self._entries[name])
+
+    def _renewed(self, name: str, entry: Entry) -> Entry:
+        """The entry as it is now: requests hold on to the collection that they found in the one before."""
+        started = perf_counter()
+        version = None
+        try:
+            version = self._source.current(name)
+            if entry.collection and version == entry.collection.version:
+                return Entry(entry.collection, version)
+            if version == entry.tried and entry.settled:
+                return entry
             collection = self._source.open(name)
             collection.check_canaries()
         except Exception as error:
-            _log_failure(f'collection "{name}"', error)
-            return Entry(failure=error)
+            if version != entry.tried or str(error) != str(entry.failure):
+                _log_failure(f'collection "{name}"', error)
+            # its traceback would hold on to collections
+            return Entry(entry.collection, version or entry.tried, error.with_traceback(None))
         log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
             name,
@@ -191,14 +205,7 @@ class Engine:
             collection.dim,
             perf_counter() - started,
         )
-        return Entry(collection)
-
-
-def as_problem(failure: Exception) -> Problem:
-    """Tell clients why something cannot be served; of an unforeseen reason only the log does."""
-    if isinstance(failure, BundleError | StorageError):
-        return from_library(failure)
-    return Problem("internal_error", "It could not be opened; the log of the server says why.")
+        return Entry(collection, collection.version)
 
 
 def _log_failure(what: str, error: Exception) -> None:

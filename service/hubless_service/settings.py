@@ -22,6 +22,9 @@ class Settings(BaseSettings):
         default=True,
         description="Compare the hash of every file with the manifest before a collection is served.",
     )
+    poll_seconds: float = Field(
+        default=5, gt=0, description="Seconds between two looks at the catalog for new versions and new collections."
+    )
     default_limit: int = Field(default=10, ge=1, description="Hits in an answer when the query names no limit.")
     max_limit: int = Field(default=1000, ge=1, description="Highest limit that a query may ask for.")
     max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")

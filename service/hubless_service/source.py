@@ -15,8 +15,12 @@ class Source(Protocol):
         """Name all collections."""
         ...
 
+    def current(self, name: str) -> str:
+        """The id of the current version of one of them."""
+        ...
+
     def open(self, name: str) -> hubless.Collection:
-        """Open the current version of one of them."""
+        """Open that version."""
         ...
 
 
@@ -30,6 +34,10 @@ class CatalogSource:
     def names(self) -> list[str]:
         """Name all collections of the catalog."""
         return hubless.Catalog(self.path).collections()
+
+    def current(self, name: str) -> str:
+        """The id of the current version."""
+        return hubless.Catalog(self.path).current(name)
 
     def open(self, name: str) -> hubless.Collection:
         """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""

@@ -17,6 +17,10 @@ class Source:
             raise self.collections
         return list(self.collections)
 
+    def current(self, name):
+        collection = self.collections[name]
+        return getattr(collection, "version", str(id(collection)))
+
     def open(self, name):
         assert self.gate.wait(10)
         collection = self.collections[name]

@@ -1,0 +1,219 @@
+"""New versions take over while queries are answered."""
+
+import asyncio
+import gc
+import shutil
+import time
+import weakref
+
+import httpx
+import numpy as np
+import pytest
+from support import versions
+from support.serving import serving, wait_until_ready
+
+from hubless_service.app import create_app
+from hubless_service.engine import Engine
+from hubless_service.settings import Settings
+from hubless_service.source import CatalogSource
+
+QUERY = f"/v1/collections/{versions.NAME}/query"
+ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
+CONNECTIONS = 8
+
+
+class Remembering:
+    """A catalog's collections, and whether those that were opened are still there."""
+
+    def __init__(self, path):
+        self._source = CatalogSource(path, hashes=True)
+        self._opened = []
+        self.names, self.current = self._source.names, self._source.current
+
+    def open(self, name):
+        collection = self._source.open(name)
+        self._opened.append(weakref.ref(collection))
+        return collection
+
+    def held(self):
+        gc.collect()
+        return [collection.version for opened in self._opened if (collection := opened())]
+
+
+@pytest.fixture
+def watching(tmp_path):
+    """Start a server that looks often, over a catalog with versions; its address and what it holds."""
+    running = []
+
+    def start(**settings):
+        table = Settings(catalog=tmp_path, poll_seconds=0.02, **settings)
+        source = Remembering(tmp_path)
+        context = serving(create_app(table, Engine(source, table)))
+        base_url = context.__enter__()
+        running.append(context)
+        wait_until_ready(base_url)
+        return base_url, source
+
+    yield start
+    for context in running:
+        context.__exit__(None, None, None)
+
+
+def state_of(base_url):
+    return httpx.get(f"{base_url}/readyz").json()["collections"].get(versions.NAME, {})
+
+
+def wait_for(base_url, **wanted):
+    """Wait until the collection's state has these members; the state."""
+    while not wanted.items() <= (state := state_of(base_url)).items():
+        pass
+    return state
+
+
+def wait_until_refused(base_url, version):
+    while (state := state_of(base_url)).get("refused", {}).get("version") != version:
+        pass
+    return state
+
+
+def wait_until_answered(seen, version):
+    while version not in {answered for _, answered, *_ in set(seen)}:
+        time.sleep(0.005)
+
+
+async def ask_until(stop, base_url, seen):
+    async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
+        while not stop.is_set():
+            answer = await client.post(QUERY, json=ASK)
+            document = answer.json()
+            seen.add(
+                (answer.status_code, document["version"], *{hit["id"] // versions.STEP for hit in document["hits"]})
+            )
+
+
+async def under_load(base_url, change):
+    """Run change(seen) in a thread while 8 connections ask; seen has each (status, version, numbers in the hits)."""
+    stop, seen = asyncio.Event(), set()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONNECTIONS):
+            group.create_task(ask_until(stop, base_url, seen))
+        try:
+            await asyncio.to_thread(change, seen)
+        finally:
+            stop.set()
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"), [(4, 1), pytest.param(20, 3, marks=pytest.mark.slow, id="as many as the issue asks for")]
+)
+def test_versions_change_under_load_without_a_failed_or_a_mixed_answer(tmp_path, watching, good, bad):
+    ids = versions.build(tmp_path, 1 + good + bad)
+    sound, corrupt = ids[: 1 + good], ids[1 + good :]
+    for version in corrupt:
+        versions.corrupt(tmp_path, version)
+    versions.activate(tmp_path, sound[0])
+    base_url, source = watching()
+
+    def change(seen):
+        wait_until_answered(seen, sound[0])
+        for number, version in enumerate(sound[1:]):
+            if number < bad:
+                versions.activate(tmp_path, corrupt[number])
+                state = wait_until_refused(base_url, corrupt[number])
+                assert state["version"] == sound[number]
+            versions.activate(tmp_path, version)
+            state = wait_for(base_url, version=version)
+            assert "refused" not in state
+            wait_until_answered(seen, version)
+
+    seen = asyncio.run(under_load(base_url, change))
+    assert seen == {(200, version, number) for number, version in enumerate(sound)}
+    assert source.held() == [sound[-1]]
+
+
+def test_refused_version_is_told_everywhere_and_the_old_one_serves_on(tmp_path, watching, caplog):
+    old, new = versions.build(tmp_path, 2)
+    versions.corrupt(tmp_path, new)
+    versions.activate(tmp_path, old)
+    base_url, _ = watching()
+    versions.activate(tmp_path, new)
+    state = wait_until_refused(base_url, new)
+    assert (state["status"], state["version"]) == ("ready", old)
+    assert state["refused"]["code"] == "bundle_damaged"
+    assert state["refused"]["detail"].startswith("index.faiss: ")
+    assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["version"] == old
+    page = httpx.get(f"{base_url}/metrics").text
+    for version, told in ((old, "served"), (new, "refused")):
+        assert f'hubless_version_info{{collection="songs",state="{told}",version="{version}"}} 1.0' in page
+    # once, not at every look
+    told = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(told) == 1
+    versions.activate(tmp_path, old)
+    wait_for(base_url, version=old)
+    while "refused" in state_of(base_url):
+        pass
+
+
+def test_request_that_has_begun_ends_on_its_version(tmp_path, watching, monkeypatch):
+    """Its payload and the name of its version too, though a new one has taken over meanwhile."""
+    import threading
+
+    import hubless
+
+    old, new = versions.build(tmp_path, 2)
+    versions.activate(tmp_path, old)
+    begun, free, ask = threading.Event(), threading.Event(), hubless.Collection.query
+
+    def slow(self, vectors, *args, **options):
+        if self.version == old and np.array_equal(np.ravel(vectors), np.float32(ASK["vector"])):
+            begun.set()
+            assert free.wait(20)
+        return ask(self, vectors, *args, **options)
+
+    monkeypatch.setattr(hubless.Collection, "query", slow)
+    base_url, source = watching(search_threads=2)
+
+    async def run():
+        async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
+            first = asyncio.create_task(client.post(QUERY, json=ASK))
+            await asyncio.to_thread(begun.wait)
+            versions.activate(tmp_path, new)
+            await asyncio.to_thread(wait_for, base_url, version=new)
+            second = await client.post(QUERY, json=ASK)
+            assert not first.done()
+            free.set()
+            return (await first).json(), second.json()
+
+    first, second = asyncio.run(run())
+    assert (first["version"], {hit["id"] // versions.STEP for hit in first["hits"]}) == (old, {0})
+    assert (second["version"], {hit["id"] // versions.STEP for hit in second["hits"]}) == (new, {1})
+    assert source.held() == [new]
+
+
+def test_new_collections_appear_and_removed_ones_disappear(tmp_path, watching):
+    base_url, _ = watching()
+    assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "collection_not_found"
+    versions.build(tmp_path, 1)
+    wait_for(base_url, status="ready")
+    assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
+    shutil.rmtree(tmp_path / versions.NAME)
+    while state_of(base_url):
+        pass
+    assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "collection_not_found"
+
+
+def test_what_is_served_is_served_on_when_the_catalog_cannot_be_read(tmp_path, watching):
+    versions.build(tmp_path / "catalog", 1)
+    table = Settings(catalog=tmp_path / "catalog", poll_seconds=0.02)
+    engine = Engine(CatalogSource(table.catalog, hashes=True), table)
+    with serving(create_app(table, engine)) as base_url:
+        wait_until_ready(base_url)
+        (tmp_path / "catalog").rename(tmp_path / "elsewhere")
+        while httpx.get(f"{base_url}/v1/collections/other").json()["code"] != "storage":
+            pass
+        assert httpx.get(f"{base_url}/readyz").status_code == 200
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
+        (tmp_path / "elsewhere").rename(tmp_path / "catalog")
+        while httpx.get(f"{base_url}/v1/collections/other").json()["code"] != "collection_not_found":
+            pass

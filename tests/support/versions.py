@@ -1,0 +1,41 @@
+"""Versions of one collection whose ids tell which version they belong to."""
+
+import numpy as np
+
+import hubless
+from hubless.storage import replace_text
+
+NAME = "songs"
+STEP = 1_000_000
+
+
+def build(path, count, *, targets=60, dim=8):
+    """`count` versions, the last of them current; their ids, in order. Version i has the ids from i·STEP on."""
+    rng = np.random.default_rng(5)
+    bank = rng.normal(size=(40, dim)).astype(np.float32)
+    return [
+        hubless.build(
+            path,
+            NAME,
+            rng.normal(size=(targets, dim)).astype(np.float32),
+            bank,
+            ids=[number * STEP + row for row in range(targets)],
+            correction="csls",
+            index="flat",
+            progress=False,
+        ).version
+        for number in range(count)
+    ]
+
+
+def activate(path, version):
+    """Make a version current without a look at it."""
+    replace_text(path / NAME / "CURRENT", version)
+
+
+def corrupt(path, version):
+    """Flip a bit of a version's index."""
+    file = hubless.Catalog(path).folder(NAME, version) / "index.faiss"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
