@@ -12,6 +12,8 @@ WEIGHTS = (0.25, 0.5, 0.75, 1.0)
 PERPLEXITIES = (200, 100, 50, 20, 10, 5)
 """From soft to sharp: fewer effective bank queries a target make a stronger correction."""
 
+NEED_TARGET_BANK = ("dual_is", "dbsn")
+
 Parameters = dict[str, Any]
 
 
@@ -37,6 +39,7 @@ GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
     "nnn": lambda bank: [{"k": k, "weight": weight} for weight in WEIGHTS if weight != 0.5 for k in _neighbours(bank)],
     "is": _perplexities,
     "sn": _perplexities,
+    "dual_is": lambda bank: [{"query_temperature": "auto", "target_temperature": other} for other in ("auto", 1.0)],
     "dbsn": _perplexities,
 }
 """In the order of simplicity. Nothing of `none` and `auto` is chosen by labels; `csls` is `nnn` of weight ½."""
@@ -48,17 +51,20 @@ def candidates(bank: int, target_bank: bool, names: Iterable[str] | None = None)
     Parameters
     ----------
     bank : rows of the smallest query bank
-    target_bank : whether there is one
+    target_bank : whether there is one; without it, methods that need it are tried only if they are named
 
     Raises
     ------
     InputError
         for a name that is no correction.
     """
-    wanted = list(GRIDS) if names is None else ["none", *names]
-    for name in wanted:
-        if name not in CORRECTIONS and name not in GRIDS:
-            raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
-    order = [name for name in GRIDS if name in wanted] + [name for name in wanted if name not in GRIDS]
-    available = [name for name in dict.fromkeys(order) if name in CORRECTIONS and (target_bank or name != "dbsn")]
-    return [Entry(name, parameters) for name in available for parameters in GRIDS.get(name, _defaults)(bank)]
+    if names is None:
+        wanted = [name for name in GRIDS if target_bank or name not in NEED_TARGET_BANK]
+    else:
+        asked = ["none", *names]
+        for name in asked:
+            if name not in CORRECTIONS:
+                raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+        wanted = [name for name in GRIDS if name in asked] + [name for name in asked if name not in GRIDS]
+    known = [name for name in dict.fromkeys(wanted) if name in CORRECTIONS]
+    return [Entry(name, parameters) for name in known for parameters in GRIDS.get(name, _defaults)(bank)]

@@ -1,0 +1,201 @@
+"""`hubless evaluate` and `hubless tune` as they are called: files in, tables and files out, and wrong usage."""
+
+import json
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.labelled import pairs, saved
+
+import hubless
+from hubless.cli import main
+from hubless.compare import compare
+from hubless.tune import read_correction
+
+GIVEN = pairs(120)
+BANK = pairs(150, seed=1)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run the command line in this process: exit code, what it printed, and its errors."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def run_command(*words):
+        monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run_command
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    paths = saved(folder, GIVEN, bank=BANK.queries, more=BANK.targets)
+    kinds = [{"kind": "even" if row % 2 == 0 else "odd", "share": 0.5, "same": "one"} for row in range(120)]
+    pq.write_table(pa.Table.from_pylist(kinds), folder / "payload.parquet")
+    return paths | {"payload": str(folder / "payload.parquet")}
+
+
+@pytest.fixture(scope="module")
+def catalog(files, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("catalog")
+    hubless.build(folder, "things", files["targets"], files["bank"], payload=files["payload"], progress=False)
+    return str(folder)
+
+
+def labelled(files):
+    return ["--queries", files["queries"], "--relevant", files["relevant"], "--targets", files["targets"]]
+
+
+class TestEvaluate:
+    def test_strict_compares_corrections_without_any_bank(self, run, files):
+        code, out, _ = run("evaluate", *labelled(files), "--strict", "--seeds", 2, "--correction", "csls", "--json")
+        expected = compare(files["queries"], files["targets"], files["relevant"], seeds=2)
+        assert code == 0
+        found = {row["label"]: row["quality"] for row in json.loads(out)["rows"]}
+        assert found == {label: expected.row(label).quality for label in ("none", "csls")}
+
+    def test_table_names_corrections_and_says_what_was_done(self, run, files):
+        banks = ["--query-bank", files["bank"], "--target-bank", files["more"]]
+        _, out, _ = run("evaluate", *labelled(files), *banks, "--set", "nnn.k=4", "--at", 2)
+        for shown in ("none", "nnn k=4", "dbsn", "auto", "R@1", "R@2", "ΔR@1", "query bank of 150, target bank of 150"):
+            assert shown in out
+        assert "R@5" not in out
+
+    def test_outputs_are_written_beside_the_table(self, run, files, tmp_path):
+        outputs = [tmp_path / f"table{ending}" for ending in (".md", ".tex", ".csv", ".json")]
+        words = [word for path in outputs for word in ("--output", path)]
+        code, out, _ = run("evaluate", *labelled(files), "--strict", "--seeds", 1, "--correction", "csls", *words)
+        assert code == 0
+        assert "csls" in out
+        for path in outputs:
+            assert "csls" in path.read_text("utf-8")
+
+    def test_collection_is_measured_raw_and_corrected(self, run, files, catalog):
+        given = ["--queries", files["queries"], "--relevant", files["relevant"]]
+        code, out, _ = run("evaluate", "--catalog", catalog, "--collection", "things", *given, "--json")
+        found = json.loads(out)
+        assert code == 0
+        assert (found["queries"], found["targets"], found["left_out"]) == (120, 120, 0)
+        assert found["raw"]["recall_at_1"] == pytest.approx(
+            np.mean((GIVEN.queries @ GIVEN.targets.T).argmax(1) == np.arange(120))
+        )
+        assert found["change"]["value"] == pytest.approx(
+            found["corrected"]["recall_at_1"] - found["raw"]["recall_at_1"]
+        )
+
+    @pytest.mark.parametrize("form", ["pairs", "collection"])
+    def test_shares_of_an_attribute_are_shown(self, run, files, catalog, form):
+        given = ["--queries", files["queries"], "--relevant", files["relevant"], "--attribute", "kind", "--top", 3]
+        if form == "pairs":
+            given += ["--targets", files["targets"], "--query-bank", files["bank"], "--payload", files["payload"]]
+        else:
+            given += ["--catalog", catalog, "--collection", "things"]
+        code, out, _ = run("evaluate", *given)
+        assert code == 0
+        assert "even (50.0)" in out
+        assert "odd (50.0)" in out
+
+    def test_attribute_of_one_group_is_an_error_that_says_so(self, run, files):
+        given = ["--strict", "--attribute", "same", "--payload", files["payload"]]
+        code, _, err = run("evaluate", *labelled(files), *given)
+        assert code == 1
+        assert "attribute same: expected at least two groups to compare, got one, 'one'" in err
+
+    def test_attribute_that_is_a_number_is_refused(self, run, files):
+        code, _, err = run(
+            "evaluate", *labelled(files), "--strict", "--attribute", "share", "--payload", files["payload"]
+        )
+        assert code == 1
+        assert "attribute share, row 0: expected a categorical column" in err
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ([], "--strict"),
+            (["--strict", "--query-bank", "BANK"], "--strict"),
+            (["--strict", "--collection", "things"], "--targets"),
+            (["--strict", "--catalog", "c"], "--catalog"),
+            (["--strict", "--correction", "foo"], "foo"),
+            (["--strict", "--set", "nnn.k"], "NAME.KEY=VALUE"),
+            (["--strict", "--set", "k=3"], "NAME.KEY=VALUE"),
+            (["--strict", "--set", "nnn.n=3"], "expected one of k, weight, got n"),
+            (["--strict", "--output", "table.doc"], ".json, .csv, .md, .tex"),
+            (["--strict", "--payload", "PAYLOAD"], "--payload"),
+            (["--strict", "--attribute", "kind"], "--attribute"),
+            (["--strict", "--attribute", "foo", "--payload", "PAYLOAD"], "kind, share, same"),
+            (["--strict", "--seeds", "0"], "--seeds"),
+            (["--strict", "--at", "0"], "--at"),
+        ],
+    )
+    def test_wrong_usage_exits_with_2_and_says_what(self, run, files, words, message):
+        given = [{"BANK": files["bank"], "PAYLOAD": files["payload"]}.get(word, word) for word in words]
+        code, _, err = run("evaluate", *labelled(files), *given)
+        assert code == 2
+        assert message in err
+
+    def test_neither_collection_nor_targets_is_wrong_usage(self, run, files):
+        code, _, err = run("evaluate", "--queries", files["queries"], "--relevant", files["relevant"])
+        assert code == 2
+        assert "--collection" in err
+
+    def test_target_bank_that_a_method_needs_is_asked_for(self, run, files):
+        code, _, err = run("evaluate", *labelled(files), "--query-bank", files["bank"], "--correction", "dbsn")
+        assert code == 1
+        assert "target bank: expected vectors, as dbsn needs them" in err
+
+
+class TestTune:
+    def test_parameter_file_is_what_build_takes(self, run, files, tmp_path):
+        path = tmp_path / "tuned.json"
+        few = ["--correction", "csls", "--seeds", 2, "--output", path]
+        code, out, _ = run("tune", *labelled(files), *few)
+        assert code == 0
+        name, parameters = read_correction(path)
+        assert name == "csls"
+        assert f"Chosen: csls k={parameters['k']}" in out
+        assert "queries held out from the choice" in " ".join(out.split())
+        given = ["--catalog", tmp_path / "catalog", "--collection", "things", "--query-bank", files["bank"]]
+        code, out, _ = run("build", *given, "--targets", files["targets"], "--correction-from", path, "--json")
+        assert code == 0
+        assert json.loads(out)["correction"]["name"] == "csls"
+        assert json.loads(out)["correction"]["parameters"] == parameters
+
+    def test_json_is_the_parameter_file(self, run, files, tmp_path):
+        path = tmp_path / "tuned.json"
+        _, out, _ = run("tune", *labelled(files), "--correction", "csls", "--seeds", 1, "--output", path, "--json")
+        assert json.loads(out) == json.loads(path.read_text())
+
+    @pytest.mark.parametrize("more", [["--correction", "csls"], ["--set", "k=3", "--correction", "nnn"]])
+    def test_parameter_file_and_another_correction_are_wrong_usage(self, run, files, tmp_path, more):
+        (tmp_path / "tuned.json").write_text('{"correction": "csls"}')
+        given = [
+            "--catalog",
+            tmp_path,
+            "--collection",
+            "c",
+            "--targets",
+            files["targets"],
+            "--query-bank",
+            files["bank"],
+        ]
+        code, _, err = run("build", *given, "--correction-from", tmp_path / "tuned.json", *more)
+        assert code == 2
+        assert "--correction-from" in err
+
+    def test_fewer_queries_than_folds_is_an_error(self, run, files):
+        code, _, err = run("tune", *labelled(files), "--folds", 121)
+        assert code == 1
+        assert "folds: expected at most as many as queries of different targets, 120, got 121" in err
+
+    def test_unknown_correction_is_an_error(self, run, files):
+        code, _, err = run("tune", *labelled(files), "--correction", "foo")
+        assert code != 0
+        assert "foo" in err

@@ -1,0 +1,154 @@
+"""Tables of a comparison: the same numbers in every format, and nothing that breaks a format."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+from support.labelled import pairs
+
+from hubless import measures
+from hubless.compare import compare
+from hubless.entries import Entry
+from hubless.errors import InputError, StorageError
+from hubless.tables import as_csv, as_latex, as_markdown, as_table, caption, grid, write
+from hubless.tally import Attribute
+
+GIVEN = pairs(120)
+ENTRIES = [Entry("none"), Entry("csls"), Entry("nnn", {"k": 8})]
+GROUPS = measures.as_groups(["a_1" if row % 3 else "b & c" for row in range(120)], "kind")
+
+
+def compared(**options):
+    return compare(GIVEN.queries, GIVEN.targets, np.arange(120), ENTRIES, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def strict():
+    return compared(seeds=2)
+
+
+@pytest.fixture(scope="module")
+def banked():
+    return compared(query_bank=pairs(80, seed=1).queries, attribute=Attribute(GROUPS, 5))
+
+
+def texts(comparison):
+    headings, lines = grid(comparison)
+    return [headings, *([cell.text for cell in line] for line in lines)]
+
+
+def column(comparison, heading):
+    headings, lines = grid(comparison)
+    return [line[headings.index(heading)] for line in lines]
+
+
+def test_recall_is_in_percent_with_its_spread_or_its_interval(strict, banked):
+    row = strict.row("csls")
+    recall, spread = 100 * row.quality["recall_at_1"], 100 * row.spread["recall_at_1"]
+    assert column(strict, "R@1")[1].text == f"{recall:.1f} ± {spread:.1f}"
+    row = banked.row("csls")
+    interval = row.intervals["recall_at_1"]
+    recall = 100 * row.quality["recall_at_1"]
+    assert column(banked, "R@1")[1].text == f"{recall:.1f} [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+
+
+def test_change_has_its_sign_and_its_interval_and_the_baseline_has_none(strict):
+    change = strict.row("csls").change
+    low, high = 100 * change.interval.low, 100 * change.interval.high
+    assert [cell.text for cell in column(strict, "ΔR@1 [95 %]")][:2] == [
+        "–",
+        f"{100 * change.value:+.1f} [{low:+.1f}, {high:+.1f}]",
+    ]
+
+
+def test_best_is_the_highest_recall_and_the_lowest_rank_and_hubness(strict):
+    for heading, name, best in (
+        ("R@5", "recall_at_5", max),
+        ("MnR", "mean_rank", min),
+        ("skewness N10", "skewness", min),
+    ):
+        values = [row.quality[name] for row in strict.rows]
+        assert column(strict, heading)[values.index(best(values))].best
+
+
+def test_nothing_is_best_where_all_are_the_same():
+    raw = compared(seeds=2, strength=0.0)
+    for heading in ("R@1", "MnR", "antihubs"):
+        assert not any(cell.best for cell in column(raw, heading))
+
+
+def test_p_value_stands_where_each_query_was_tested_once(strict, banked):
+    assert "p" in grid(banked)[0]
+    assert "p" not in grid(strict)[0]
+
+
+def test_caption_says_protocol_sizes_and_notes(strict, banked):
+    assert caption(strict).startswith(
+        "Strict protocol, mean ± standard deviation over 2 splits: 60 queries, 60 targets, query bank of 60, "
+        "target bank of 60. "
+    )
+    assert caption(banked).startswith("120 queries, 120 targets, query bank of 80. ")
+    noted = compared(query_bank=np.tile(pairs(20, seed=1).queries, (2, 1)))
+    assert caption(noted).endswith("20 of 40 rows of the query bank repeat others, and so count more than once.")
+
+
+def test_terminal_shows_all_cells(banked):
+    console = Console(record=True, width=300, file=io.StringIO())
+    console.print(as_table(banked))
+    shown = console.export_text()
+    for line in texts(banked):
+        for text in line:
+            assert text in shown
+
+
+def test_markdown_has_a_line_a_correction(strict):
+    lines = as_markdown(strict).splitlines()
+    cells = [[cell.strip().strip("*") for cell in line.strip("|").split("|")] for line in lines[:5]]
+    assert [cells[0], *cells[2:]] == texts(strict)
+    assert len({len(line) for line in cells}) == 1
+    assert "**" in as_markdown(strict)
+
+
+def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):
+    written = as_latex(banked)
+    assert r"b \& c" in written
+    assert r"a\_1" in written
+    assert r"\toprule" in written
+    rows = [line for line in written.splitlines() if line.endswith(r"\\")]
+    assert len(rows) == 4
+    for row in rows:
+        assert row.replace(r"\&", "").count("&") + 1 == len(grid(banked)[0])
+    unescaped = written.replace(r"\%", "").replace(r"\&", "").replace(r"\_", "")
+    assert "%" not in unescaped
+    assert "_" not in unescaped
+
+
+def test_csv_has_all_measures_unrounded(banked):
+    rows = list(csv.DictReader(io.StringIO(as_csv(banked))))
+    assert [row["correction"] for row in rows] == ["none", "csls", "nnn k=8"]
+    for line, row in zip(rows, banked.rows, strict=True):
+        assert {name: float(line[name]) for name in row.quality} == row.quality
+        assert float(line["recall_at_1_low"]) == row.intervals["recall_at_1"].low
+        assert float(line["share_b & c"]) == row.group_shares["b & c"]
+    assert float(rows[1]["mcnemar_p"]) == banked.row("csls").mcnemar.p_value
+    assert rows[0]["change"] == ""
+
+
+@pytest.mark.parametrize("ending", [".json", ".csv", ".md", ".tex"])
+def test_file_is_written_in_the_format_of_its_ending(strict, tmp_path, ending):
+    path = tmp_path / f"table{ending}"
+    write(strict, path)
+    written = path.read_text("utf-8")
+    assert "csls" in written
+    if ending == ".json":
+        assert json.loads(written) == json.loads(json.dumps(strict.as_json()))
+
+
+def test_unknown_ending_and_missing_folder_are_refused(strict, tmp_path):
+    with pytest.raises(InputError, match=r"output: expected a file ending in .json, .csv, .md, .tex, got .xlsx"):
+        write(strict, tmp_path / "table.xlsx")
+    with pytest.raises(StorageError, match="no such file or folder"):
+        write(strict, tmp_path / "nowhere" / "table.md")

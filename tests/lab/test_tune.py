@@ -1,0 +1,223 @@
+"""Tuning on pairs of which it is known whether there is anything to gain."""
+
+import json
+
+import numpy as np
+import pytest
+from support.labelled import pairs
+
+from hubless.candidates import candidates
+from hubless.corrections import CORRECTIONS
+from hubless.entries import Entry
+from hubless.errors import InputError, StorageError
+from hubless.trials import Pairs, strict_trial
+from hubless.tune import choose, read_correction, tune
+
+HUBBY = pairs(200)
+EVEN = pairs(160, lean=0)
+FEW = ["csls", "is"]
+
+
+def tuned(given, relevant=None, **options):
+    right = [rows.tolist() for rows in given.relevant] if relevant is None else relevant
+    options = {"corrections": FEW, "seeds": 3, "progress": False} | options
+    return tune(given.queries, given.targets, right, **options)
+
+
+@pytest.fixture(scope="module")
+def hubby():
+    return tuned(HUBBY)
+
+
+def hits(*shares, m=400):
+    """Candidates of which each answers the first so many queries."""
+    return np.array([np.arange(m) < share * m for share in shares], float)
+
+
+class TestChoice:
+    def test_is_the_best_where_it_is_clearly_better(self):
+        assert choose(hits(0.5, 0.6, 0.7), np.ones(400)) == 2
+
+    def test_is_the_simplest_that_is_not_worse_by_more_than_the_error_of_the_difference(self):
+        """The best answers two queries more and one less, 1 ± √3, or then five more and one less, 4 ± √6."""
+        answered = hits(0.5, 0.6, 0.6 + 2 / 400)
+        answered[2, 0] = 0
+        assert choose(answered, np.ones(400)) == 1
+        answered[2, 390:393] = 1
+        assert choose(answered, np.ones(400)) == 2
+
+    def test_counts_queries_on_which_they_differ_and_not_only_how_many_they_answer(self):
+        answered = hits(0.5, 0.6, 0.63)
+        assert choose(answered, np.ones(400)) == 2
+        answered[2] = np.roll(answered[2], 150)  # as many queries, but others than the simpler candidate
+        assert choose(answered, np.ones(400)) == 1
+
+    def test_keeps_the_raw_ranking_where_all_are_as_good(self):
+        assert choose(hits(0.5, 0.5, 0.5), np.ones(400)) == 0
+
+    def test_query_weighs_as_often_as_it_was_tested(self):
+        weights = np.where(np.arange(400) < 200, 1.0, 0.0)
+        answered = hits(0.3, 0.5, 1.0)
+        assert choose(answered, weights) == 1
+
+
+class TestTune:
+    def test_finds_the_gain_of_hubby_pairs_and_that_it_is_real(self, hubby):
+        assert hubby.correction in FEW
+        assert hubby.gain.interval.above_zero
+        assert hubby.why == "the simplest candidate within one standard error of the best one"
+
+    def test_gain_is_about_that_of_the_choice(self, hubby):
+        by_label = {candidate.label: candidate for candidate in hubby.candidates}
+        chosen = by_label[Entry(hubby.correction, hubby.parameters).label]
+        change = chosen.recall_at_1 - by_label["none"].recall_at_1
+        assert hubby.gain.value == pytest.approx(change, abs=3 * hubby.gain.error)
+
+    def test_recall_of_candidates_is_the_mean_over_the_splits(self, hubby):
+        for entry in candidates(100, True, FEW):
+            found = []
+            for seed in range(3):
+                trial = strict_trial(HUBBY, seed)
+                scores = trial.queries @ trial.targets.T - trial.fit(entry.correction()).offsets
+                found.append(np.mean(scores.argmax(axis=1) == np.concatenate(trial.relevant)))
+            [candidate] = [candidate for candidate in hubby.candidates if candidate.label == entry.label]
+            assert candidate.recall_at_1 == pytest.approx(np.mean(found))
+
+    def test_says_how_many_candidates_were_tried_and_on_what(self, hubby):
+        assert hubby.tried == len(hubby.candidates) == len(candidates(100, True, FEW))
+        assert (hubby.seeds, hubby.folds, hubby.query_bank) == (3, 5, 100)
+        assert hubby.candidates[0].label == "none"
+        best = max(hubby.candidates, key=lambda candidate: candidate.recall_at_1)
+        assert (hubby.best, best.below_best) == (best.label, 0)
+
+    def test_keeps_the_raw_ranking_where_there_are_no_hubs(self):
+        found = tuned(EVEN)
+        assert (found.correction, found.parameters) == ("none", {})
+
+    def test_keeps_the_raw_ranking_where_labels_are_noise(self):
+        noise = np.random.default_rng(0).permutation(200)
+        found = tuned(HUBBY, noise)
+        assert found.correction == "none"
+        assert not found.gain.interval.above_zero
+
+    def test_is_the_same_twice(self, hubby):
+        assert tuned(HUBBY) == hubby
+
+    def test_with_a_bank_from_elsewhere_all_queries_test_on_all_targets(self):
+        bank = pairs(300, seed=1).queries
+        found = tuned(HUBBY, query_bank=bank)
+        assert (found.seeds, found.query_bank) == (1, 300)
+        [raw] = [candidate for candidate in found.candidates if candidate.label == "none"]
+        scores = HUBBY.queries @ HUBBY.targets.T
+        assert raw.recall_at_1 == pytest.approx(np.mean(scores.argmax(axis=1) == np.arange(200)))
+
+    def test_query_without_a_relevant_target_is_left_out_and_named(self):
+        relevant = [[row] if row != 7 else [] for row in range(200)]
+        found = tuned(HUBBY, relevant, seeds=1)
+        assert found.notes == ["1 of 200 queries have no relevant target and are left out: rows 7"]
+
+    def test_queries_of_one_target_are_never_on_both_sides_of_a_fold(self):
+        """All queries of a target are one and the same here: a choice that has seen one of them has seen all."""
+        repeated = np.repeat(np.arange(40), 5)
+        given = Pairs(HUBBY.queries[repeated], HUBBY.targets[:40], [np.array([row]) for row in repeated])
+        with pytest.raises(
+            InputError, match="folds: expected at most as many as queries of different targets, 40, got 41"
+        ):
+            tuned(given, folds=41)
+        assert tuned(given, folds=40, seeds=1).folds == 40
+
+
+class TestRefused:
+    def test_fewer_queries_than_folds(self):
+        few = pairs(4)
+        with pytest.raises(
+            InputError, match="folds: expected at most as many as queries of different targets, 4, got 5"
+        ):
+            tuned(few)
+
+    def test_one_target_for_all_queries(self):
+        with pytest.raises(InputError, match="folds: expected at most"):
+            tuned(HUBBY, [0] * 200)
+
+    def test_unknown_correction(self):
+        with pytest.raises(InputError, match=r"correction: expected one of auto, none, .*, got foo"):
+            tuned(HUBBY, corrections=["foo"])
+
+    def test_correction_without_the_target_bank_that_it_needs(self):
+        bank = pairs(300, seed=1).queries
+        with pytest.raises(InputError, match="target bank"):
+            tuned(HUBBY, corrections=["dbsn"], query_bank=bank)
+
+    @pytest.mark.parametrize(("option", "value"), [("seeds", 0), ("folds", 1), ("folds", 2.5)])
+    def test_number_out_of_range(self, option, value):
+        with pytest.raises(InputError, match=rf"{option}: expected a whole number of at least"):
+            tuned(HUBBY, **{option: value})
+
+    def test_target_bank_without_a_query_bank(self):
+        with pytest.raises(InputError, match="target bank: expected none without a query bank"):
+            tuned(HUBBY, target_bank=HUBBY.targets)
+
+
+class TestCandidates:
+    def test_every_parameter_set_can_be_made_and_fits_the_bank(self):
+        for bank in (3, 20, 100, 1000):
+            entries = candidates(bank, target_bank=True)
+            assert entries[0] == Entry("none")
+            assert len({entry.label for entry in entries}) == len(entries)
+            for entry in entries:
+                entry.correction()
+                assert entry.parameters.get("k", 1) <= bank
+                assert entry.parameters.get("perplexity", 0) < bank
+
+    def test_names_are_corrections(self):
+        assert {entry.name for entry in candidates(500, target_bank=True)} <= set(CORRECTIONS)
+
+    def test_without_a_target_bank_none_needs_one(self):
+        trial = strict_trial(HUBBY, 0)
+        for entry in candidates(100, target_bank=False):
+            entry.correction().fit(trial.query_bank, trial.targets)
+
+    def test_order_is_from_the_simplest_to_the_strongest(self):
+        labels = [entry.label for entry in candidates(500, target_bank=True)]
+        for weaker, stronger in (
+            ("none", "auto"),
+            ("auto", "csls k=1"),
+            ("nnn k=16 weight=0.25", "nnn k=16 weight=1.0"),
+            ("sn perplexity=100", "sn perplexity=20"),
+            ("sn perplexity=20", "dbsn perplexity=100"),
+        ):
+            assert labels.index(weaker) < labels.index(stronger)
+
+
+class TestParameterFile:
+    def test_what_was_tuned_is_read_back(self, hubby, tmp_path):
+        hubby.save(tmp_path / "tuned.json")
+        assert read_correction(tmp_path / "tuned.json") == (hubby.correction, hubby.parameters)
+        evidence = json.loads((tmp_path / "tuned.json").read_text())["tuned"]
+        assert evidence["tried"] == hubby.tried
+        assert evidence["gain"]["interval"] == {"low": hubby.gain.interval.low, "high": hubby.gain.interval.high}
+
+    def test_parameters_may_be_missing(self, tmp_path):
+        (tmp_path / "by-hand.json").write_text('{"correction": "csls"}')
+        assert read_correction(tmp_path / "by-hand.json") == ("csls", {})
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ("", "expected a JSON file, as tune writes it"),
+            ("[1]", 'expected an object with "correction" and "parameters"'),
+            ('{"parameters": {}}', 'expected an object with "correction"'),
+            ('{"correction": "foo"}', "correction: expected one of auto, none"),
+            ('{"correction": "nnn", "parameters": [1]}', "parameters: expected an object, got list"),
+            ('{"correction": "nnn", "parameters": {"n": 1}}', "parameter of nnn: expected one of k, weight, got n"),
+            ('{"correction": "nnn", "parameters": {"k": 0}}', "k: expected a whole number of at least 1"),
+        ],
+    )
+    def test_anything_else_is_refused(self, tmp_path, content, message):
+        (tmp_path / "tuned.json").write_text(content)
+        with pytest.raises(InputError, match=message):
+            read_correction(tmp_path / "tuned.json")
+
+    def test_missing_file_is_named(self, tmp_path):
+        with pytest.raises(StorageError, match=r"nowhere\.json: correction from: there is no such file"):
+            read_correction(tmp_path / "nowhere.json")
