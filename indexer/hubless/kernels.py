@@ -1,9 +1,12 @@
-"""Reductions of targets × bank: log-sum-exp, mean of the top k, entropy. The only hot code of the offline side.
+"""Reductions of targets × bank: log-sum-exp, the top k, entropy. The only hot code of the offline side.
 
 Products are float32, sums are float64.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.arrays import F32, F64, I64
 from hubless.sources import VectorSource
@@ -12,6 +15,8 @@ from hubless.streaming import TARGET_ROWS, Advance, in_parallel, no_progress, st
 STRIP_SIZE = 2**16
 SLAB_COLUMNS = 1024
 """Pieces of a kept matrix that are reduced at once, so that they stay in the cache."""
+MOST_SPREAD = 50.0
+"""Logarithms this far apart are factors that float32 holds, with 16 orders of magnitude to spare."""
 KEEP_BYTES = 384 * 2**20
 """The largest matrix of similarities that `Similarities` keeps; a larger one is computed anew at each pass."""
 
@@ -36,46 +41,66 @@ def log_sum_exp(
     -------
     (n,) float64, from shifted exponents: no τ above zero under- or overflows.
     """
-    added = None if potentials is None else potentials.astype(np.float32)
-    (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, added), advance=advance)
+    columns = _Columns(bank.shape[0], potentials)
+    (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
     return result
+
+
+class _Columns:
+    """Potentials a of the columns, as factors exp(a − max a) of the sum if float32 holds these, else as addends.
+
+    A factor costs nothing in a product with the factors, which also sums; an addend costs one pass over the products.
+    """
+
+    def __init__(self, count: int, potentials: F64 | None) -> None:
+        self.factors = np.ones(count, np.float32)
+        self.addends: F32 | None = None
+        self.shift = 0.0
+        if potentials is None:
+            return
+        if np.ptp(potentials) <= MOST_SPREAD:
+            self.shift = float(potentials.max())
+            self.factors = np.exp(potentials - self.shift).astype(np.float32)
+        else:
+            self.addends = potentials.astype(np.float32)
 
 
 class _LogSumExp:
     """log Σ exp, shifted by the largest exponent of the first columns, or of all if that does not do."""
 
-    def __init__(self, rows: int, temperature: float, potentials: F32 | None) -> None:
+    def __init__(self, rows: int, temperature: float, columns: _Columns) -> None:
         self._scale = np.float32(1 / temperature)
-        self._potentials = potentials
+        self._columns = columns
         self._shift = np.full(rows, -np.inf, np.float32)
         self._total = np.zeros(rows)
 
     def add(self, rows: slice, products: F32, first: int) -> None:
-        exponents = products * self._scale
-        if self._potentials is not None:
-            exponents += self._potentials[first : first + products.shape[1]]
+        here = slice(first, first + products.shape[1])
         if first == 0:
-            self._shift[rows] = exponents.max(axis=1)
+            self._shift[rows] = self._exponents(products, here).max(axis=1)
+        total = self._sum(rows, products, here)
+        if not np.isfinite(total).all():  # larger than the shift by more than float32 can hold
+            shift = np.maximum(self._shift[rows], self._exponents(products, here).max(axis=1))
+            self._total[rows] *= np.exp((self._shift[rows] - shift).astype(np.float64))
+            self._shift[rows] = shift
+            total = self._sum(rows, products, here)
+        self._total[rows] += total
+
+    def _exponents(self, products: F32, columns: slice) -> F32:
+        exponents = products * self._scale
+        if self._columns.addends is not None:
+            exponents += self._columns.addends[columns]
+        return exponents
+
+    def _sum(self, rows: slice, products: F32, columns: slice) -> F32:
+        exponents = self._exponents(products, columns)
         exponents -= self._shift[rows, np.newaxis]
         with np.errstate(over="ignore"):
-            total = np.exp(exponents, out=exponents).sum(axis=1)
-        if np.isfinite(total).all():
-            self._total[rows] += total
-        else:
-            self._add_shifted_anew(rows, products, first)
+            total: F32 = np.exp(exponents, out=exponents) @ self._columns.factors[columns]
+        return total
 
     def result(self) -> F64:
-        return self._shift.astype(np.float64) + np.log(self._total)
-
-    def _add_shifted_anew(self, rows: slice, products: F32, first: int) -> None:
-        """Add columns whose exponents are larger than the shift by more than float32 can hold."""
-        exponents = products * self._scale
-        if self._potentials is not None:
-            exponents += self._potentials[first : first + products.shape[1]]
-        shift = np.maximum(self._shift[rows], exponents.max(axis=1))
-        self._total[rows] *= np.exp((self._shift[rows] - shift).astype(np.float64))
-        self._total[rows] += np.exp(exponents - shift[:, np.newaxis]).sum(axis=1, dtype=np.float64)
-        self._shift[rows] = shift
+        return self._shift.astype(np.float64) + self._columns.shift + np.log(self._total)
 
 
 def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
@@ -94,8 +119,14 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
     return result
 
 
-class _TopKMean:
-    """The k largest so far, and their mean in the end."""
+def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
+    """The k largest similarities q·t over the bank, for each target: (n, k) in any order; b ≥ k."""
+    (result,) = stream(bank, targets, lambda rows: _TopK(rows, k), advance=advance)
+    return result
+
+
+class _TopK:
+    """The k largest so far."""
 
     def __init__(self, rows: int, k: int) -> None:
         self._k = k
@@ -106,9 +137,58 @@ class _TopKMean:
         candidates.partition(candidates.shape[1] - self._k, axis=1)
         self._largest[rows] = candidates[:, -self._k :]
 
+    def result(self) -> NDArray[Any]:
+        return self._largest
+
+
+class _TopKMean(_TopK):
+    """The mean of the k largest."""
+
     def result(self) -> F64:
         mean: F64 = self._largest.mean(axis=1, dtype=np.float64)
         return mean
+
+
+def nearest(queries: VectorSource, targets: VectorSource, k: int) -> I64:
+    """The rows of the k targets most similar to each query, (b, k) in any order; k is cut to n."""
+    (result,) = stream(targets, queries, lambda rows: _Nearest(rows, min(k, targets.shape[0])))
+    return result
+
+
+class _Nearest:
+    """The columns of the k largest so far."""
+
+    def __init__(self, rows: int, k: int) -> None:
+        self._k = k
+        self._largest = np.full((rows, k), -np.inf, np.float32)
+        self._columns = np.zeros((rows, k), np.int64)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        here = np.broadcast_to(np.arange(first, first + products.shape[1]), products.shape)
+        values = np.concatenate([self._largest[rows], products], axis=1)
+        columns = np.concatenate([self._columns[rows], here], axis=1)
+        best = np.argpartition(values, values.shape[1] - self._k, axis=1)[:, -self._k :]
+        self._largest[rows] = np.take_along_axis(values, best, axis=1)
+        self._columns[rows] = np.take_along_axis(columns, best, axis=1)
+
+    def result(self) -> I64:
+        return self._columns
+
+
+def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64, F64]:
+    """Mean (d,) and covariance (d, d) of all rows, in one pass; the covariance is divided by n."""
+    count, dim = vectors.shape
+    shift: F32 | None = None
+    total, products = np.zeros(dim), np.zeros((dim, dim))
+    for block in vectors.blocks(TARGET_ROWS):
+        if shift is None:  # near the mean, so that what is squared is the spread alone
+            shift = block.mean(axis=0)
+        centred = block - shift
+        total += centred.sum(axis=0, dtype=np.float64)
+        products += centred.T @ centred
+        advance(len(block))
+    mean = total / count
+    return mean + (0 if shift is None else shift), products / count - np.outer(mean, mean)
 
 
 def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = None) -> tuple[F32, I64]:

@@ -1,7 +1,7 @@
 """The search path: queries → index → candidates → gate or rescorer → the best k. Arrays in, arrays out."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from hubless.arrays import F32, I64, check_at_least
 from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
-from hubless.corrections.query_time import Candidates
-from hubless.errors import NotFinite
+from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
+from hubless.errors import InputError, NotFinite
 from hubless.knn import IndexType
 
-CANDIDATES = 200
-"""How many targets a rescorer looks at, unless a query says otherwise."""
+MOST_CANDIDATES = 5000
+"""More are refused: what a rescorer holds of them at once can be large."""
 
 
 @dataclass(frozen=True)
 class Ranked:
     """The best k targets of m queries, all (m, k), best first: score = similarity − strength·offset.
 
-    `corrected` (m,) says for a gated correction whether it was switched on for the query.
+    `corrected` (m,) says for a gated correction whether it was switched on for the query, and is None for the others.
     """
 
     rows: I64
     scores: F32
     similarities: F32
     offsets: F32
-    corrected: NDArray[np.bool_] | None = None
+    corrected: Flags | None = None
 
 
 class Ranker:
@@ -52,7 +52,7 @@ class Ranker:
         self._dim = dim
         self._defaults = dict(defaults)
         self._query_time = query_time
-        self._folded = bool(offsets.any())
+        self._has_offsets = bool(offsets.any())
 
     def rank(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
         """The best k targets, k ≤ n, of each query (m, d).
@@ -66,17 +66,26 @@ class Ranker:
         rescorer = None if isinstance(self._query_time, Gate) else self._query_time
         wanted = CANDIDATES if rescorer is None else chosen.pop("candidates", CANDIDATES)
         self._kind.check(chosen)
-        check_at_least("params.candidates", wanted, 1)
-        if self._query_time is None or strength == 0:
-            return self._ranked(*self._search(augment_queries(queries, strength), k, chosen), strength)
+        _check_candidates(wanted)
+        if strength == 0 or self._query_time is None:
+            ranked = self._folded_ranking(queries, k, strength, chosen)
+            gated = isinstance(self._query_time, Switch)
+            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if gated else ranked
         if isinstance(self._query_time, Gate):
             return self._gated(self._query_time, queries, k, strength, chosen)
         return self._rescored(self._query_time, queries, k, strength, max(wanted, k), chosen)
+
+    def folded(self, queries: F32, k: int) -> Ranked:
+        """The best k targets by the folded offsets alone, without gate or rescorer: what the index itself answers."""
+        return self._folded_ranking(queries, k, 1.0, self._defaults)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d)."""
         stored: F32 = self._index.reconstruct_batch(np.asarray(rows, np.int64))
         return np.ascontiguousarray(stored[:, : self._dim])
+
+    def _folded_ranking(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
+        return self._ranked(*self._search(augment_queries(queries, strength), k, parameters), strength)
 
     def _gated(self, gate: Gate, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
         """Raw and corrected in one call of the index, then for each query the one that its raw top-1 asks for."""
@@ -99,7 +108,7 @@ class Ranker:
     ) -> Ranked:
         """Candidates by folded offsets, and by raw similarity, scored anew."""
         count = min(wanted, len(self._offsets))
-        strengths = (1.0, 0.0) if self._folded else (0.0,)
+        strengths = (1.0, 0.0) if self._has_offsets else (0.0,)
         calls = np.concatenate([augment_queries(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters)
         found = [
@@ -110,12 +119,12 @@ class Ranker:
             candidates, first = np.unique(np.concatenate([part.rows[number] for part in found]), return_index=True)
             similarities = np.concatenate([part.similarities[number] for part in found])[first]
             asked = Candidates(candidates, similarities, partial(self.vectors, candidates))
-            offsets = (similarities - rescorer.scores(query, asked)).astype(np.float32)
-            final = similarities - np.float32(strength) * offsets
+            offsets, final = rescore(rescorer, query, asked, strength)
             best = np.argsort(-final, kind="stable")[:k]
             for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
                 column[number] = values[best]
-        return Ranked(*ranked)
+        on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
+        return replace(Ranked(*ranked), corrected=on)
 
     def _search(self, augmented: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
         scores, rows = self._kind.search(self._index, augmented, k, parameters)
@@ -130,6 +139,12 @@ class Ranker:
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self._offsets[rows]
         return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
+
+
+def _check_candidates(wanted: int) -> None:
+    check_at_least("params.candidates", wanted, 1)
+    if wanted > MOST_CANDIDATES:
+        raise InputError("params.candidates", f"at most {MOST_CANDIDATES}", wanted)
 
 
 def _parts(scores: F32, rows: I64, strengths: tuple[float, ...]) -> list[tuple[F32, I64]]:

@@ -1,5 +1,6 @@
 """Opening a version of a collection and asking it: query → augmented query → index → hits. Pure, no HTTP."""
 
+from collections import ChainMap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from hubless.bundle import (
     PAYLOAD,
     QUERY_TIME,
     Manifest,
+    read_arrays,
     read_manifest,
     reading,
     verify,
@@ -32,12 +34,14 @@ from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, NoEncoder
 from hubless.knn import index_type, read_index
 from hubless.ranking import Ranked, Ranker
-from hubless.records import IdTable
+from hubless.records import IdTable, read_npy
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
 CANARY_LIMIT = 10
 _SCORE_TOLERANCE = 1e-4
+_SAME_ANSWERS = 0.9
+"""A rank among a bank can jump where two similarities are one but for rounding."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class Collection:
         self._folder = folder
         index = read_index(folder / INDEX)
         with reading(folder / OFFSETS):
-            self._offsets: F32 = np.load(folder / OFFSETS, allow_pickle=False)
+            self._offsets: F32 = read_npy(folder / OFFSETS)
         with reading(folder / IDS):
             self._ids = IdTable(folder / IDS)
         held = {INDEX: index.ntotal, OFFSETS: len(self._offsets), IDS: len(self._ids)}
@@ -184,7 +188,8 @@ class Collection:
         vectors : (d,) or (m, d), of any length under metric cosine
         limit : hits per query; a collection of fewer targets gives what there is
         strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2
-        parameters : search parameters of the index, instead of those in the manifest
+        parameters : search parameters of the index, instead of those in the manifest; and `candidates`, how many
+            targets a rescored correction looks at
 
         Raises
         ------
@@ -193,23 +198,21 @@ class Collection:
         queries = self.prepare(vectors)
         check_at_least("limit", limit, 1)
         check_between("strength", strength, 0, MOST_STRENGTH)
-        ranked = self._ranker.rank(queries, min(limit, self.count), strength, parameters or {})
+        ranked = self._ranker.rank(queries, int(min(limit, self.count)), strength, parameters or {})
         return Results(ranked, [self._ids.ids(line) for line in ranked.rows])
 
     def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
-        """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation, and exact."""
+        """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation.
+
+        They rank as `query` does with an exact index.
+        """
         similarities = np.empty((len(queries), self.count), np.float32)
         step = block_rows(self.dim)
         for start in range(0, self.count, step):
             rows = np.arange(start, min(start + step, self.count))
             similarities[:, rows[0] : rows[-1] + 1] = queries @ self.vectors(rows).T
-        everything = np.arange(self.count)
         return [
-            corrected_scores(
-                queries, similarities, strength, self._offsets, self._query_time, lambda: self.vectors(everything)
-            )
-            if strength
-            else similarities
+            corrected_scores(queries, similarities, strength, self._offsets, self._query_time, self.vectors)
             for strength in strengths
         ]
 
@@ -258,6 +261,10 @@ class Collection:
         stored = self.vectors(np.array([row]))[0] if vector else None
         return Point(self._ids.ids(np.array([row]))[0], row, float(self._offsets[row]), self.payload([row])[0], stored)
 
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        """The ids of some rows."""
+        return self._ids.ids(rows)
+
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d)."""
         return self._ranker.vectors(rows)
@@ -274,8 +281,9 @@ class Collection:
         """The fitted correction, which gives the offsets of further targets (not centred)."""
         record = self.manifest.correction
         path = self._folder / CORRECTION
-        with reading(path), np.load(path, allow_pickle=False) as state:
-            return FITTED[record.name].from_state(dict(state), record.details)
+        state = read_arrays(path)
+        with reading(path):
+            return FITTED[record.name].from_state(state, record.details)
 
     def check_canaries(self) -> None:
         """Ask the canary queries and compare with the answers that were stored at build time.
@@ -286,9 +294,11 @@ class Collection:
             if they are not found as well as then, or with other scores.
         """
         path = self._folder / CANARY
-        with reading(path), np.load(path, allow_pickle=False) as canary:
+        canary = read_arrays(path)
+        with reading(path):
             queries, expected_rows = canary["queries"], canary["rows"]
             expected_scores, expected_recall = canary["scores"], float(canary["recall"])
+            answers = canary.get("answers")
         tolerance = _SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
         stored = self.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, self.dim)
         scores = np.einsum("md,mkd->mk", queries, stored) - self._offsets[expected_rows]
@@ -299,13 +309,19 @@ class Collection:
                 f"and gave it {expected_scores[line, place]:.6g} when built"
             )
             raise BundleDamaged(path, problem)
-        found = self.query(queries, limit=CANARY_LIMIT).scores
+        found = self._ranker.folded(queries, expected_scores.shape[1]).scores
         if (found > expected_scores + tolerance).any():
             raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
         recall = agreement(found, expected_scores)
         if recall < expected_recall - _SCORE_TOLERANCE:
             problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
             raise BundleDamaged(path, problem)
+        if answers is not None:
+            answered = self.query(queries, limit=answers.shape[1]).scores
+            same = np.mean(np.abs(answered - answers) <= _SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
+            if same < _SAME_ANSWERS:
+                problem = f"{1 - same:.0%} of the canary queries' answers have other scores than when it was built"
+                raise BundleDamaged(path, problem)
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
@@ -350,6 +366,10 @@ def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
     restore = QUERY_TIMES.get(manifest.correction.name)
     if restore is None:
         return None
-    path = folder / QUERY_TIME
-    with reading(path), np.load(path, allow_pickle=False) as arrays:
-        return restore.from_arrays(dict(arrays), manifest.correction.details)
+    path, fitted = folder / QUERY_TIME, folder / CORRECTION
+    with (
+        reading(path),
+        np.load(path, allow_pickle=False) as arrays,
+        np.load(fitted, allow_pickle=False) as state,
+    ):
+        return restore.from_arrays(ChainMap(arrays, state), manifest.correction.details)

@@ -9,10 +9,19 @@ from typing import Any
 
 from hubless.corrections.auto import Auto
 from hubless.corrections.base import Correction, Details, FittedCorrection, State, Vectors
+from hubless.corrections.dual_gated import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
+from hubless.corrections.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
+from hubless.corrections.dual_softmax_loss import DualSoftmaxLoss, FittedDualSoftmaxLoss, SimilarityTimesSoftmax
+from hubless.corrections.gated import DynamicInvertedSoftmax, FittedGatedSoftmax
+from hubless.corrections.globally_corrected import FittedBank, GloballyCorrected, RankAmongBank
 from hubless.corrections.inverted_softmax import InvertedSoftmax
+from hubless.corrections.local_scaling import FittedLocalScaling, LocalScaling, Nicdm, ScaledDistances
+from hubless.corrections.means import Centring, DistributionNormalisation, FittedMean
+from hubless.corrections.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
 from hubless.corrections.neighbours import Csls, FittedNeighbours, Nnn
 from hubless.corrections.none import FittedNone, NoCorrection
 from hubless.corrections.query_time import Gate, QueryTime, Rescorer, corrected_scores
+from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.errors import InputError
@@ -25,6 +34,17 @@ CORRECTIONS: dict[str, Any] = {
     "is": InvertedSoftmax,
     "sn": SinkhornNormalisation,
     "dbsn": DualBankSinkhorn,
+    "dual_is": DualInvertedSoftmax,
+    "dn": DistributionNormalisation,
+    "cent": Centring,
+    "dis": DynamicInvertedSoftmax,
+    "dual_dis": DualDynamicInvertedSoftmax,
+    "gc": GloballyCorrected,
+    "dsl": DualSoftmaxLoss,
+    "sinkhorn": SingleQuerySinkhorn,
+    "ls": LocalScaling,
+    "nicdm": Nicdm,
+    "mp": MutualProximity,
 }
 
 FITTED: dict[str, type[FittedCorrection]] = {
@@ -35,9 +55,29 @@ FITTED: dict[str, type[FittedCorrection]] = {
     "is": FittedSoftmax,
     "sn": FittedSoftmax,
     "dbsn": FittedSoftmax,
+    "dual_is": FittedDualSoftmax,
+    "dn": FittedMean,
+    "cent": FittedMean,
+    "dis": FittedGatedSoftmax,
+    "dual_dis": FittedDualGated,
+    "gc": FittedBank,
+    "dsl": FittedDualSoftmaxLoss,
+    "sinkhorn": FittedSingleQuery,
+    "ls": FittedLocalScaling,
+    "nicdm": FittedLocalScaling,
+    "mp": FittedMutualProximity,
 }
 
-QUERY_TIMES: dict[str, type[Gate] | type[Rescorer]] = {}
+QUERY_TIMES: dict[str, type[Gate] | type[Rescorer]] = {
+    "dis": Gate,
+    "dual_dis": GatedFactors,
+    "gc": RankAmongBank,
+    "dsl": SimilarityTimesSoftmax,
+    "sinkhorn": JoinedSinkhorn,
+    "ls": ScaledDistances,
+    "nicdm": ScaledDistances,
+    "mp": MutualProximities,
+}
 """What restores the query-time part of a correction, for those that have one."""
 
 __all__ = [

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from hubless.arrays import F32, check_dim
@@ -63,6 +64,18 @@ def targets_beside(bank: VectorSource, targets: Vectors) -> VectorSource:
     source = as_source(targets, "targets")
     check_dim(source.shape[1], bank.shape[1], source.name, bank.name)
     return source
+
+
+def no_offsets(bank: VectorSource, targets: Vectors) -> F32:
+    """Offsets of a correction that folds nothing: zeros, (n,)."""
+    return np.zeros(targets_beside(bank, targets).shape[0], np.float32)
+
+
+def check_target_bank(target_bank: VectorSource | None, correction: str, instead: str) -> VectorSource:
+    """The target bank, or an `InputError` that says which correction needs it, and which does without."""
+    if target_bank is None:
+        raise InputError("target bank", f"vectors, as {correction} needs them ({instead} does without)", "none")
+    return target_bank
 
 
 def check_banks(

@@ -2,13 +2,32 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, Self, TypeAlias
+from functools import partial
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.arrays import F32, F64, I64
 from hubless.corrections.base import Details, State
+
+CANDIDATES = 200
+"""How many targets a rescorer looks at, unless a query says otherwise."""
+
+SMALLEST = 1e-30
+"""Stands for a similarity that is not above 0, where a published score takes its logarithm."""
+_BELOW = 1e-3
+"""How far below the candidates the other targets are kept, relative to the scores."""
+
+Flags = NDArray[np.bool_]
+
+
+@runtime_checkable
+class Switch(Protocol):
+    """What decides for each query whether it is corrected."""
+
+    def is_on(self, raw_top: I64) -> Flags:
+        """Whether queries with these raw top-1 rows (m,) are corrected."""
 
 
 @dataclass(frozen=True)
@@ -20,11 +39,10 @@ class Gate:
     active : (n,) whether a target is in the activation set
     """
 
-    active: NDArray[np.bool_]
+    active: Flags
 
-    def is_on(self, raw_top: I64) -> NDArray[np.bool_]:
-        """Whether the offsets count, for queries with these raw top-1 rows (m,)."""
-        on: NDArray[np.bool_] = self.active[raw_top]
+    def is_on(self, raw_top: I64) -> Flags:
+        on: Flags = self.active[raw_top]
         return on
 
     def arrays(self) -> State:
@@ -37,7 +55,10 @@ class Gate:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Targets that may answer a query: their rows (c,), similarities to it (c,), and on demand their vectors (c, d)."""
+    """Targets that may answer a query: their rows (c,), similarities to it (c,), and on demand their vectors (c, d).
+
+    The target that is most similar to the query is always among them.
+    """
 
     rows: I64
     similarities: F32
@@ -45,20 +66,30 @@ class Candidates:
 
 
 class Rescorer(Protocol):
-    """Scores candidates anew, with numbers per target that were measured offline."""
+    """Scores candidates anew, with numbers that were measured offline."""
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
-        """The method's own score of each candidate of one query (d,): (c,), higher is better."""
+        """The method's own score of each candidate of one query (d,): (c,), higher is better.
+
+        It ranks as the published score does. Where that is not in units of similarity it is mapped to these, as the
+        score is reported as similarity − offset, and mixed with the similarity at a strength other than 1.
+        """
 
     def arrays(self) -> State:
-        """Everything that `from_arrays` needs beside the fitted correction's details, as plain arrays."""
+        """Everything that `from_arrays` needs beside the fitted correction, as plain arrays."""
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        """Restore what `arrays` gave."""
+        """Restore what `arrays` gave; the fitted correction's state is among the arrays, and has its details."""
 
 
 QueryTime: TypeAlias = Gate | Rescorer
+
+
+def rescore(rescorer: Rescorer, query: F32, candidates: Candidates, strength: float) -> tuple[F64, F64]:
+    """Offsets and scores (c,) of the candidates of one query (d,): score = similarity − strength·offset."""
+    offsets = candidates.similarities - rescorer.scores(query, candidates)
+    return offsets, candidates.similarities - strength * offsets
 
 
 def corrected_scores(
@@ -67,9 +98,10 @@ def corrected_scores(
     strength: float,
     offsets: F32,
     query_time: QueryTime | None,
-    vectors: Callable[[], F32],
+    vectors: Callable[[I64], F32],
+    candidates: int | None = CANDIDATES,
 ) -> F32:
-    """Scores of all targets, for evaluation: what a search over all candidates would give.
+    """Scores of all targets, for evaluation: the ranking that a search with an exact index gives.
 
     Parameters
     ----------
@@ -77,21 +109,26 @@ def corrected_scores(
     similarities : (m, n)
     strength : λ
     offsets : (n,)
-    vectors : gives the targets (n, d), if a rescorer needs them
+    vectors : gives the targets of some rows, (r, d), if a rescorer needs them
+    candidates : how many targets a rescorer looks at, None for all; the others come after these, in folded order
 
     Returns
     -------
     (m, n): s − λh; with a gate only where it is on; with a rescorer s − λ(s − rescored).
     """
-    weight = np.float32(strength)
-    if query_time is None:
-        return similarities - weight * offsets
+    folded = similarities - np.float32(strength) * offsets
+    if query_time is None or strength == 0:
+        return folded
     if isinstance(query_time, Gate):
         on = query_time.is_on(similarities.argmax(axis=1))
-        return similarities - weight * on[:, np.newaxis] * offsets
-    scores = np.empty_like(similarities)
-    everything = np.arange(similarities.shape[1])
-    for row, (query, line) in enumerate(zip(queries, similarities, strict=True)):
-        rescored = query_time.scores(query, Candidates(everything, line, vectors))
-        scores[row] = line - strength * (line - rescored)
-    return scores
+        return np.where(on[:, np.newaxis], folded, similarities)
+    count = len(offsets)
+    wanted = count if candidates is None else min(candidates, count)
+    for query, line, scores in zip(queries, similarities, folded, strict=True):
+        orders = (line - offsets, line) if offsets.any() else (line,)
+        rows = np.unique([np.argpartition(-order, wanted - 1)[:wanted] for order in orders])
+        _, rescored = rescore(query_time, query, Candidates(rows, line[rows], partial(vectors, rows)), strength)
+        if len(rows) < count:
+            scores -= max(0.0, float(scores.max() - rescored.min())) + _BELOW * max(1.0, float(abs(rescored).max()))
+        scores[rows] = rescored
+    return folded

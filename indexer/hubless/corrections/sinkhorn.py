@@ -6,10 +6,9 @@ from typing import Literal
 import numpy as np
 
 from hubless.arrays import F64, check_at_least
-from hubless.corrections.base import Vectors, check_banks
+from hubless.corrections.base import Vectors, check_banks, check_target_bank
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.errors import InputError
 from hubless.kernels import Similarities
 from hubless.sources import StackedVectors, VectorSource, sample
 
@@ -89,7 +88,5 @@ class DualBankSinkhorn(SinkhornNormalisation):
 
     def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        if extra is None:
-            raise InputError("target bank", "vectors, as dbsn needs them (sn does without)", "none")
-        columns = StackedVectors([all_targets, extra], "targets and target bank")
+        columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
         return self._fit(bank, all_targets, columns)

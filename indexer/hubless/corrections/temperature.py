@@ -32,12 +32,14 @@ class Temperature:
     perplexity: float | None = None
 
 
-def check_temperature(temperature: float | Literal["auto"], perplexity: float | None) -> None:
+def check_temperature(
+    temperature: float | Literal["auto"], perplexity: float | None = None, name: str = "temperature"
+) -> None:
     """Raise `InputError` unless τ is "auto" or above 0, and the perplexity above 1 and only with "auto"."""
     if temperature != "auto":
         if isinstance(temperature, str):
-            raise InputError("temperature", 'a number above 0, or "auto"', repr(temperature))
-        check_between("temperature", temperature, 0, float("inf"), open_low=True)
+            raise InputError(name, 'a number above 0, or "auto"', repr(temperature))
+        check_between(name, temperature, 0, float("inf"), open_low=True)
         if perplexity is not None:
             raise InputError("perplexity", 'none, as the temperature is not "auto"', perplexity)
     elif perplexity is not None:
@@ -68,10 +70,10 @@ def resolve_temperature(
     wanted = perplexity or default_perplexity(bank_queries)
     count = int(np.clip(SAMPLED_SIMILARITIES // bank_queries, FEWEST_TARGETS, MOST_TARGETS))
     similarities = in_memory(sample(targets, count)) @ in_memory(bank).T
-    return _search(similarities, wanted)
+    return temperature_of(similarities, wanted)
 
 
-def _search(similarities: F32, wanted: float) -> Temperature:
+def temperature_of(similarities: F32, wanted: float) -> Temperature:
     """Bisect log τ: the perplexity rises with τ, from the number of ties at the top to b."""
     spread = float(similarities.std(axis=1, dtype=np.float64).mean())
     if spread == 0:  # every target is equally near to all of the bank: any τ gives the same softmax

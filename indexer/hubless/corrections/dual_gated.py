@@ -1,0 +1,149 @@
+"""`dual_dis`: the dual inverted softmax, each of its two factors behind a gate of its own."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, F64, I64, check_at_least
+from hubless.corrections.base import Details, State, Vectors, check_banks, check_target_bank, targets_beside
+from hubless.corrections.dual_softmax import (
+    QUERY_TEMPERATURE,
+    TARGET_TEMPERATURE,
+    DualInvertedSoftmax,
+    FittedDualSoftmax,
+)
+from hubless.corrections.gated import activation_set
+from hubless.corrections.query_time import SMALLEST, Candidates, Flags
+from hubless.streaming import Advance, no_progress
+
+
+@dataclass(frozen=True)
+class GatedFactors:
+    """The product of two factors, each corrected only if the raw top-1 is in the activation set of its bank.
+
+    In the log domain and in units of similarity:
+
+    - both gates on: s − λ(L1 + L2), which is `dual_is`;
+    - one on: τ·(s/τ − L + log s) = s − τ·L + τ·log s, with τ and L of that bank;
+    - none on: |s|, which ranks as the published s².
+
+    Each ranks as the published product does, and no τ overflows. A similarity below 0 is where the published product
+    goes wrong. With no gate on it counts as its absolute value, so a very unlike target can come out first; the best
+    candidates of an index are hardly ever below 0, all targets of a small collection can be. With one gate on the
+    product is negative; such a target is here ranked as if the s of the logarithm were 1e-30.
+
+    Parameters
+    ----------
+    offsets : (2, n) τ1·L1 and τ2·L2, float32
+    active : (2, n) the activation sets of query bank and target bank
+    temperatures : τ1 and τ2
+    """
+
+    offsets: F32
+    active: Flags
+    temperatures: tuple[float, float]
+
+    def is_on(self, raw_top: I64) -> Flags:
+        """Whether either gate is on."""
+        on: Flags = self.active[0, raw_top] | self.active[1, raw_top]
+        return on
+
+    def scores(self, query: F32, candidates: Candidates) -> F64:
+        s = candidates.similarities.astype(np.float64)
+        offsets = self.offsets[:, candidates.rows].astype(np.float64)
+        gates = self.active[:, int(candidates.rows[s.argmax()])].tolist()
+        if not any(gates):
+            return np.abs(s)
+        if all(gates):
+            first, second = self.temperatures
+            both: F64 = s - (second * offsets[0] + first * offsets[1]) / (first + second)
+            return both
+        bank = gates.index(True)
+        one: F64 = s - offsets[bank] + self.temperatures[bank] * np.log(np.maximum(s, SMALLEST))
+        return one
+
+    def arrays(self) -> State:
+        return {"offsets": self.offsets, "active": np.packbits(self.active, axis=1)}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        offsets = arrays["offsets"]
+        active = np.unpackbits(arrays["active"], axis=1, count=offsets.shape[1]).astype(bool)
+        return cls(offsets, active, (details["query_temperature"], details["target_temperature"]))
+
+
+@dataclass(frozen=True)
+class FittedDualGated:
+    """The offsets of `dual_is`, which find the candidates, and two activation sets."""
+
+    dual: FittedDualSoftmax
+    k: int
+
+    @property
+    def details(self) -> Details:
+        return self.dual.details | {"k": int(self.k)}
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return self.dual.offsets(targets, advance)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> GatedFactors:
+        banks = (self.dual.queries, self.dual.targets)
+        source = targets_beside(self.dual.queries.bank, targets)
+        gates = GatedFactors(
+            np.stack([fitted.offsets(source) for fitted in banks]),
+            np.stack([activation_set(fitted.bank, source, self.k) for fitted in banks]),
+            (self.dual.queries.temperature, self.dual.targets.temperature),
+        )
+        advance(source.shape[0])
+        return gates
+
+    def state(self) -> State:
+        return self.dual.state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualGated":
+        return cls(FittedDualSoftmax.from_state(state, details), details["k"])
+
+
+@dataclass(frozen=True)
+class DualDynamicInvertedSoftmax:
+    """Dual dynamic inverted softmax: f1·f2, with f1 = exp(s/τ1 − L1) if the gate of the query bank is on, and else s.
+
+    f2 is the same with the target bank; L1(t) = LSE_{q∈Bq}(q·t/τ1), L2(t) = LSE_{v∈Bt}(v·t/τ2). A gate is on if the
+    raw top-1 of the query is in the activation set of its bank: the targets in the top k of some row of the bank. So
+    with both gates off the score is s², by which a similarity below 0 ranks as high as one above: see `GatedFactors`.
+
+    Parameters
+    ----------
+    query_temperature : τ1, in units of similarity, or "auto" by perplexity over the query bank
+    target_temperature : τ2, in units of similarity, or "auto" by perplexity over the target bank
+    k : how far down the ranking of a bank row a target is active
+
+    Raises
+    ------
+    InputError
+        from `fit`, if there is no target bank.
+
+    Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with Query and Gallery Banks"
+    (DBNorm), EMNLP 2023, and the code released with it.
+    """
+
+    query_temperature: float | Literal["auto"] = QUERY_TEMPERATURE
+    target_temperature: float | Literal["auto"] = TARGET_TEMPERATURE
+    k: int = 1
+
+    def __post_init__(self) -> None:
+        self._dual()
+        check_at_least("k", self.k, 1)
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualGated:
+        _, _, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        return FittedDualGated(
+            self._dual().fit(query_bank, targets, check_target_bank(given, "dual_dis", "dis")), self.k
+        )
+
+    def _dual(self) -> DualInvertedSoftmax:
+        return DualInvertedSoftmax(self.query_temperature, self.target_temperature)

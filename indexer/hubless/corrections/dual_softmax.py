@@ -1,0 +1,91 @@
+"""`dual_is`: the inverted softmax over a query bank, and over a target bank."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32
+from hubless.corrections.base import Details, State, Vectors, check_banks, check_target_bank
+from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.temperature import check_temperature, resolve_temperature
+from hubless.streaming import Advance, no_progress
+
+QUERY_TEMPERATURE, TARGET_TEMPERATURE = 0.02, 1.0
+"""As published (inverse temperatures 50 and 1)."""
+
+
+@dataclass(frozen=True)
+class FittedDualSoftmax:
+    """h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2): τ1 of `queries`, τ2 of `targets`."""
+
+    queries: FittedSoftmax
+    targets: FittedSoftmax
+
+    @property
+    def details(self) -> Details:
+        return {
+            "query_temperature": self.queries.temperature,
+            "target_temperature": self.targets.temperature,
+            "bank_queries": self.queries.bank.shape[0],
+            "bank_targets": self.targets.bank.shape[0],
+        }
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        first, second = self.queries.temperature, self.targets.temperature
+        share = np.float32(second / (first + second))
+        return share * self.queries.offsets(targets, advance) + (1 - share) * self.targets.offsets(targets)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+        return None
+
+    def state(self) -> State:
+        return self.queries.state() | {"target_bank": self.targets.state()["bank"]}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualSoftmax":
+        banks = (("bank", "query_temperature"), ("target_bank", "target_temperature"))
+        return cls(
+            *(
+                FittedSoftmax.from_state({"bank": state[bank]}, {"temperature": details[of], "shrinkage": 1.0})
+                for bank, of in banks
+            )
+        )
+
+
+@dataclass(frozen=True)
+class DualInvertedSoftmax:
+    """Dual inverted softmax: h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2).
+
+    The ranking by the product of exp(s/τ1)/Σ_q exp(q·t/τ1) and exp(s/τ2)/Σ_v exp(v·t/τ2). The smaller temperature
+    decides: at the published ones it is nearly `is` at τ1.
+
+    Parameters
+    ----------
+    query_temperature : τ1, in units of similarity, or "auto" by perplexity over the query bank
+    target_temperature : τ2, in units of similarity, or "auto" by perplexity over the target bank
+
+    Raises
+    ------
+    InputError
+        from `fit`, if there is no target bank.
+
+    Source: Wang et al., "Balance Act: Mitigating Hubness in Cross-Modal Retrieval with Query and Gallery Banks"
+    (DBNorm), EMNLP 2023.
+    """
+
+    query_temperature: float | Literal["auto"] = QUERY_TEMPERATURE
+    target_temperature: float | Literal["auto"] = TARGET_TEMPERATURE
+
+    def __post_init__(self) -> None:
+        check_temperature(self.query_temperature, name="query_temperature")
+        check_temperature(self.target_temperature, name="target_temperature")
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualSoftmax:
+        bank, all_targets, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        extra = check_target_bank(given, "dual_is", "is")
+        first = resolve_temperature(self.query_temperature, None, bank, all_targets)
+        second = resolve_temperature(self.target_temperature, None, extra, all_targets)
+        return FittedDualSoftmax(FittedSoftmax(bank, None, first.value), FittedSoftmax(extra, None, second.value))

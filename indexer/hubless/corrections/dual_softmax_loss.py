@@ -1,0 +1,99 @@
+"""`dsl`: the dual softmax, with the live query among the bank."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, F64
+from hubless.corrections.base import Details, State, Vectors
+from hubless.corrections.inverted_softmax import InvertedSoftmax
+from hubless.corrections.query_time import SMALLEST, Candidates
+from hubless.corrections.softmax import FittedSoftmax
+from hubless.streaming import Advance, no_progress
+
+
+@dataclass(frozen=True)
+class SimilarityTimesSoftmax:
+    """τ·log of s·exp(s/τ)/(Z + exp(s/τ)), Z = Σ_{q∈Bq} exp(q·t/τ): it ranks alike, in units of similarity.
+
+    Where s ≤ 0 the published score takes the wrong sign; here such a target is ranked as if the first s were 1e-30.
+
+    Parameters
+    ----------
+    offsets : (n,) τ·log Z, not centred
+    temperature : τ
+    """
+
+    offsets: F32
+    temperature: float
+
+    def scores(self, query: F32, candidates: Candidates) -> F64:
+        s = candidates.similarities.astype(np.float64)
+        offsets = self.offsets[candidates.rows].astype(np.float64)
+        log_softmax = -np.logaddexp(0, (offsets - s) / self.temperature)
+        scores: F64 = self.temperature * (np.log(np.maximum(s, SMALLEST)) + log_softmax)
+        return scores
+
+    def arrays(self) -> State:
+        return {"offsets": self.offsets}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(arrays["offsets"], details["temperature"])
+
+
+@dataclass(frozen=True)
+class FittedDualSoftmaxLoss:
+    """The offsets of `is`, which find the candidates and are all that the score needs of the bank."""
+
+    softmax: FittedSoftmax
+
+    @property
+    def details(self) -> Details:
+        return self.softmax.details
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return self.softmax.offsets(targets, advance)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
+        return SimilarityTimesSoftmax(self.softmax.offsets(targets, advance), self.softmax.temperature)
+
+    def state(self) -> State:
+        return self.softmax.state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualSoftmaxLoss":
+        return cls(FittedSoftmax.from_state(state, details))
+
+
+@dataclass(frozen=True)
+class DualSoftmaxLoss:
+    """Dual softmax: s·exp(s/τ)/(Z(t) + exp(s/τ)), Z(t) = Σ_{q∈Bq} exp(q·t/τ), the live query among the bank.
+
+    Without the first s it would rank as `is` does: the query's own term is the same for all targets in exp(s/τ)/Z.
+
+    Parameters
+    ----------
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: T = 1/τ; T = 1 in
+        the example of the SIGIR paper)
+    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
+
+    Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021;
+    with a single query, Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video
+    Retrieval", SIGIR 2023.
+    """
+
+    temperature: float | Literal["auto"] = "auto"
+    perplexity: float | None = None
+
+    def __post_init__(self) -> None:
+        self._softmax()
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualSoftmaxLoss:
+        return FittedDualSoftmaxLoss(self._softmax().fit(query_bank, targets, target_bank))
+
+    def _softmax(self) -> InvertedSoftmax:
+        return InvertedSoftmax(self.temperature, self.perplexity)

@@ -1,0 +1,135 @@
+"""`ls` and `nicdm`: distances divided by how far a target is from the bank queries nearest to it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, F64, check_at_least
+from hubless.corrections.base import Details, State, Vectors, check_banks, no_offsets, targets_beside
+from hubless.corrections.query_time import Candidates
+from hubless.errors import InputError
+from hubless.kernels import top_k_similarities
+from hubless.sources import ArrayVectors, VectorSource, in_memory
+from hubless.streaming import Advance, no_progress
+
+SMALLEST_DISTANCE = 1e-6
+"""A target that lies upon a bank query is taken to be this far from it."""
+
+
+@dataclass(frozen=True)
+class ScaledDistances:
+    """1 − (1 − s)·w, with w = √(typical radius / radius of the target): of a typical target the score is s.
+
+    Parameters
+    ----------
+    weights : (n,) w, above 1 for hubs
+    """
+
+    weights: F32
+
+    def scores(self, query: F32, candidates: Candidates) -> F64:
+        distances = 1 - candidates.similarities.astype(np.float64)
+        scaled: F64 = 1 - distances * self.weights[candidates.rows]
+        return scaled
+
+    def arrays(self) -> State:
+        return {"weights": self.weights}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(arrays["weights"])
+
+
+@dataclass(frozen=True)
+class FittedLocalScaling:
+    """The radius of a target: the distance of its k-th nearest bank query, or the mean distance of the k nearest."""
+
+    bank: VectorSource
+    k: int
+    mean: bool
+
+    @property
+    def details(self) -> Details:
+        return {"k": int(self.k), "mean": self.mean, "bank_queries": self.bank.shape[0]}
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return no_offsets(self.bank, targets)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> ScaledDistances:
+        nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
+        radii = 1 - (nearest.mean(axis=1, dtype=np.float64) if self.mean else nearest.min(axis=1).astype(np.float64))
+        if radii.min() < -SMALLEST_DISTANCE:
+            received = f"{1 - radii.min():.4g}"
+            raise InputError("similarities", "at most 1, as distances are 1 − s: take metric cosine", received)
+        radii = np.maximum(radii, SMALLEST_DISTANCE)
+        typical = np.exp(np.log(radii).mean())
+        return ScaledDistances(np.sqrt(typical / radii).astype(np.float32))
+
+    def state(self) -> State:
+        return {"bank": in_memory(self.bank)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedLocalScaling":
+        return cls(ArrayVectors(state["bank"], "query bank"), details["k"], details["mean"])
+
+
+@dataclass(frozen=True)
+class LocalScaling:
+    """Local scaling: ranks by 1 − exp(−D²/(r(q)·r(t))), with D = 1 − s and r(t) the k-th smallest D to the bank.
+
+    r(q) is the same for all targets of a query and left out; D/√r(t) ranks alike.
+
+    Parameters
+    ----------
+    k : which nearest bank query gives the radius (published: 5 in scikit-hubness and kiez)
+
+    Raises
+    ------
+    InputError
+        from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
+
+    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
+    `LocalScaling(method="standard")`.
+    """
+
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        check_at_least("k", self.k, 1)
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedLocalScaling:
+        bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
+        return FittedLocalScaling(bank, self.k, mean=False)
+
+
+@dataclass(frozen=True)
+class Nicdm:
+    """Non-iterative contextual dissimilarity: ranks by D/√(r(q)·r(t)), with r(t) the mean of the k smallest D.
+
+    D = 1 − s, and the k smallest are those of the target to the bank. r(q) is the same for all targets of a query and
+    left out.
+
+    Parameters
+    ----------
+    k : over how many nearest bank queries the radius is taken (published: 5 in scikit-hubness and kiez)
+
+    Raises
+    ------
+    InputError
+        from `FittedLocalScaling.query_time`, if similarities exceed 1, as they can under metric dot.
+
+    Source: Jégou et al., "A Contextual Dissimilarity Measure for Accurate and Efficient Image Search", CVPR 2007;
+    Schnitzer et al., JMLR 2012; scikit-hubness, `LocalScaling(method="nicdm")`.
+    """
+
+    k: int = 10
+
+    def __post_init__(self) -> None:
+        check_at_least("k", self.k, 1)
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedLocalScaling:
+        bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
+        return FittedLocalScaling(bank, self.k, mean=True)

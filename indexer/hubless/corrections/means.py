@@ -1,0 +1,93 @@
+"""`dn` and `cent`: the similarity of a target to the mean of the queries, or to the mean of the targets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, F64, check_between, check_dim
+from hubless.corrections.base import Details, State, Vectors, check_banks
+from hubless.sources import VectorSource, as_source, block_rows
+from hubless.streaming import Advance, no_progress
+
+
+@dataclass(frozen=True)
+class FittedMean:
+    """h(t) = w · mean·t."""
+
+    mean: F64
+    weight: float
+    rows: int
+
+    @property
+    def details(self) -> Details:
+        return {"weight": float(self.weight), "mean_of_rows": self.rows}
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        source = as_source(targets, "targets")
+        check_dim(source.shape[1], len(self.mean), source.name, "the mean")
+        parts = []
+        for block in source.blocks(block_rows(len(self.mean))):
+            parts.append((self.weight * np.einsum("ij,j->i", block, self.mean)).astype(np.float32))
+            advance(len(block))
+        return np.concatenate(parts)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+        return None
+
+    def state(self) -> State:
+        return {"mean": self.mean}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedMean":
+        return cls(state["mean"], details["weight"], details["mean_of_rows"])
+
+
+@dataclass(frozen=True)
+class DistributionNormalisation:
+    """Distribution normalisation: h(t) = w · (mean of the query bank)·t.
+
+    The published (q − w·q̄)·(t − w·t̄) has two more terms, of which one is the same for all targets of a query and the
+    other a constant; so the mean of the targets does not matter. The published weight is ½.
+
+    Source: Zhou et al., "Test-Time Distribution Normalization for Contrastively Learned Vision-language Models",
+    NeurIPS 2023.
+    """
+
+    weight: float = 0.5
+
+    def __post_init__(self) -> None:
+        check_between("weight", self.weight, 0, float("inf"))
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMean:
+        bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to take their mean")
+        return FittedMean(mean_row(bank), self.weight, bank.shape[0])
+
+
+@dataclass(frozen=True)
+class Centring:
+    """Centring: h(t) = w · (mean of the targets)·t, what remains of (q − t̄)·(t − t̄) in the ranking of one query.
+
+    A baseline: it knows nothing of the queries.
+
+    Source: Suzuki et al., "Centering Similarity Measures to Reduce Hubs", EMNLP 2013.
+    """
+
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_between("weight", self.weight, 0, float("inf"))
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMean:
+        _, all_targets, _ = check_banks(query_bank, targets, target_bank, 1, "as a query bank has")
+        return FittedMean(mean_row(all_targets), self.weight, all_targets.shape[0])
+
+
+def mean_row(vectors: VectorSource) -> F64:
+    """Mean (d,) of all rows."""
+    total: F64 = np.zeros(vectors.shape[1])
+    for block in vectors.blocks(block_rows(vectors.shape[1])):
+        total += block.sum(axis=0, dtype=np.float64)
+    return total / vectors.shape[0]

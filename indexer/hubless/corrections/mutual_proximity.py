@@ -1,0 +1,138 @@
+"""`mp`: the probability that query and target are nearer to each other than to others, both taken as normal."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import F32, F64, check_at_least
+from hubless.corrections.base import Details, State, Vectors, check_banks, no_offsets, targets_beside
+from hubless.corrections.query_time import Candidates
+from hubless.kernels import moments, top_k_similarities
+from hubless.sources import ArrayVectors, VectorSource, block_rows, in_memory
+from hubless.streaming import Advance, no_progress
+
+SMALLEST_SPREAD = 1e-6
+SMALLEST_PROBABILITY = 1e-300
+
+_upper_tail = np.frompyfunc(lambda z: math.erfc(z / math.sqrt(2)) / 2, 1, 1)
+_quantile = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
+
+
+@dataclass(frozen=True)
+class MutualProximities:
+    """μ + σ·Φ⁻¹(p), with p = Φ((s−μ)/σ)·Φ((s−μ(t))/σ(t)): it ranks as p does, in units of similarity.
+
+    A target that no bank query is as near to keeps its s. μ and σ, mean and spread of the query's similarities to all
+    targets, come from the mean and the covariance of the targets: exact, without a scan.
+
+    Parameters
+    ----------
+    target_mean, target_spread : (n,) of the similarities of each target to the bank
+    mean, covariance : (d,), (d, d) of all targets
+    """
+
+    target_mean: F32
+    target_spread: F32
+    mean: F32
+    covariance: F32
+
+    def scores(self, query: F32, candidates: Candidates) -> F64:
+        s = candidates.similarities.astype(np.float64)
+        rows = candidates.rows
+        mean = float(query @ self.mean)
+        spread = max(SMALLEST_SPREAD, math.sqrt(max(0.0, float(query @ self.covariance @ query))))
+        near = (s - mean) / spread, (s - self.target_mean[rows]) / self.target_spread[rows]
+        # 1 − p is what is precise near 1, p what is precise near 0
+        above = [_upper_tail(z).astype(np.float64) for z in near]
+        below = [_upper_tail(-z).astype(np.float64) for z in near]
+        other, p = above[0] + above[1] - above[0] * above[1], below[0] * below[1]
+        smaller = np.clip(np.minimum(p, other), SMALLEST_PROBABILITY, 0.5)
+        quantile = np.where(p < other, 1, -1) * _quantile(smaller).astype(np.float64)
+        scores: F64 = mean + spread * quantile
+        return scores
+
+    def arrays(self) -> State:
+        return {
+            "target_mean": self.target_mean,
+            "target_spread": self.target_spread,
+            "mean": self.mean,
+            "covariance": self.covariance,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(*(arrays[name] for name in ("target_mean", "target_spread", "mean", "covariance")))
+
+
+@dataclass(frozen=True)
+class FittedMutualProximity:
+    """The bank, of which the k nearest to a target, or all, give its mean and spread."""
+
+    bank: VectorSource
+    k: int | None
+
+    @property
+    def details(self) -> Details:
+        return {"k": None if self.k is None else int(self.k), "bank_queries": self.bank.shape[0]}
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return no_offsets(self.bank, targets)
+
+    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> MutualProximities:
+        source = targets_beside(self.bank, targets)
+        if self.k is None:
+            mean, spread = _projections(source, *moments(self.bank))
+        else:
+            nearest = top_k_similarities(self.bank, source, self.k)
+            mean, spread = nearest.mean(axis=1, dtype=np.float64), nearest.std(axis=1, dtype=np.float64)
+        parts = (mean, np.maximum(spread, SMALLEST_SPREAD), *moments(source, advance))
+        return MutualProximities(*(part.astype(np.float32) for part in parts))
+
+    def state(self) -> State:
+        return {"bank": in_memory(self.bank)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedMutualProximity":
+        return cls(ArrayVectors(state["bank"], "query bank"), details["k"])
+
+
+def _projections(targets: VectorSource, mean: F64, covariance: F64) -> tuple[F64, F64]:
+    """Mean and spread (n,) of the similarities of each target to rows of this mean and covariance."""
+    means, variances = [], []
+    for block in targets.blocks(block_rows(targets.shape[1])):
+        means.append(block @ mean)
+        variances.append(np.einsum("ij,ij->i", block @ covariance, block))
+    return np.concatenate(means), np.sqrt(np.maximum(0, np.concatenate(variances)))
+
+
+@dataclass(frozen=True)
+class MutualProximity:
+    """Mutual proximity with normal distributions: ranks by Φ((s−μ(q))/σ(q)) · Φ((s−μ(t))/σ(t)).
+
+    μ(q) and σ(q) are mean and spread of the query's similarities to all targets, μ(t) and σ(t) of the target's to the
+    bank. In distances D = 1 − s these are the probabilities to be further away than D.
+
+    Parameters
+    ----------
+    k : over how many nearest bank queries μ(t) and σ(t) are taken; None is all, as in the paper. scikit-hubness and
+        kiez take as many as they are given neighbours (10 by default), the tail of the distribution only
+
+    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012, section 3.2; scikit-hubness,
+    `MutualProximity(method="normal")`.
+    """
+
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_at_least("k", self.k, 2)
+
+    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMutualProximity:
+        least = 2 if self.k is None else self.k
+        bank, _, _ = check_banks(query_bank, targets, target_bank, least, "to take their mean and spread")
+        return FittedMutualProximity(bank, self.k)

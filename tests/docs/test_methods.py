@@ -1,0 +1,53 @@
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from hubless import lab
+from hubless.corrections import CORRECTIONS, QUERY_TIMES
+from hubless.corrections.query_time import CANDIDATES
+from hubless.ranking import MOST_CANDIDATES
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = (DOCS / "methods.md").read_text()
+
+
+def rows(section, page=PAGE):
+    """First cell without its backticks → the other cells, of the first table of a section."""
+    text = re.search(rf"(?ms)^## {re.escape(section)}$(.*?)(^## |\Z)", page).group(1)
+    return {name: rest.split(" | ") for name, rest in re.findall(r"(?m)^\| `(\w+)` \| (.*) \|$", text)}
+
+
+def defaults(name):
+    """How the page writes the parameters of a correction, those without a default value bare."""
+    return {
+        field.name if field.default is None else f"{field.name}={field.default!r}".replace("'", '"')
+        for field in fields(CORRECTIONS[name])
+    }
+
+
+def test_every_correction_is_in_the_table_of_parameters_and_no_other():
+    assert set(rows("Parameters")) == set(CORRECTIONS)
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_parameters_and_defaults_are_as_documented(name):
+    assert set(re.findall(r"`([^`]+)`", rows("Parameters")[name][0])) == defaults(name)
+
+
+def test_every_correction_is_explained_under_its_kind():
+    assert {*rows("Gated"), *rows("Rescored")} == set(QUERY_TIMES)
+    assert set(rows("Folded")) == set(CORRECTIONS) - set(QUERY_TIMES)
+    assert set(rows("Whole matrix")) == set(lab.WHOLE_MATRIX)
+
+
+def test_numbers_of_candidates_are_as_documented():
+    assert f"best {CANDIDATES} targets" in PAGE
+    assert f"at most {MOST_CANDIDATES}" in PAGE
+
+
+def test_every_method_with_query_time_arrays_is_in_the_bundle_format():
+    table = re.search(r"(?ms)^## query_time.npz$(.*?)^## ", (DOCS / "bundle-format.md").read_text()).group(1)
+    named = {name for cell in re.findall(r"(?m)^\| (`.+?) \|", table) for name in re.findall(r"`(\w+)`", cell)}
+    assert named == set(QUERY_TIMES)
