@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 
 from fastapi import FastAPI
@@ -53,10 +52,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
-    metrics.show_versions(engine.versions)
-    engine.on_batch(metrics.observe_batch)
-    metrics.count_waiting(lambda: engine.waiting)
-    for state in STATES:
-        metrics.count_collections(state, partial(engine.count, state))
+    metrics.show(lambda: {state: engine.count(state) for state in STATES}, engine.versions)
+    engine.report(metrics.observe_batch, metrics.set_waiting)
     app.add_middleware(Observe, metrics=metrics)
     return app

@@ -20,8 +20,6 @@ log = logging.getLogger("hubless.batching")
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
-MOST = 256
-"""Queries that are searched together: more gain nothing, and hold up whoever comes next."""
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -49,17 +47,20 @@ class Job:
 class Batcher:
     """Threads that answer jobs, those of equal keys together, first come first served; and the queue before them."""
 
-    def __init__(self, threads: int, room: int, prepare: Callable[[], object]) -> None:
+    def __init__(self, threads: int, room: int, together: int, prepare: Callable[[], object]) -> None:
         """Make the threads, to be started.
 
         Parameters
         ----------
         threads : how many jobs or batches run at a time
         room : how many queries may wait
+        together : how many queries of several jobs may be answered by one call
         prepare : called once in each thread
         """
-        self.observe: Callable[[int], None] = lambda queries: None
+        self.on_batch: Callable[[int], None] = _ignore
+        self.on_waiting: Callable[[int], None] = _ignore
         self._room = room
+        self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
         self._waiting = 0
         self._changed = threading.Condition()
@@ -116,7 +117,7 @@ class Batcher:
         job = Job(object() if key is None else key, answer, item, size, deadline, trace, future, now)
         with self._changed:
             self._groups.setdefault(job.key, deque()).append(job)
-            self._waiting += size
+            self._wait_for(size)
             self._changed.notify()
         return future
 
@@ -140,7 +141,7 @@ class Batcher:
             now = perf_counter()
             wanted = [job for job in jobs if not job.future.done() and now < job.deadline]
             if wanted:
-                self.observe(sum(job.size for job in wanted))
+                self.on_batch(sum(job.size for job in wanted))
                 for job in wanted:
                     job.trace.add("queue", now - job.submitted)
                 return wanted
@@ -150,13 +151,21 @@ class Batcher:
         group = self._groups.pop(key)
         jobs = [group.popleft()]
         size = jobs[0].size
-        while group and size + group[0].size <= MOST:
+        while group and size + group[0].size <= self._together:
             jobs.append(group.popleft())
             size += jobs[-1].size
-        self._waiting -= size
+        self._wait_for(-size)
         if group:
             self._groups[key] = group  # behind the others, so that none of them starves
         return jobs
+
+    def _wait_for(self, more: int) -> None:
+        self._waiting += more
+        self.on_waiting(self._waiting)
+
+
+def _ignore(count: int) -> None:
+    """Nobody is told."""
 
 
 def _answer(jobs: Sequence[Job]) -> Sequence[Any]:

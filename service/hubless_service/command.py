@@ -10,6 +10,8 @@ import typer
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+    from hubless_service.settings import Settings
+
 FAILED, WRONG_USAGE = 1, 2
 _LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
@@ -18,6 +20,7 @@ def serve(
     catalog: Annotated[Path | None, typer.Option(help="Folder with the collections.", metavar="DIR")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 if not given.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 8000 if not given, 0 for a free one.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes that serve the port; 1 if not given.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
 ) -> None:
     """Answer queries over HTTP until it is stopped.
@@ -30,11 +33,10 @@ def serve(
 
     from hubless import Catalog
     from hubless.errors import HublessError
-    from hubless_service.app import create_app
-    from hubless_service.server import Server
     from hubless_service.settings import Settings
+    from hubless_service.workers import supervise
 
-    options = {"catalog": catalog, "host": host, "port": port, "log_level": log_level}
+    options = {"catalog": catalog, "host": host, "port": port, "workers": workers, "log_level": log_level}
     given = {name: value for name, value in options.items() if value is not None}
     try:
         settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
@@ -43,15 +45,33 @@ def serve(
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
-    logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
+    _log(settings)
     with _listen(settings.host, settings.port) as listener:
         address, bound = listener.getsockname()[:2]
         where = f"[{address}]" if ":" in address else address
         logging.getLogger("hubless").info("listening on http://%s:%d, documentation at /docs", where, bound)
-        server = Server(create_app(settings))
-        server.run([listener])
+        if settings.workers == 1:
+            _work(settings, listener)
+        else:
+            supervise(settings, listener, _work)
+
+
+def _work(settings: "Settings", listener: socket.socket) -> None:
+    """Serve the listener in this process, until a signal ends it."""
+    from hubless_service.app import create_app
+    from hubless_service.server import Server
+
+    _log(settings)
+    server = Server(create_app(settings))
+    server.run([listener])
     if not server.started:
-        raise typer.Exit(FAILED)
+        raise SystemExit(FAILED)
+
+
+def _log(settings: "Settings") -> None:
+    import logging
+
+    logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -43,7 +43,7 @@ class Engine:
         self._timeout = settings.default_timeout_ms / 1000
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
         self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
-        self._batcher = Batcher(settings.search_threads, settings.max_waiting, self._prepare)
+        self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
 
     def start(self) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once."""
@@ -65,14 +65,9 @@ class Engine:
         """Whether the process is about to end."""
         return self._draining
 
-    def on_batch(self, observe: Callable[[int], None]) -> None:
-        """Have a function called with the number of queries of each batch, from search threads."""
-        self._batcher.observe = observe
-
-    @property
-    def waiting(self) -> int:
-        """How many queries wait for a search thread."""
-        return self._batcher.waiting
+    def report(self, on_batch: Callable[[int], None], on_waiting: Callable[[int], None]) -> None:
+        """Have functions called, from any thread, with the queries of each batch, and with those that wait now."""
+        self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
 
     @property
     def loading(self) -> bool:

@@ -1,9 +1,14 @@
 """What Prometheus is told. Labels are bounded: routes are templates, methods and codes come from fixed lists."""
 
-from collections.abc import Callable, Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
+from operator import add
+from pathlib import Path
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
 from hubless_service.trace import STAGES, Trace
@@ -13,10 +18,43 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
+Version = tuple[str, str, str]  # collection, version, state
+
+
+class _Collections(Collector):
+    def __init__(self, states: Callable[[], Mapping[str, int]]) -> None:
+        self._states = states
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily("hubless_collections", "Collections by state", labels=["state"])
+        for state, count in self._states().items():
+            family.add_metric([state], count)
+        yield family
+
+
+class _Processes(Collector):
+    """What `ProcessCollector` says of one process, added up over the workers: those that count in the folder."""
+
+    def __init__(self, folder: str) -> None:
+        self._folder = Path(folder)
+
+    def collect(self) -> Iterator[Metric]:
+        together: dict[str, Metric] = {}
+        for pid in {path.stem.rpartition("_")[2] for path in self._folder.glob("*.db")}:
+            for family in ProcessCollector(pid=partial(str, pid), registry=None).collect():
+                before = together.setdefault(family.name, family)
+                if before is not family:
+                    before.samples = [
+                        sample._replace(value=(min if "start" in sample.name else add)(sample.value, other.value))
+                        for sample, other in zip(before.samples, family.samples, strict=True)
+                    ]
+        yield from together.values()
+
+
 class _Versions(Collector):
     """A gauge of which the series come and go with the versions."""
 
-    def __init__(self, versions: Callable[[], Iterable[tuple[str, str, str]]]) -> None:
+    def __init__(self, versions: Callable[[], Iterable[Version]]) -> None:
         self._versions = versions
 
     def collect(self) -> Iterator[Metric]:
@@ -34,7 +72,9 @@ class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
     def __init__(self) -> None:
+        self._folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
         self._registry = CollectorRegistry()
+        self._live = CollectorRegistry()  # what is not counted but looked at, in the process that is asked
         self._requests = Counter(
             "hubless_requests", "Requests answered", ["route", "method", "status"], registry=self._registry
         )
@@ -52,21 +92,19 @@ class Metrics:
             buckets=[2**power for power in range(11)],
             registry=self._registry,
         )
-        self._waiting = Gauge("hubless_waiting_queries", "Queries waiting", registry=self._registry)
-        self._collections = Gauge("hubless_collections", "Collections by state", ["state"], registry=self._registry)
-        ProcessCollector(registry=self._registry)
+        self._waiting = Gauge(
+            "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="livesum"
+        )
+        self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
 
-    def count_collections(self, state: str, count: Callable[[], float]) -> None:
-        """Report the number of collections in a state, counted whenever it is asked for."""
-        self._collections.labels(state).set_function(count)
+    def show(self, states: Callable[[], Mapping[str, int]], versions: Callable[[], Iterable[Version]]) -> None:
+        """Report the number of collections by state, and the versions, as they are whenever it is asked for."""
+        self._live.register(_Collections(states))
+        self._live.register(_Versions(versions))
 
-    def show_versions(self, versions: Callable[[], Iterable[tuple[str, str, str]]]) -> None:
-        """Report collections, their versions and the state of these, as they are whenever it is asked for."""
-        self._registry.register(_Versions(versions))
-
-    def count_waiting(self, count: Callable[[], float]) -> None:
-        """Report the number of queries that wait, counted whenever it is asked for."""
-        self._waiting.set_function(count)
+    def set_waiting(self, queries: int) -> None:
+        """Note how many queries wait now."""
+        self._waiting.set(queries)
 
     def observe_batch(self, queries: int) -> None:
         """Count one call of the search."""
@@ -82,5 +120,9 @@ class Metrics:
             self._errors.labels(trace.code).inc()
 
     def page(self) -> bytes:
-        """All metrics in Prometheus' text format."""
-        return generate_latest(self._registry)
+        """All metrics in Prometheus' text format; what is counted, of all worker processes together."""
+        counted = self._registry
+        if self._folder:
+            counted = CollectorRegistry()
+            MultiProcessCollector(counted, self._folder)  # type: ignore[no-untyped-call]
+        return generate_latest(counted) + generate_latest(self._live)

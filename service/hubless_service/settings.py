@@ -42,10 +42,20 @@ class Settings(BaseSettings):
         ge=1,
         description="Queries that may wait for a search thread; while there are more, others get 429.",
     )
+    workers: int = Field(
+        default=1,
+        ge=1,
+        description="Processes that serve the port, each with its own search threads, over shared files.",
+    )
     search_threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
         description="Searches that run at the same time. By default as many as there are processors.",
+    )
+    max_together: int = Field(
+        default=256,
+        ge=1,
+        description="Most queries, of requests that wait, that are searched together; with 1 each request goes alone.",
     )
     openmp_threads: int = Field(
         default=1,

@@ -29,6 +29,8 @@ def serving(app):
 
 def wait_until_ready(base_url):
     """Wait until nothing is being loaded any more; the last answer of /readyz."""
-    while (answer := httpx.get(f"{base_url}/readyz")).status_code == 503 and "retry-after" in answer.headers:
+    while (
+        answer := httpx.get(f"{base_url}/readyz", timeout=60)
+    ).status_code == 503 and "retry-after" in answer.headers:
         time.sleep(0.01)
     return answer
