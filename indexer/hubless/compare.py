@@ -171,6 +171,10 @@ def _notes(pairs: Pairs, bank: F32 | None, target_bank: F32 | None) -> list[str]
     for vectors, name in ((bank, "query bank"), (target_bank, "target bank")):
         if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
             notes.append(f"{repeated} of {len(vectors)} rows of the {name} repeat others, and so count more than once")
+    if bank is not None and (targets := len(_distinct(bank) & _distinct(pairs.targets))):
+        notes.append(
+            f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
+        )
     for vectors, name, tested in ((bank, "query bank", pairs.queries), (target_bank, "target bank", pairs.targets)):
         if vectors is not None and (shared := len(_distinct(vectors) & _distinct(tested))):
             what = "test queries" if name == "query bank" else "searched targets"

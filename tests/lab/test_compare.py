@@ -176,6 +176,13 @@ def test_repeated_rows_of_a_bank_and_a_leak_are_noted():
     ]
 
 
+def test_targets_in_place_of_queries_in_the_query_bank_are_noted():
+    found = compared(query_bank=GIVEN.targets)
+    assert found.notes == [
+        "240 targets are in the query bank: it has to hold queries, or it corrects for the wrong ones",
+    ]
+
+
 def test_constant_similarity_is_noted_ranks_nothing_and_makes_no_hub():
     """Queries and targets that have no dimension in common: every similarity is exactly 0."""
     nothing = np.zeros_like(GIVEN.targets)

@@ -1,0 +1,185 @@
+"""How much corrections change R@1 on real sets: `python -m benchmarks.real_sets FOLDER [FOLDER ...]`.
+
+A folder holds `queries.npy`, `targets.npy`, `gt.npy` (for each query the row of its right target) and, if there is a
+query bank from elsewhere, `bank.npy`. With such a bank all queries are ranked over all targets. Without one the strict
+protocol is followed (docs/lab.md). Banks are cut at random to each size, the query bank and, under the strict protocol,
+the target bank with it. Everything is repeated with seeds 0, 1, …; the error is the standard error over the seeds, and
+where there is nothing to draw, that over the queries.
+
+Prints Markdown; writes all numbers to `benchmarks/results/real_sets.json`.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hubless import measures
+from hubless.arrays import F32
+from hubless.candidates import candidates
+from hubless.entries import Entry, parse_entries
+from hubless.errors import InputError
+from hubless.measures import paired_difference
+from hubless.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.tune import tune
+
+SIZES = (100, 300, 1000, None)
+"""Rows of the bank; None is all of it."""
+CORRECTIONS = ("auto", "csls", "nnn", "is", "sn", "dbsn")
+RESULTS = Path(__file__).parent / "results" / "real_sets.json"
+
+
+@dataclass(frozen=True)
+class Set:
+    """A real set, and its bank from elsewhere if there is one."""
+
+    name: str
+    pairs: Pairs
+    bank: F32 | None
+
+
+def open_set(folder: Path) -> Set:
+    """Read a folder."""
+    pairs = open_pairs(*(folder / f"{name}.npy" for name in ("queries", "targets", "gt")))
+    bank = folder / "bank.npy"
+    return Set(folder.resolve().name, pairs, read_vectors(bank, "query bank") if bank.is_file() else None)
+
+
+def trial(data: Set, size: int | None, seed: int) -> Trial | None:
+    """One split, its banks cut to a size; None if the bank is not as large."""
+    whole = strict_trial(data.pairs, seed) if data.bank is None else banked_trial(data.pairs, data.bank)
+    if size is None:
+        return whole
+    if len(whole.query_bank) <= size:
+        return None
+    rng = np.random.default_rng(1000 + seed)
+    return replace(
+        whole,
+        query_bank=cut(whole.query_bank, size, rng),
+        target_bank=None if whole.target_bank is None else cut(whole.target_bank, size, rng),
+    )
+
+
+def cut(rows: F32, size: int, rng: np.random.Generator) -> F32:
+    """So many rows at random."""
+    return rows[np.sort(rng.choice(len(rows), min(size, len(rows)), replace=False))]
+
+
+def hits(given: Trial, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
+    """Whether each correction that can be fitted puts the right target of each test query first."""
+    scorers = {}
+    for entry in entries:
+        try:
+            scorers[entry.label] = given.fit(entry.correction())
+        except InputError:
+            continue
+    found = {label: np.empty(len(given.rows), bool) for label in scorers}
+    labels = list(scorers)
+    for number, block, scores in given.rankings(list(scorers.values())):
+        found[labels[number]][block] = measures.ranks(scores, given.relevant[block]) <= 1
+    return found
+
+
+def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Entry]) -> dict[str, Any] | None:
+    """Raw R@1, and each correction's change of it: mean and standard error over the seeds, in points."""
+    repeats = 1 if data.bank is not None and size is None else seeds
+    changes: dict[str, list[float]] = {}
+    errors: dict[str, float] = {}
+    raw = []
+    bank = 0
+    for seed in range(repeats):
+        given = trial(data, size, seed)
+        if given is None:
+            return None
+        bank = len(given.query_bank)
+        found = hits(given, [Entry("none"), *entries])
+        raw.append(100 * found["none"].mean())
+        for label, right in found.items():
+            changes.setdefault(label, []).append(100 * (right.mean() - found["none"].mean()))
+        if repeats == 1:
+            errors = {name: 100 * paired_difference(found["none"], right).error for name, right in found.items()}
+    if repeats > 1:
+        errors = {label: float(np.std(values, ddof=1) / np.sqrt(repeats)) for label, values in changes.items()}
+    return {
+        "set": data.name,
+        "bank": bank,
+        "size": size,
+        "repeats": repeats,
+        "raw": float(np.mean(raw)),
+        "changes": {label: {"mean": float(np.mean(v)), "error": errors[label]} for label, v in changes.items()},
+    }
+
+
+def tuned(data: Set, seeds: int) -> dict[str, Any]:
+    """What `tune` finds with labels: its choice, the best candidate, and the held-out gain."""
+    pairs = data.pairs
+    found = tune(pairs.queries, pairs.targets, pairs.relevant, query_bank=data.bank, seeds=seeds)
+    raw = found.candidates[0].recall_at_1
+    chosen = next(c for c in found.candidates if c.label == Entry(found.correction, found.parameters).label)
+    best = next(c for c in found.candidates if c.label == found.best)
+    return {
+        "set": data.name,
+        "chosen": chosen.label,
+        "change": 100 * (chosen.recall_at_1 - raw),
+        "held_out": 100 * found.gain.value,
+        "held_out_error": 100 * found.gain.error,
+        "best": best.label,
+        "best_change": 100 * (best.recall_at_1 - raw),
+        "tried": found.tried,
+    }
+
+
+def markdown(rows: Sequence[dict[str, Any]], labels: Sequence[str], choices: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The tables."""
+    yield f"| set | bank | raw R@1 | {' | '.join(labels)} |"
+    yield "| --- | ---: | ---: |" + " ---: |" * len(labels)
+    for row in rows:
+        changes = row["changes"]
+        cells = [
+            f"{changes[label]['mean']:+.1f} ± {changes[label]['error']:.1f}" if label in changes else "–"
+            for label in labels
+        ]
+        yield f"| {row['set']} | {row['bank']:,} | {row['raw']:.1f} | {' | '.join(cells)} |"
+    if choices:
+        yield ""
+        yield "| set | tune chooses | its change | on held-out queries | the best candidate | its change | tried |"
+        yield "| --- | --- | ---: | ---: | --- | ---: | ---: |"
+        for c in choices:
+            held_out = f"{c['held_out']:+.1f} ± {c['held_out_error']:.1f}"
+            cells = [c["set"], c["chosen"], f"{c['change']:+.1f}", held_out, c["best"], f"{c['best_change']:+.1f}"]
+            yield f"| {' | '.join(cells)} | {c['tried']} |"
+
+
+def main() -> None:
+    """Measure all folders."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--correction", action="append", help="default: " + " ".join(CORRECTIONS))
+    parser.add_argument("--all", action="store_true", help="every candidate of tune, too")
+    parser.add_argument("--no-tune", action="store_true")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    rows, choices = [], []
+    for folder in given.folders:
+        data = open_set(folder)
+        entries = parse_entries(given.correction or CORRECTIONS, {})
+        for size in SIZES:
+            more = candidates(size or 1000, data.bank is None)[1:] if given.all else []
+            row = measure(data, size, given.seeds, list({e.label: e for e in [*entries, *more]}.values()))
+            if row is not None:
+                rows.append(row)
+        if not given.no_tune:
+            choices.append(tuned(data, given.seeds))
+    labels = list(dict.fromkeys(label for row in rows for label in row["changes"] if label != "none"))
+    print("\n".join(markdown(rows, labels, choices)))
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    given.output.write_text(json.dumps({"rows": rows, "tuned": choices}, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
