@@ -25,7 +25,7 @@ from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections import correction as make_correction
 from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
 from hubless.errors import InputError
-from hubless.kernels import top_k
+from hubless.kernels import rankings
 from hubless.knn import IndexType, choose_index, write_index
 from hubless.progress import Steps, progress_bars
 from hubless.ranking import Ranker
@@ -318,8 +318,7 @@ def _measure(
     """
     if query_time is not None and not isinstance(query_time, Gate):
         queries = queries[:: -(-len(queries) // MOST_RESCORED)]
-    scores, folded_rows = top_k(queries, targets, K_OCCURRENCE, offsets)
-    _, raw_rows = top_k(queries, targets, K_OCCURRENCE)
+    (scores, folded_rows), (_, raw_rows) = rankings(queries, targets, K_OCCURRENCE, offsets, None)
     augmented = augment_queries(queries, 1.0)
     found: F32 = np.empty_like(scores)
     tuned, recall = dict[str, Any](), 0.0

@@ -3,13 +3,14 @@
 Products are float32, sums are float64.
 """
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.arrays import F32, F64, I64
-from hubless.sources import VectorSource
+from hubless.sources import ArrayVectors, VectorSource
 from hubless.streaming import TARGET_ROWS, Advance, in_parallel, no_progress, stream
 
 STRIP_SIZE = 2**16
@@ -150,29 +151,9 @@ class _TopKMean(_TopK):
 
 
 def nearest(queries: VectorSource, targets: VectorSource, k: int) -> I64:
-    """The rows of the k targets most similar to each query, (b, k) in any order; k is cut to n."""
-    (result,) = stream(targets, queries, lambda rows: _Nearest(rows, min(k, targets.shape[0])))
-    return result
-
-
-class _Nearest:
-    """The columns of the k largest so far."""
-
-    def __init__(self, rows: int, k: int) -> None:
-        self._k = k
-        self._largest = np.full((rows, k), -np.inf, np.float32)
-        self._columns = np.zeros((rows, k), np.int64)
-
-    def add(self, rows: slice, products: F32, first: int) -> None:
-        here = np.broadcast_to(np.arange(first, first + products.shape[1]), products.shape)
-        values = np.concatenate([self._largest[rows], products], axis=1)
-        columns = np.concatenate([self._columns[rows], here], axis=1)
-        best = np.argpartition(values, values.shape[1] - self._k, axis=1)[:, -self._k :]
-        self._largest[rows] = np.take_along_axis(values, best, axis=1)
-        self._columns[rows] = np.take_along_axis(columns, best, axis=1)
-
-    def result(self) -> I64:
-        return self._columns
+    """The rows of the k targets most similar to each query, (b, k), best first; k is cut to n."""
+    (found,) = stream(targets, queries, lambda rows: _Best(rows, min(k, targets.shape[0]), None))
+    return np.ascontiguousarray(found["row"])
 
 
 def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64, F64]:
@@ -204,21 +185,39 @@ def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = Non
     -------
     scores (m, k) and rows (m, k), best first; k is cut to n.
     """
-    scores = np.empty((len(queries), 0), np.float32)
-    rows = np.empty((len(queries), 0), np.int64)
-    start = 0
-    for block in targets.blocks(TARGET_ROWS):
-        block_scores = queries @ block.T
-        if offsets is not None:
-            block_scores -= offsets[start : start + len(block)]
-        block_rows = np.broadcast_to(np.arange(start, start + len(block)), block_scores.shape)
-        scores = np.concatenate([scores, block_scores], axis=1)
-        rows = np.concatenate([rows, block_rows], axis=1)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        scores = np.take_along_axis(scores, best, axis=1)
-        rows = np.take_along_axis(rows, best, axis=1)
-        start += len(block)
-    return scores, rows
+    return rankings(queries, targets, k, offsets)[0]
+
+
+def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[tuple[F32, I64]]:
+    """What `top_k` gives with each of the offsets, in one pass over the targets."""
+    count = min(k, targets.shape[0])
+    reductions = [partial(_Best, k=count, offsets=each) for each in offsets]
+    found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
+    return [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
+
+
+class _Best:
+    """Scores and columns of the k largest q·t − h(t) so far, best first, ties by the lower column."""
+
+    def __init__(self, rows: int, k: int, offsets: F32 | None) -> None:
+        self._best = np.empty((rows, k), [("score", np.float32), ("row", np.int64)])
+        self._best["score"] = -np.inf
+        self._offsets = offsets
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        scores = products if self._offsets is None else products - self._offsets[first : first + products.shape[1]]
+        best = self._best[rows]
+        # an equal score comes from a later column, so it is no better; after the first few columns little is better
+        better = scores > best["score"][:, -1:]
+        for row in np.flatnonzero(better.any(axis=1)):
+            columns = np.flatnonzero(better[row])
+            candidates = np.empty(len(columns), best.dtype)
+            candidates["score"], candidates["row"] = scores[row, columns], first + columns
+            together = np.concatenate([best[row], candidates])
+            best[row] = together[np.argsort(-together["score"], kind="stable")[: best.shape[1]]]
+
+    def result(self) -> NDArray[Any]:
+        return self._best
 
 
 class Similarities:
