@@ -1,0 +1,145 @@
+import json
+
+import numpy as np
+import pytest
+from support.hubs import pairs, planted
+from typer.testing import CliRunner
+
+import hubless
+from hubless.cli import app
+from hubless.corrections import CORRECTIONS
+from hubless.cross_fit import FOLDS, held_out_rankings
+from hubless.diagnose import diagnose
+from hubless.errors import InputError
+from hubless.gallery import gallery_of, open_gallery
+from hubless.measures import k_occurrence, skewness
+from hubless.sources import ArrayVectors
+
+COUNT = 300
+
+
+def test_query_is_ranked_for_by_a_fit_without_it():
+    bank, targets, _ = pairs(60)
+    banks = []
+
+    class Watched:
+        def fit(self, query_bank, targets, target_bank=None):
+            banks.append(query_bank.take(np.arange(query_bank.shape[0])))
+            return CORRECTIONS["auto"]().fit(query_bank, targets)
+
+    held = held_out_rankings(Watched(), ArrayVectors(bank, "bank"), ArrayVectors(targets, "targets"), 10)
+    assert len(banks) == FOLDS
+    assert sorted(held.rows.tolist()) == list(range(60))
+    for fold, fitted_on in zip(np.array_split(held.queries, FOLDS), banks, strict=True):
+        together = np.concatenate([fold, fitted_on])
+        assert len(np.unique(together, axis=0)) == len(together) == 60
+    np.testing.assert_array_equal(held.queries, bank[held.rows])
+
+
+def test_hubs_are_found_named_and_evened_out():
+    bank, targets, _ = pairs(COUNT, apart=1.5)
+    everything = planted(targets, bank.mean(axis=0), 1)
+    diagnosis = diagnose(open_gallery(everything), bank)
+    worst = diagnosis.hubs[0]
+    assert worst.target.row == COUNT
+    assert worst.raw > 0.8 * COUNT
+    assert worst.corrected < worst.raw / 3
+    assert worst.offset == diagnosis.offsets.max()
+    assert diagnosis.level == "severe"
+    assert diagnosis.verdict[0].startswith("Hubness is severe")
+    assert "`auto` evens it out" in diagnosis.verdict[1]
+
+
+def test_measures_are_those_of_the_raw_ranking_over_all_bank_queries():
+    bank, targets, _ = pairs(COUNT)
+    diagnosis = diagnose(open_gallery(targets), bank)
+    by_hand = k_occurrence(np.argsort(-bank @ targets.T, axis=1)[:, :10], COUNT)
+    depth = diagnosis.depth(10)
+    assert depth.raw.skewness == pytest.approx(skewness(by_hand), abs=1e-6)
+    assert depth.raw.most == by_hand.max()
+    assert sum(targets for _, targets in depth.raw.curve) == COUNT
+    assert sum(found * targets for found, targets in depth.raw.curve) == 10 * COUNT
+    assert {named.row for named in diagnosis.never} <= set(np.flatnonzero(by_hand == 0).tolist())
+
+
+def test_random_finds_are_called_little_more_than_chance():
+    rng = np.random.default_rng(0)
+    bank, targets = (rng.normal(size=(400, 4)).astype(np.float32) for _ in range(2))
+    diagnosis = diagnose(open_gallery(targets), bank)
+    assert diagnosis.level == "none"
+    assert diagnosis.depth(10).raw.skewness < 1
+
+
+def test_bank_that_asks_for_half_of_the_targets_covers_half():
+    queries, targets, topic = pairs(COUNT, common=0)
+    full = diagnose(open_gallery(targets), queries)
+    half = diagnose(open_gallery(targets), queries[topic < 6])
+    assert full.bank.coverage > 0.9
+    assert half.bank.coverage == pytest.approx(np.mean(topic < 6), abs=0.12)
+    assert any("leaves out a part" in sentence for sentence in half.verdict)
+    assert not any("leaves out a part" in sentence for sentence in full.verdict)
+
+
+def test_bank_from_elsewhere_is_said_to_lie_apart():
+    near, targets, _ = pairs(200)
+    far, _, _ = pairs(200, apart=4)
+    assert not any("lie apart" in sentence for sentence in diagnose(open_gallery(targets), near).verdict)
+    apart = diagnose(open_gallery(targets), far)
+    assert any("lie apart" in sentence for sentence in apart.verdict)
+    assert apart.bank.distance > 1.25 * apart.bank.own_distance
+
+
+def test_effective_bank_is_the_perplexity_that_auto_chose():
+    bank, targets, _ = pairs(COUNT)
+    diagnosis = diagnose(open_gallery(targets), bank[:100])
+    effective = diagnosis.bank.effective
+    assert 1 < effective.low <= effective.median < 100
+    assert effective.temperature == diagnosis.auto["temperature"]
+
+
+def test_repeated_queries_and_constant_similarities_are_noted():
+    bank, targets, _ = pairs(60)
+    notes = diagnose(open_gallery(np.ones_like(targets)), np.concatenate([bank, bank[:7]])).notes
+    assert any("nothing to rank by" in note for note in notes)
+    assert any(note.startswith("7 of the bank queries repeat") for note in notes)
+
+
+def test_bank_too_small_to_hold_out_is_refused():
+    bank, targets, _ = pairs(30)
+    with pytest.raises(InputError, match="at least 10 queries"):
+        diagnose(open_gallery(targets), bank[:9])
+
+
+def test_diagnosis_without_the_extra_leaves_out_the_distance_and_says_so(monkeypatch):
+    bank, targets, _ = pairs(60)
+    monkeypatch.setitem(__import__("sys").modules, "ot", None)
+    diagnosis = diagnose(open_gallery(targets), bank)
+    assert diagnosis.bank.distance is None
+    assert "hubless[lab]" in diagnosis.notes[0]
+
+
+def test_collection_is_diagnosed_with_the_bank_it_was_fitted_on(tmp_path):
+    bank, targets, _ = pairs(100)
+    payload = [{"title": f"title {row}"} for row in range(100)]
+    hubless.build(tmp_path, "things", targets, bank, payload=payload, progress=False)
+    hubless.build(tmp_path, "plain", targets, bank, correction="none", progress=False)
+    diagnosis = diagnose(gallery_of(hubless.open(tmp_path, "things")))
+    assert diagnosis.bank.queries == 90
+    assert diagnosis.hubs[0].target.payload == {"title": f"title {diagnosis.hubs[0].target.row}"}
+    with pytest.raises(InputError, match="none is stored"):
+        diagnose(gallery_of(hubless.open(tmp_path, "plain")))
+
+
+def test_command_prints_verdict_and_tables_or_json(tmp_path):
+    bank, targets, _ = pairs(100)
+    for name, rows in {"bank": bank, "targets": targets}.items():
+        np.save(tmp_path / f"{name}.npy", rows)
+    asked = ["diagnose", "--targets", str(tmp_path / "targets.npy"), "--query-bank", str(tmp_path / "bank.npy")]
+    shown = CliRunner().invoke(app, asked)
+    assert shown.exit_code == 0
+    assert "held-out queries" in shown.stdout
+    assert "The largest hubs" in shown.stdout
+    answer = json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)
+    assert [depth["k"] for depth in answer["depths"]] == [1, 10, 20]
+    assert answer["verdict"]
+    assert CliRunner().invoke(app, asked[:3]).exit_code == 2

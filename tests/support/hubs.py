@@ -1,0 +1,31 @@
+"""Queries and targets of which it is known who is a hub."""
+
+import numpy as np
+
+DIM, TOPICS = 64, 12
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=-1, keepdims=True)).astype(np.float32)
+
+
+def pairs(count, seed=0, apart=0.0, common=0.5):
+    """Queries and targets of the same topics, a query near its own target.
+
+    `apart` moves queries away from targets, as between two encoders; `common` is what all have in common.
+    """
+    rng = np.random.default_rng(seed)
+    topics, shared = rng.normal(size=(TOPICS, DIM)), rng.normal(size=DIM)
+    topic = rng.integers(TOPICS, size=count)
+    meaning = 1.2 * topics[topic] + rng.normal(size=(count, DIM)) + common * shared
+    away = apart * rng.normal(size=DIM)
+    queries = meaning + 0.6 * rng.normal(size=(count, DIM)) + away
+    targets = meaning + 0.6 * rng.normal(size=(count, DIM))
+    return unit(queries), unit(targets), topic
+
+
+def planted(targets, vector, count, seed=1):
+    """The targets, and at their end `count` planted copies of a vector, slightly changed."""
+    rng = np.random.default_rng(seed)
+    copies = unit(np.repeat(vector[np.newaxis], count, 0)) + 0.003 * rng.normal(size=(count, targets.shape[1]))
+    return np.concatenate([targets, unit(copies)])
