@@ -11,7 +11,7 @@ import faiss
 import numpy as np
 import pyarrow as pa
 import pytest
-from support import small
+from support import processes, small
 
 import hubless
 from hubless import storage
@@ -57,9 +57,8 @@ def shared():
 
 def as_nobody(catalog, scratch, *actions):
     """Do something with `path`, the catalog, as a user without rights; what each action printed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", AS_NOBODY, str(catalog), str(scratch), *actions]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 

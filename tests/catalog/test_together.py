@@ -1,13 +1,11 @@
 """Several that change a collection at once."""
 
-import os
 import subprocess
 import sys
 import threading
-from pathlib import Path
 
 import pytest
-from support import small
+from support import processes, small
 
 import hubless
 from hubless import catalog as catalog_module
@@ -40,18 +38,15 @@ for _ in range(30):
 
 def run_together(catalog, *scripts):
     """Run scripts at once, each in a process of its own; the lines that each printed."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    processes = [
-        subprocess.Popen([sys.executable, "-c", script, str(catalog)], env=environment, **pipes) for script in scripts
-    ]
-    for process in processes:
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        process.stdin.write("\n")
-        process.stdin.flush()
-    printed = [process.communicate(timeout=120)[0].split() for process in processes]
-    assert [process.returncode for process in processes] == [0] * len(processes)
+    options = {"env": processes.environment(), "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen([sys.executable, "-c", script, str(catalog)], **options) for script in scripts]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    printed = [child.communicate(timeout=120)[0].split() for child in children]
+    assert [child.returncode for child in children] == [0] * len(children)
     return printed
 
 

@@ -17,6 +17,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from support import processes
+
 OPERATIONS = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "fcntl.flock", "fsync")
 TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
@@ -40,8 +42,7 @@ def run(action, fault, template, root):
     fault : "kill" and "refuse" at each change of the file system, "limit" by sizes of files, "anytime" by the clock
     """
     command = [sys.executable, __file__, action, fault, str(template), str(root)]
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1]), "OMP_NUM_THREADS": "1"}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     return [Outcome(**{**line, "catalog": Path(line["catalog"])}) for line in lines]

@@ -1,0 +1,16 @@
+"""Processes of their own, for what cannot be tested in this one."""
+
+import os
+from pathlib import Path
+
+TESTS = str(Path(__file__).parents[1])
+
+
+def environment():
+    """The environment of a child that imports what the tests import, and takes one core."""
+    found = os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([TESTS, *([found] if found else [])]),
+        "OMP_NUM_THREADS": "1",
+    }
