@@ -1,0 +1,223 @@
+"""What HTTP costs, and what searching together gains: `python -m benchmarks.http_service [--targets 100000]`.
+
+Three comparisons, of sides that take turns in one run, on one synthetic collection a kind of index (low-rank vectors
+with hubs, 512 dimensions), server and load generator on one machine:
+
+- one connection: the median of HTTP against the median of the library in process;
+- 8 connections: this service against the plain FastAPI way over the same index;
+- 32 connections, flat: requests searched together against one by one.
+
+Prints a table, writes `benchmarks/results/http_service.json` and a plot beside it.
+"""
+
+import argparse
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter, process_time, sleep
+from typing import NamedTuple
+
+import faiss
+import httpx
+import numpy as np
+
+import hubless
+
+DIM, RANK, BANK, QUERIES = 512, 64, 2000, 500
+RESULTS = Path(__file__).parent / "results" / "http_service.json"
+PATH = "/v1/collections/{}/query"
+
+
+def vectors(rows, seed, lean=0.0):
+    """Low-rank vectors; with `lean`, all towards one direction, which makes hubs of the targets that lean there too."""
+    basis = np.random.default_rng(0).normal(size=(RANK, DIM)).astype(np.float32)
+    weights = np.random.default_rng(seed).normal(size=(rows, RANK)).astype(np.float32)
+    weights[:, 0] += lean
+    noise = np.random.default_rng(seed + 1).normal(size=(rows, DIM)).astype(np.float32)
+    return weights @ basis + noise
+
+
+def build(catalog, targets, kind):
+    """A collection over an index of this kind, named after it."""
+    bank, rows = vectors(BANK, 2, lean=2), vectors(targets, 4)
+    hubless.build(catalog, kind, rows, bank, correction="csls", index=kind, progress=False)
+
+
+class Side(NamedTuple):
+    """A running server."""
+
+    url: str
+    pid: int
+
+
+@contextmanager
+def process(url, command, **settings):
+    """Run a server until the block ends; its address is known beforehand."""
+    environment = {**os.environ, **{f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}}
+    server = subprocess.Popen([sys.executable, *command], env=environment)
+    try:
+        while True:
+            assert server.poll() is None, "the server did not start"
+            try:
+                if httpx.get(url).status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            sleep(0.1)
+        yield server.pid
+    finally:
+        server.terminate()
+        server.wait(30)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+@contextmanager
+def hubless_service(catalog, kind, **settings):
+    """This service, one search thread a processor; the address of its queries."""
+    port = free_port()
+    start = "import typer; from hubless_service.command import serve; typer.run(serve)"
+    command = ["-c", start, "--catalog", str(catalog), "--port", str(port), "--log-level", "warning"]
+    base = f"http://127.0.0.1:{port}"
+    with process(f"{base}/readyz", command, drain_seconds=0, **settings) as pid:
+        yield Side(base + PATH.format(kind), pid)
+
+
+@contextmanager
+def plain_service(catalog, kind):
+    """The plain way; the address of its queries."""
+    port = free_port()
+    base = f"http://127.0.0.1:{port}"
+    with process(f"{base}/openapi.json", ["-m", "benchmarks.plain_service", str(catalog), kind, str(port)]) as pid:
+        yield Side(f"{base}/query", pid)
+
+
+def load(side, queries, connections, seconds, *more):
+    """Measure in a process of its own; `cpu_ms` is the server's processor time for each answer."""
+    options = ["--connections", str(connections), "--seconds", str(seconds), *more]
+    command = [sys.executable, "-m", "benchmarks.load", side.url, str(queries), *options]
+    before = processor_seconds(side.pid)
+    ended = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(ended.stdout)
+    return {**found, "cpu_ms": 1e3 * (processor_seconds(side.pid) - before) / found["answers"]}
+
+
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def in_process(catalog, kind, queries, seconds):
+    """Latencies of the library, one query at a time, one OpenMP thread."""
+    faiss.omp_set_num_threads(1)
+    collection, rows = hubless.open(catalog, kind), np.load(queries)
+    taken, end, i, before = [], perf_counter() + seconds, 0, process_time()
+    while (started := perf_counter()) < end:
+        collection.query(rows[i % len(rows)])
+        taken.append(perf_counter() - started)
+        i += 1
+    cpu_ms = 1e3 * (process_time() - before) / len(taken)
+    return {"p50_ms": 1e3 * float(np.median(taken)), "rate": len(taken) / seconds, "cpu_ms": cpu_ms}
+
+
+def in_turn(rounds, **sides):
+    """Measure the sides one after the other, again and again; of each the median run by its rate."""
+    runs = {name: [] for name in sides}
+    for _ in range(rounds):
+        for name, measure in sides.items():
+            runs[name].append(measure())
+    return {name: sorted(several, key=lambda run: run["rate"])[rounds // 2] for name, several in runs.items()}
+
+
+def compare(catalog, kind, queries, options):
+    """All that is measured over one kind of index."""
+    found = {}
+    with hubless_service(catalog, kind) as url, plain_service(catalog, kind) as plain:
+        found["one connection"] = in_turn(
+            options.rounds,
+            library=lambda: in_process(catalog, kind, queries, options.seconds),
+            json=lambda: load(url, queries, 1, options.seconds),
+            binary=lambda: load(url, queries, 1, options.seconds, "--binary"),
+        )
+        found["8 connections"] = in_turn(
+            options.rounds,
+            plain=lambda: load(plain, queries, 8, options.seconds),
+            json=lambda: load(url, queries, 8, options.seconds),
+            binary=lambda: load(url, queries, 8, options.seconds, "--binary"),
+        )
+    if kind == "flat":
+        with hubless_service(catalog, kind) as together, hubless_service(catalog, kind, max_together=1) as apart:
+            found["32 connections"] = in_turn(
+                options.rounds,
+                apart=lambda: load(apart, queries, 32, options.seconds),
+                together=lambda: load(together, queries, 32, options.seconds),
+            )
+    return found
+
+
+def plot(results, path):
+    """Requests a second of every side."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    bars = [
+        (f"{kind}, {case}: {side}", run["rate"])
+        for kind, cases in results["measured"].items()
+        for case, sides in cases.items()
+        for side, run in sides.items()
+    ]
+    figure, axes = plt.subplots(figsize=(8, 0.35 * len(bars) + 1), layout="constrained")
+    axes.barh([name for name, _ in bars][::-1], [rate for _, rate in bars][::-1])
+    axes.set_xlabel("requests a second")
+    axes.set_title(f"{results['targets']:,} × {DIM}")
+    figure.savefig(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--targets", type=int, default=100_000)
+    parser.add_argument("--indexes", nargs="+", default=["flat", "hnsw"])
+    parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
+    options = parser.parse_args()
+    measured = {}
+    with tempfile.TemporaryDirectory() as temporary:
+        catalog = options.catalog or Path(temporary) / "catalog"
+        queries = Path(temporary) / "queries.npy"
+        np.save(queries, vectors(QUERIES, 6, lean=2))
+        for kind in options.indexes:
+            if not (catalog / kind).exists():
+                build(catalog, options.targets, kind)
+            measured[kind] = compare(catalog, kind, queries, options)
+            for case, sides in measured[kind].items():
+                for side, run in sides.items():
+                    figures = f"{run['rate']:8.0f}/s  p50 {run['p50_ms']:7.2f} ms  cpu {run['cpu_ms']:.3f} ms"
+                    print(f"{kind:8} {case:15} {side:9} {figures}", flush=True)
+    results = {
+        "command": " ".join(["python -m benchmarks.http_service", *sys.argv[1:]]),
+        "machine": {"processors": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
+        "versions": {name: version(name) for name in ("hubless", "faiss-cpu", "fastapi", "uvicorn", "numpy")},
+        "load": os.getloadavg(),
+        "targets": options.targets,
+        "measured": measured,
+    }
+    RESULTS.parent.mkdir(exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
+    plot(results, RESULTS.with_suffix(".svg"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""A load generator in a process of its own: `python -m benchmarks.load URL QUERIES.npy --connections 8 --seconds 5`.
+
+Each connection asks, waits for the answer, and asks again. Raw asyncio, as an HTTP library would cost more than the
+service that is measured. Prints a line of JSON: requests a second, latencies in milliseconds, and how often each status
+came.
+"""
+
+import argparse
+import asyncio
+import json
+import re
+from collections import Counter
+from time import perf_counter
+from urllib.parse import urlsplit
+
+import numpy as np
+import orjson
+import uvloop
+
+BINARY = "application/octet-stream"
+_LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
+
+
+class Asker(asyncio.Protocol):
+    """One connection: the next request goes out when the answer to the last is there."""
+
+    def __init__(self, requests, start, seen):
+        self.requests = requests
+        self.next = start
+        self.seen = seen
+        self.received = b""
+
+    def connection_made(self, transport):
+        self.transport = transport
+        self.ask()
+
+    def ask(self):
+        self.asked = perf_counter()
+        self.transport.write(self.requests[self.next % len(self.requests)])
+        self.next += 1
+
+    def data_received(self, data):
+        self.received += data
+        head, end, body = self.received.partition(b"\r\n\r\n")
+        if end and len(body) >= int(_LENGTH.search(head)[1]):
+            self.seen.append((int(head[9:12]), perf_counter() - self.asked))
+            self.received = b""
+            self.ask()
+
+
+def request_of(url, body, media_type):
+    """A whole request as bytes."""
+    parts = urlsplit(url)
+    target = parts.path + (f"?{parts.query}" if parts.query else "")
+    head = f"POST {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {media_type}\r\n"
+    return f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body
+
+
+async def load(url, requests, connections, seconds):
+    """Ask for a while, after a tenth of it to warm up: every (status, seconds), how many to warm up, the time after."""
+    loop, seen = asyncio.get_running_loop(), []
+    parts = urlsplit(url)
+    opened = []
+    for start in range(0, len(requests), len(requests) // connections)[:connections]:
+        asker = Asker(requests, start, seen)
+        opened.append(await loop.create_connection(lambda asker=asker: asker, parts.hostname, parts.port))
+    await asyncio.sleep(seconds / 10)
+    warm, started = len(seen), perf_counter()
+    await asyncio.sleep(seconds)
+    taken = perf_counter() - started
+    for transport, _ in opened:
+        transport.abort()
+    return seen, warm, taken
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("url")
+    parser.add_argument("queries")
+    parser.add_argument("--connections", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--binary", action="store_true")
+    options = parser.parse_args()
+    vectors = np.load(options.queries)
+    if options.binary:
+        requests = [request_of(options.url, row.astype("<f4").tobytes(), BINARY) for row in vectors]
+    else:
+        bodies = (orjson.dumps({"vector": row}, option=orjson.OPT_SERIALIZE_NUMPY) for row in vectors)
+        requests = [request_of(options.url, body, "application/json") for body in bodies]
+    seen, warm, taken = uvloop.run(load(options.url, requests, options.connections, options.seconds))
+    counted = seen[warm:]
+    good = np.array([seconds for status, seconds in counted if status == 200]) * 1e3
+    print(
+        json.dumps(
+            {
+                "answers": len(seen),
+                "rate": len(good) / taken,
+                "p50_ms": float(np.percentile(good, 50)) if len(good) else None,
+                "p99_ms": float(np.percentile(good, 99)) if len(good) else None,
+                "statuses": {str(status): count for status, count in Counter(s for s, _ in counted).items()},
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()
