@@ -12,6 +12,8 @@ from hubless.diagnose import SHOWN, Diagnosis, diagnose
 from hubless.errors import InputError
 from hubless.gallery import Gallery, gallery_of, open_gallery
 from hubless.printing import print_json, print_table
+from hubless.report import SEEDS, make_report
+from hubless.report_page import write_report
 from hubless.scan import BUDGET, Scan, scan
 
 ALERT = 3
@@ -110,6 +112,44 @@ def scan_command(
         print_table(_scan_table(found))
     if found.alerts:
         raise typer.Exit(ALERT)
+
+
+def report_command(
+    output: Annotated[Path, typer.Option(metavar="F", help="Where to write the page: .html.")],
+    targets: TargetsOption = None,
+    query_bank: Annotated[Path | None, typer.Option(metavar="F", help="Example queries.")] = None,
+    target_bank: TargetBankOption = None,
+    queries: Annotated[Path | None, typer.Option(metavar="F", help="Labelled queries, to compare corrections.")] = None,
+    relevant: Annotated[
+        Path | None, typer.Option(metavar="F", help="Row number of the right target of each: .npy, or .json lists.")
+    ] = None,
+    catalog: CatalogOption = None,
+    collection: CollectionOption = None,
+    version: VersionOption = None,
+    ids: IdsOption = None,
+    payload: PayloadOption = None,
+    metric: MetricOption = "cosine",
+    seeds: Annotated[int, typer.Option(min=1, help="How many splits, with labels and without a bank.")] = SEEDS,
+    seed: Annotated[int, typer.Option(min=0, help="Of what is sampled and held out.")] = 0,
+) -> None:
+    """Write a page with all that the lab says of some data: tables, plots, hubs. It loads nothing from the network.
+
+    Example: hubless report --targets images.npy --query-bank captions.npy --output report.html
+    """
+    if output.suffix not in (".html", ".htm"):
+        raise typer.BadParameter("a file ending in .html", param_hint="--output")
+    gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    report = make_report(
+        gallery,
+        query_bank,
+        target_bank=target_bank,
+        queries=queries,
+        relevant=relevant,
+        seeds=seeds,
+        seed=seed,
+    )
+    write_report(report, output)
+    typer.echo(str(output))
 
 
 def gallery_from(
