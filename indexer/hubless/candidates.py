@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from hubless.corrections import CORRECTIONS
+from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.entries import Entry
 from hubless.errors import InputError
 
@@ -41,12 +41,17 @@ GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
     "sn": _perplexities,
     "dual_is": lambda bank: [{"query_temperature": "auto", "target_temperature": other} for other in ("auto", 1.0)],
     "dbsn": _perplexities,
+    "dis": _perplexities,
+    "dsl": _perplexities,
+    "ls": lambda bank: [{"k": k} for k in _neighbours(bank)],
+    "nicdm": lambda bank: [{"k": k} for k in _neighbours(bank)],
 }
-"""In the order of simplicity. Nothing of `none` and `auto` is chosen by labels; `csls` is `nnn` of weight ½."""
+"""In the order of simplicity; others are tried with their defaults. Nothing of `none` and `auto` is chosen by labels;
+`csls` is `nnn` of weight ½."""
 
 
 def candidates(bank: int, target_bank: bool, names: Iterable[str] | None = None) -> list[Entry]:
-    """All candidates, or those of the named corrections; `none` is always the first.
+    """All that fold into the index, or those of the named corrections; `none` is always the first.
 
     Parameters
     ----------
@@ -59,12 +64,14 @@ def candidates(bank: int, target_bank: bool, names: Iterable[str] | None = None)
         for a name that is no correction.
     """
     if names is None:
-        wanted = [name for name in GRIDS if target_bank or name not in NEED_TARGET_BANK]
+        foldable = [name for name in GRIDS if name not in QUERY_TIMES]
+        wanted = [name for name in foldable if target_bank or name not in NEED_TARGET_BANK]
     else:
         asked = ["none", *names]
         for name in asked:
             if name not in CORRECTIONS:
                 raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
         wanted = [name for name in GRIDS if name in asked] + [name for name in asked if name not in GRIDS]
-    known = [name for name in dict.fromkeys(wanted) if name in CORRECTIONS]
-    return [Entry(name, parameters) for name in known for parameters in GRIDS.get(name, _defaults)(bank)]
+    return [
+        Entry(name, parameters) for name in dict.fromkeys(wanted) for parameters in GRIDS.get(name, _defaults)(bank)
+    ]

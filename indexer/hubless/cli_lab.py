@@ -10,7 +10,7 @@ from rich.table import Table
 import hubless
 from hubless.compare import BASELINE, SEEDS, compare
 from hubless.corrections import CORRECTIONS
-from hubless.entries import parse_entries
+from hubless.entries import KNOWN, parse_entries
 from hubless.errors import InputError
 from hubless.evaluate import evaluate
 from hubless.measures import as_groups
@@ -62,7 +62,7 @@ def evaluate_command(
     metric: MetricOption = "cosine",
     correction: Annotated[
         list[str] | None,
-        typer.Option(metavar="|".join(CORRECTIONS), help="To compare; repeatable. By default the foldable methods."),
+        typer.Option(metavar="|".join(KNOWN), help="To compare; repeatable. By default the foldable methods."),
     ] = None,
     set_: Annotated[
         list[str] | None,

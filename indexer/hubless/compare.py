@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless.arrays import F32, check_at_least
-from hubless.corrections import Correction
-from hubless.entries import Entry, default_entries
+from hubless.entries import WHOLE_MATRIX, Entry, default_entries
 from hubless.errors import InputError
 from hubless.progress import progress_bars
 from hubless.relevance import Relevant, left_out_note
@@ -102,12 +101,14 @@ class _Run:
         strength: float,
         attribute: Attribute | None,
     ) -> None:
-        self._corrections = [(entry, entry.correction()) for entry in entries]
+        for entry in entries:
+            entry.check()
+        self._entries = entries
         self._recalls = recalls
         self._strength = strength
         self._attribute = attribute
         self._results = {entry.label: Result(entry.label, entry.name, entry.parameters, queries) for entry in entries}
-        self._dropped: dict[str, str] = {}
+        self._more_notes: dict[str, str] = {}
         self._sizes: dict[str, Any] = {}
 
     def add(self, trial: Trial, advance: Callable[[int], None]) -> None:
@@ -120,24 +121,24 @@ class _Run:
             "several_relevant": max(map(len, trial.relevant)) > 1,
         }
         attribute = self._attribute and self._attribute.within(trial.target_rows)
-        fitted = {entry.label: self._fit(trial, entry, correction) for entry, correction in self._corrections}
+        fitted = {entry.label: self._fit(trial, entry) for entry in self._entries}
         scorers = {label: scorer for label, scorer in fitted.items() if scorer is not None}
         tallies = [Tally(len(trial.targets), self._recalls, attribute) for _ in scorers]
         for number, block, scores in trial.rankings(list(scorers.values()), self._strength):
             tallies[number].add(scores, trial.relevant[block])
         for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
             self._results[label].add(trial.rows, tally, scorer.details)
-        advance(len(self._corrections))
+        advance(len(self._entries))
 
-    def _fit(self, trial: Trial, entry: Entry, correction: Correction) -> Scorer | None:
-        if entry.label in self._dropped:
+    def _fit(self, trial: Trial, entry: Entry) -> Scorer | None:
+        if entry.label in self._more_notes:
             return None
         try:
-            return trial.fit(correction)
+            return entry.fit(trial)
         except InputError as error:
             if not entry.optional:
                 raise
-            self._dropped[entry.label] = str(error)
+            self._more_notes[entry.label] = str(error)
             return None
 
     def comparison(
@@ -149,17 +150,19 @@ class _Run:
         notes: list[str],
     ) -> Comparison:
         """What was gathered, each entry against the baseline."""
-        kept = [result for label, result in self._results.items() if label not in self._dropped]
-        if baseline in self._dropped:
-            raise InputError("baseline", "a correction that can be fitted here", self._dropped[baseline])
-        dropped = [f"{label} is left out: {reason}" for label, reason in self._dropped.items()]
+        kept = [result for label, result in self._results.items() if label not in self._more_notes]
+        if baseline in self._more_notes:
+            raise InputError("baseline", "a correction that can be fitted here", self._more_notes[baseline])
+        more_notes = [f"{label} is left out: {reason}" for label, reason in self._more_notes.items()]
+        if plans := [entry.label for entry in self._entries if entry.name in WHOLE_MATRIX]:
+            more_notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
         return Comparison(
             protocol=protocol,
             **self._sizes,
             seeds=seeds,
             baseline=baseline,
             left_out=left_out,
-            notes=notes + dropped,
+            notes=notes + more_notes,
             group_shares={} if self._attribute is None else self._attribute.groups.by_name(),
             rows=[result.row(self._results[baseline]) for result in kept],
         )

@@ -1,14 +1,21 @@
 """Corrections that take part in a comparison, by name and parameters."""
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
+from hubless.trials import Plan, Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
+
+WHOLE_MATRIX = {"otn": "otn", "l2n": "l2n", "hn": "hn", "sn_whole": "sn"}
+"""Plans of `hubless.lab` by their names here, where `sn` is the correction."""
+KNOWN = (*CORRECTIONS, *WHOLE_MATRIX)
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,38 @@ class Entry:
         """
         return make_correction(self.name, self.parameters)
 
+    def check(self) -> None:
+        """Raise `InputError` for an unknown name or parameter, naming the known ones, or a value that is refused."""
+        if self.name not in KNOWN:
+            raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
+        if self.name in WHOLE_MATRIX:
+            self._plan()
+        else:
+            self.correction()
+
+    def fit(self, trial: Trial) -> Scorer:
+        """What scores the targets of a trial.
+
+        Raises
+        ------
+        InputError
+            if the banks are not what the correction needs.
+        """
+        if self.name in WHOLE_MATRIX:
+            return Scorer.of_plan(self._plan(), len(trial.targets))
+        return trial.fit(self.correction())
+
+    def _plan(self) -> Plan:
+        from hubless.lab import WHOLE_MATRIX as PLANS  # an extra
+
+        function = PLANS[WHOLE_MATRIX[self.name]]
+        known = list(inspect.signature(function).parameters)[1:]
+        for parameter in self.parameters:
+            if parameter not in known:
+                expected = f"one of {', '.join(known)}" if known else "no parameters"
+                raise InputError(f"parameter of {self.name}", expected, parameter)
+        return partial(function, **self.parameters)
+
 
 def default_entries() -> list[Entry]:
     """What is compared when nothing is asked for: the raw ranking and the foldable methods of the papers."""
@@ -52,8 +91,8 @@ def parse_entries(names: Iterable[str] | None, settings: Mapping[str, Mapping[st
     for name in settings:
         if name not in wanted:
             known = f"one of the corrections that take part, {', '.join(wanted)}"
-            raise InputError("set", known if name in CORRECTIONS else f"one of {', '.join(CORRECTIONS)}", name)
+            raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
     entries = [Entry(name, settings.get(name, {}), optional=not names and name not in settings) for name in wanted]
     for entry in entries:
-        entry.correction()
+        entry.check()
     return entries

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.arrays import F32, F64, I64
+from hubless.arrays import F64, I64
 from hubless.measures import Groups
 
 K_OCCURRENCE = 10
@@ -61,7 +62,7 @@ class Tally:
         self._shares: list[F64] = []
         self._occurrence = np.zeros(targets)
 
-    def add(self, scores: F32, relevant: list[I64]) -> None:
+    def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
         """Add the scores (m, n) of some queries, each with a relevant target at least."""
         if not len(scores):
             return

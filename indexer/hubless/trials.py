@@ -5,7 +5,7 @@ known to be a distractor. So either the banks are given and have nothing to do w
 **the strict protocol**.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -24,6 +24,8 @@ SCORES_HELD = 2**22
 """So many similarities of test queries with targets are held at once."""
 
 Vectors = str | Path | NDArray[Any] | VectorSource
+Plan = Callable[[F32], NDArray[np.floating]]
+"""All similarities (m, n) to scores (m, n)."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +86,17 @@ def read_vectors(vectors: Vectors, parameter: str, metric: Literal["cosine", "do
 
 @dataclass(frozen=True)
 class Scorer:
-    """A correction, fitted and applied to the targets of a trial."""
+    """A correction, fitted and applied to the targets of a trial; or a plan, that needs all test queries at once."""
 
     offsets: F32
     query_time: QueryTime | None
     details: Details
+    plan: Plan | None = None
+
+    @classmethod
+    def of_plan(cls, plan: Plan, targets: int) -> "Scorer":
+        """A scorer without a correction."""
+        return cls(np.zeros(targets, np.float32), None, {}, plan)
 
 
 @dataclass(frozen=True)
@@ -127,25 +135,24 @@ class Trial:
         fitted = correction.fit(ArrayVectors(self.query_bank, "query bank"), targets, extra)
         return Scorer(fitted.offsets(targets), fitted.query_time(targets), fitted.details)
 
-    def rankings(self, scorers: Sequence[Scorer], strength: float = 1.0) -> Iterator[tuple[int, slice, F32]]:
+    def rankings(
+        self, scorers: Sequence[Scorer], strength: float = 1.0
+    ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
         """Scores of all targets by each scorer: (its number, which test queries, scores), block by block.
 
         The similarities of a block of queries are computed once, for all scorers.
         """
-        step = max(1, SCORES_HELD // len(self.targets))
+        planned = [number for number, scorer in enumerate(scorers) if scorer.plan is not None]
+        step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
         for start in range(0, len(self.queries), step):
             block = slice(start, min(start + step, len(self.queries)))
             similarities = self.queries[block] @ self.targets.T
             for number, scorer in enumerate(scorers):
-                scores = corrected_scores(
-                    self.queries[block],
-                    similarities,
-                    strength,
-                    scorer.offsets,
-                    scorer.query_time,
-                    self.targets.__getitem__,
-                )
-                yield number, block, scores
+                if scorer.plan is not None:
+                    yield number, block, scorer.plan(similarities)
+                else:
+                    given = (self.queries[block], similarities, strength, scorer.offsets, scorer.query_time)
+                    yield number, block, corrected_scores(*given, self.targets.__getitem__)
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:

@@ -4,10 +4,11 @@ import json
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 from support import naive
 from support.labelled import pairs
 
-from hubless import measures
+from hubless import measures, trials
 from hubless.compare import compare
 from hubless.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
 from hubless.errors import InputError
@@ -207,6 +208,16 @@ def test_shares_of_groups_are_measured_for_each_correction():
     assert sum(split.row("csls").group_shares.values()) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("held", [2**22, 1])
+def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatch):
+    """As many queries as targets, one right target each: assignment is what Hungarian says, whatever the blocks."""
+    monkeypatch.setattr(trials, "SCORES_HELD", held)
+    found = compared([Entry("none"), Entry("hn"), Entry("sn_whole", {"temperature": 0.1})], query_bank=BANK)
+    rows, columns = linear_sum_assignment(GIVEN.queries @ GIVEN.targets.T, maximize=True)
+    assert found.row("hn").quality["recall_at_1"] == pytest.approx(np.mean(rows == columns))
+    assert found.notes == ["hn, sn_whole temperature=0.1: ranked with all test queries known, which no service has"]
+
+
 def test_comparison_is_plain_json(strict, banked):
     for comparison in (strict, banked):
         json.dumps(comparison.as_json(), allow_nan=False)
@@ -232,6 +243,8 @@ class TestEntries:
         [
             (["foo"], {}, r"correction: expected one of auto, none, .*, got foo"),
             (["nnn"], {"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, got temperature"),
+            (["hn"], {"hn": {"k": 1}}, r"parameter of hn: expected no parameters, got k"),
+            (["l2n"], {"l2n": {"k": 1}}, r"parameter of l2n: expected one of temperature, iterations, got k"),
             (["nnn"], {"nnn": {"k": 0}}, r"k: expected a whole number of at least 1, got 0"),
             (["nnn"], {"csls": {"k": 1}}, r"set: expected one of the corrections that take part, nnn, got csls"),
             (["nnn"], {"foo": {"k": 1}}, r"set: expected one of auto, none, .*, got foo"),
