@@ -15,6 +15,7 @@ import typer
 from rich.table import Table
 
 import hubless
+from hubless.cli_hubs import diagnose_command, report_command, scan_command
 from hubless.cli_lab import evaluate_command, tune_command
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
@@ -233,6 +234,9 @@ def query(
 
 app.command("evaluate")(evaluate_command)
 app.command("tune")(tune_command)
+app.command("diagnose")(diagnose_command)
+app.command("scan")(scan_command)
+app.command("report")(report_command)
 app.command()(demo)
 
 
