@@ -178,8 +178,12 @@ class IdTable:
 
     def __init__(self, path: Path) -> None:
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        # whatever the file holds, a lookup may not read outside it
+        table.validate(full=True)
         self._ids = table.column(ID_COLUMN).combine_chunks()
         self._order = table.column(_ORDER_COLUMN).combine_chunks().to_numpy()
+        if len(self._order) and not 0 <= self._order.min() <= self._order.max() < len(self._ids):
+            raise ValueError("the order of the ids names rows that are not there")
         self._numbers = self._ids.to_numpy() if pa.types.is_integer(self._ids.type) else None
 
     def __len__(self) -> int:

@@ -118,7 +118,8 @@ class Collection:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         self.manifest = manifest
         self._folder = folder
-        index = read_index(folder / INDEX)
+        with reading(folder / INDEX):
+            index = read_index(folder / INDEX)
         with reading(folder / OFFSETS):
             self._offsets: F32 = read_npy(folder / OFFSETS)
         with reading(folder / IDS):

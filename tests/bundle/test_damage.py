@@ -1,12 +1,14 @@
 """Any damage to any file is an error that names the file, and nothing is half open."""
 
+from contextlib import suppress
+
 import numpy as np
 import pytest
 from support import small
 
 import hubless
 from hubless.bundle import read_manifest
-from hubless.errors import BundleDamaged, BundleError, BundleTooNew
+from hubless.errors import BundleDamaged, BundleError, BundleTooNew, PointNotFound
 
 FILES = [
     "canary.npz",
@@ -204,6 +206,27 @@ def test_pickle_in_the_correction_is_refused_and_not_loaded(catalog, folder):
     opened = hubless.open(catalog, "photos")
     with pytest.raises(BundleDamaged, match=r"correction\.npz: cannot be read: .*allow_pickle=False"):
         opened.correction()
+
+
+def test_ids_with_any_flipped_bit_are_refused_or_safe_to_read_even_without_hashes(catalog, folder):
+    whole = (folder / "ids.arrow").read_bytes()
+    rng = np.random.default_rng(0)
+    refused = 0
+    for place, bit in zip(rng.integers(len(whole), size=200), rng.integers(8, size=200), strict=True):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(bit)
+        (folder / "ids.arrow").unlink()  # the old file may still be mapped
+        (folder / "ids.arrow").write_bytes(damaged)
+        try:
+            opened = hubless.open(catalog, "photos", hashes=False)
+        except BundleDamaged:
+            refused += 1
+        else:
+            assert all(isinstance(found, str) for found in opened.query(small.query_bank()[0], small.COUNT).ids[0])
+            for wanted in small.IDS:
+                with suppress(PointNotFound):
+                    assert 0 <= opened.point(wanted).row < small.COUNT
+    assert 20 < refused < 180
 
 
 @pytest.mark.parametrize("name", ["canary.npz", "correction.npz"])
