@@ -52,7 +52,6 @@ class Ranker:
         self._dim = dim
         self._defaults = dict(defaults)
         self._query_time = query_time
-        self._has_offsets = bool(offsets.any())
 
     def rank(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
         """The best k targets, k ≤ n, of each query (m, d).
@@ -106,9 +105,9 @@ class Ranker:
     def _rescored(
         self, rescorer: Rescorer, queries: F32, k: int, strength: float, wanted: int, parameters: Mapping[str, Any]
     ) -> Ranked:
-        """Candidates by folded offsets, and by raw similarity, scored anew."""
+        """Candidates by folded offsets, and with a gate by raw similarity too, scored anew."""
         count = min(wanted, len(self._offsets))
-        strengths = (1.0, 0.0) if self._has_offsets else (0.0,)
+        strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
         calls = np.concatenate([augment_queries(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters)
         found = [

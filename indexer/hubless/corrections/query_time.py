@@ -57,7 +57,7 @@ class Gate:
 class Candidates:
     """Targets that may answer a query: their rows (c,), similarities to it (c,), and on demand their vectors (c, d).
 
-    The target that is most similar to the query is always among them.
+    For a rescorer with a gate, the target that is most similar to the query is always among them.
     """
 
     rows: I64
@@ -125,7 +125,7 @@ def corrected_scores(
     count = len(offsets)
     wanted = count if candidates is None else min(candidates, count)
     for query, line, scores in zip(queries, similarities, folded, strict=True):
-        orders = (line - offsets, line) if offsets.any() else (line,)
+        orders = (scores, line) if isinstance(query_time, Switch) else (scores,)
         rows = np.unique([np.argpartition(-order, wanted - 1)[:wanted] for order in orders])
         _, rescored = rescore(query_time, query, Candidates(rows, line[rows], partial(vectors, rows)), strength)
         if len(rows) < count:

@@ -4,6 +4,7 @@ A query's ranking is its row of the plan. Queries share one mass of 1 evenly, an
 than its share. This supposes that every target is the answer of about equally many of the queries.
 """
 
+import warnings
 from collections.abc import Callable
 from typing import Literal
 
@@ -52,9 +53,12 @@ def l2n(similarities: Similarities, temperature: float = 0.05, iterations: int =
     check_between("temperature", temperature, 0, float("inf"), open_low=True)
     check_at_least("iterations", iterations, 1)
     checked = _checked(similarities)
-    plan: F64 = ot.smooth.smooth_ot_dual(
-        *_even(checked), 1 - checked, temperature, reg_type="l2", numItermax=iterations
-    )
+    with warnings.catch_warnings():
+        # POT 0.9 hands scipy an option that scipy 1.17 no longer wants, and says so on each call
+        warnings.simplefilter("ignore", DeprecationWarning)
+        plan: F64 = ot.smooth.smooth_ot_dual(
+            *_even(checked), 1 - checked, temperature, reg_type="l2", numItermax=iterations
+        )
     return plan
 
 

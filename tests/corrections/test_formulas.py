@@ -1,0 +1,154 @@
+"""Each method beside its published formula in support/formulas.py, on a problem with hubs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import formulas
+from support.rankings import best, dense, similarities
+
+from hubless import CORRECTIONS
+from hubless.corrections.mutual_proximity import MutualProximities
+from hubless.corrections.query_time import Candidates
+
+RANKED = {
+    "dis": lambda s, b, v: formulas.dis(s, b, 0.1, 2),
+    "dual_dis": lambda s, b, v: formulas.dual_dis(s, b, v, (0.1, 0.5), 2),
+    "gc": lambda s, b, v: formulas.gc(s, b),
+    "dsl": lambda s, b, v: formulas.dsl(s, b, 0.1),
+    "sinkhorn": lambda s, b, v: formulas.sinkhorn(s, b, 0.1, 60),
+    "ls": lambda s, b, v: formulas.ls(s, b, 4),
+    "nicdm": lambda s, b, v: formulas.nicdm(s, b, 4),
+    "mp": lambda s, b, v: formulas.mp(s, b),
+}
+PARAMETERS = {
+    "dis": {"temperature": 0.1, "k": 2},
+    "dual_dis": {"query_temperature": 0.1, "target_temperature": 0.5, "k": 2},
+    "dsl": {"temperature": 0.1},
+    "sinkhorn": {"temperature": 0.1, "iterations": 60},
+    "ls": {"k": 4},
+    "nicdm": {"k": 4},
+}
+
+
+@pytest.mark.parametrize("name", RANKED)
+def test_ranking_is_that_of_the_published_formula(problem, name):
+    expected = best(RANKED[name](*similarities(problem)), 40)
+    np.testing.assert_array_equal(best(dense(problem, name, **PARAMETERS.get(name, {})), 40), expected)
+    assert not np.array_equal(best(similarities(problem)[0], 40), expected)
+
+
+def test_mutual_proximity_of_the_nearest_queries_is_that_of_the_published_formula(problem):
+    s, b, _ = similarities(problem)
+    np.testing.assert_array_equal(best(dense(problem, "mp", k=8)), best(formulas.mp(s, b, 8)))
+
+
+@pytest.mark.parametrize("weight", [0, 0.5, 1.5])
+@pytest.mark.parametrize("name", ["dn", "cent"])
+def test_offsets_of_dn_and_cent_are_the_similarity_to_a_mean(problem, name, weight):
+    found = CORRECTIONS[name](weight=weight).fit(problem.bank, problem.targets).offsets(problem.targets)
+    _s, b, _ = similarities(problem)
+    of_targets = problem.targets.astype(np.float64) @ problem.targets.astype(np.float64).mean(axis=0)
+    expected = b.mean(axis=0) if name == "dn" else of_targets
+    np.testing.assert_allclose(found, weight * expected, atol=1e-6)
+
+
+def test_offsets_of_dual_is_are_those_of_is_over_either_bank_weighed(problem):
+    found = CORRECTIONS["dual_is"](query_temperature=0.3, target_temperature=0.1)
+    found = found.fit(problem.bank, problem.targets, problem.target_bank).offsets(problem.targets)
+    _s, b, v = similarities(problem)
+    first, second = formulas.inverted_softmax(0, b, 0.3), formulas.inverted_softmax(0, v, 0.1)
+    np.testing.assert_allclose(found, -(0.1 * first + 0.3 * second) / 0.4, atol=1e-6)
+
+
+class TestLowTemperature:
+    """exp(1/0.003) is beyond any float of 32 bits, exp(4/0.003) beyond one of 64."""
+
+    @pytest.mark.parametrize("name", ["dis", "dsl", "sinkhorn"])
+    def test_scores_are_finite_and_still_corrected(self, problem, name):
+        found = dense(problem, name, temperature=0.003)
+        assert np.isfinite(found).all()
+        assert not np.array_equal(best(found), best(similarities(problem)[0]))
+
+    def test_dual_dis_ranks_by_the_largest_similarities(self, problem):
+        """LSE is the largest exponent there, so the formula needs no exponential."""
+        found = dense(problem, "dual_dis", query_temperature=0.0003, target_temperature=0.0003, k=400)
+        s, b, v = similarities(problem)
+        np.testing.assert_allclose(found, s - (b.max(axis=0) + v.max(axis=0)) / 2, atol=1e-3)
+
+
+def spread_of_best(found, expected):
+    """How far apart two scores of the best targets are, but for a constant a query."""
+    rows = best(expected)
+    return (np.take_along_axis(found, rows, axis=1) - np.take_along_axis(expected, rows, axis=1)).std(axis=1)
+
+
+class TestSinkhornWithOneQuery:
+    def test_scores_from_few_candidates_are_those_of_the_whole_problem(self, problem):
+        """400 targets, of which 60 are candidates: the others count by their known and sampled mass."""
+        few = replace(problem, queries=problem.queries[:10])
+        s, b, _ = similarities(few)
+        expected = formulas.sinkhorn(s, b, 0.1, 60)
+        found = dense(few, "sinkhorn", candidates=60, temperature=0.1, iterations=60)
+        assert np.median(spread_of_best(found, expected)) < 2e-4
+        assert np.median(spread_of_best(dense(few, "sn", temperature=0.1, iterations=60), expected)) > 4e-3
+
+    def test_query_counts_among_the_bank(self, problem):
+        """Less so the larger the bank: `sn` has the limit."""
+        s, b, _ = similarities(problem)
+        alone, joined = dense(problem, "sn", temperature=0.1), dense(problem, "sinkhorn", temperature=0.1)
+        spread = (joined - alone).std(axis=1)
+        assert (spread > 1e-4).all()
+        np.testing.assert_array_equal(joined.argmax(axis=1), formulas.sinkhorn(s, b, 0.1, 20).argmax(axis=1))
+
+
+class TestRanksAmongTheBank:
+    def test_query_that_is_in_the_bank_shares_its_rank(self, problem):
+        """The same vector on either side, so the same similarity but for rounding."""
+        live = replace(problem, queries=problem.bank[:5])
+        s, b, _ = similarities(live)
+        found = dense(live, "gc")
+        np.testing.assert_allclose(found, formulas.gc(s, np.round(b, 12)).round(6), atol=0.51)
+        fractions = np.abs(s - found) % 1
+        np.testing.assert_allclose(fractions, 0.5, atol=1e-4)
+
+    def test_blocks_of_candidates_change_nothing(self, problem, monkeypatch):
+        expected = dense(problem, "gc")
+        monkeypatch.setattr("hubless.corrections.globally_corrected.HELD_SIMILARITIES", 700)
+        np.testing.assert_array_equal(dense(problem, "gc"), expected)
+
+
+class TestLocalScaling:
+    @pytest.mark.parametrize("name", ["ls", "nicdm"])
+    def test_target_that_lies_upon_a_bank_query_stays_finite_and_low(self, problem, name):
+        targets = problem.targets.copy()
+        targets[0] = problem.bank[0]
+        found = dense(replace(problem, targets=targets), name, k=1)
+        assert np.isfinite(found).all()
+        assert (found[:, 0] < found[:, 1:].min(axis=1)).all()
+
+    @pytest.mark.parametrize("name", ["ls", "nicdm"])
+    def test_score_of_a_target_of_typical_radius_is_its_similarity(self, problem, name):
+        fitted = CORRECTIONS[name](k=4).fit(problem.bank, problem.targets)
+        weights = fitted.query_time(problem.targets).weights
+        assert np.log(weights).mean() == pytest.approx(0, abs=1e-5)
+        assert weights.min() < 0.95 < 1.05 < weights.max()
+
+
+class TestMutualProximity:
+    def test_scores_are_apart_where_the_product_of_probabilities_is_one(self):
+        """Far above all others the product rounds to 1; the order is still that of the similarities."""
+        spread = np.full(4, 0.01, np.float32)
+        near = MutualProximities(np.zeros(4, np.float32), spread, np.zeros(2, np.float32), 1e-4 * np.eye(2, dtype="f4"))
+        s = np.array([0.3, 0.2, 0.25, 0.1], np.float32)
+        found = near.scores(np.array([1, 0], np.float32), Candidates(np.arange(4), s, lambda: None))
+        assert np.argsort(-found).tolist() == [0, 2, 1, 3]
+        np.testing.assert_allclose(found, s, atol=0.01)
+
+    def test_target_unlike_all_queries_keeps_its_similarity(self, problem):
+        lonely = np.linalg.svd(np.vstack([problem.bank.mean(axis=0)]))[2][-1].astype(np.float32)
+        bank = problem.bank - np.outer(problem.bank @ lonely, lonely)  # no bank query has any of it
+        s, _b, _ = similarities(replace(problem, bank=bank, targets=np.vstack([problem.targets, lonely])))
+        found = dense(replace(problem, bank=bank, targets=np.vstack([problem.targets, lonely])), "mp")
+        positive = s[:, -1] > 0.01
+        np.testing.assert_allclose(found[positive, -1], s[positive, -1], atol=1e-4)

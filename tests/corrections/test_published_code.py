@@ -1,0 +1,71 @@
+"""The same rankings as the code that the authors of each method published: see tests/golden/README.md."""
+
+import sys
+
+import numpy as np
+import pytest
+from support.problems import Problem
+from support.rankings import best, dense
+
+import hubless
+from hubless import CORRECTIONS
+
+
+@pytest.fixture(scope="module")
+def case(golden):
+    return Problem(golden["T"], golden["Bq"], golden["Bt"], golden["Q"])
+
+
+RANKINGS = [
+    ("top10_dn_lambda05", "dn", {}, None),
+    ("top10_dis_tau05_k1", "dis", {"temperature": 0.05}, None),
+    ("top10_dualdis_b50_b1_k1", "dual_dis", {"query_temperature": 1 / 50, "target_temperature": 1.0}, None),
+    # the published program looks at as many candidates as neighbours are asked for
+    ("top10_ls_k10", "ls", {"k": 10}, 10),
+    ("top10_nicdm_k10", "nicdm", {"k": 10}, 10),
+    ("top10_mp_normal_k10", "mp", {"k": 10}, None),
+]
+
+
+@pytest.mark.parametrize(("key", "name", "parameters", "candidates"), RANKINGS)
+def test_dense_ranking_is_the_published_codes(golden, case, key, name, parameters, candidates):
+    np.testing.assert_array_equal(best(dense(case, name, candidates, **parameters)), golden[key])
+
+
+@pytest.mark.parametrize(("key", "name", "parameters", "candidates"), RANKINGS)
+@pytest.mark.parametrize("index", ["flat", "hnsw"])
+def test_answers_of_a_collection_are_the_published_codes(
+    golden, case, key, name, parameters, candidates, index, tmp_path, monkeypatch
+):
+    # so that the correction is fitted on the whole bank, as published
+    monkeypatch.setattr(sys.modules["hubless.build"], "HELD_OUT_SHARE", 0)
+    hubless.build(
+        tmp_path,
+        "golden",
+        case.targets,
+        case.bank,
+        target_bank=case.target_bank,
+        correction=name,
+        parameters=parameters,
+        index=index,
+        progress=False,
+    )
+    asked = {} if index == "flat" else {"ef": len(case.targets)}
+    if name not in ("dn", "dis"):
+        asked["candidates"] = candidates or len(case.targets)
+    found = hubless.open(tmp_path, "golden").query(case.queries, 10, parameters=asked)
+    np.testing.assert_array_equal(found.rows, golden[key])
+
+
+def test_activation_set_and_switched_queries_of_dis_are_the_published_codes(golden, case):
+    gate = CORRECTIONS["dis"](temperature=0.05).fit(case.bank, case.targets).query_time(case.targets)
+    assert set(np.flatnonzero(gate.active)) == set(golden["dis_activation_set_k1"])
+    on = gate.is_on((case.queries @ case.targets.T).argmax(axis=1))
+    assert set(np.flatnonzero(on)) == set(golden["dis_rows_normalised"])
+    assert 0 < on.sum() < len(on)
+
+
+def test_offsets_of_dual_is_are_the_published_codes(golden, case):
+    method = CORRECTIONS["dual_is"](query_temperature=1 / 50, target_temperature=1.0)
+    found = method.fit(case.bank, case.targets, case.target_bank).offsets(case.targets)
+    np.testing.assert_allclose(found, golden["h_dualis_b50_b1"], rtol=0, atol=1e-6)

@@ -1,0 +1,58 @@
+"""Figure 1 of Yakovlev et al., SIGIR 2023: four queries and four targets, T = 1.
+
+The rows of its matrix are the queries. Each is in turn the live query, with the other three as the bank; so all four
+problems are of one matrix. Targets are its columns, so that the similarity to the i-th unit vector is row i. The
+figure shows the DSL scores after one more softmax over each row, and the Sinkhorn plan with rows that sum to 1.
+"""
+
+import numpy as np
+import pytest
+from support.problems import Problem
+from support.rankings import dense
+
+RAW = np.array(
+    [
+        [0.268, 0.270, 0.226, 0.143],
+        [0.251, 0.301, 0.253, 0.134],
+        [0.232, 0.275, 0.255, 0.146],
+        [0.158, 0.114, 0.133, 0.125],
+    ]
+)
+DSL_FIRST_ROW = [0.2529, 0.2528, 0.2497, 0.2445]
+SINKHORN = [
+    [0.2549, 0.2521, 0.2470, 0.2461],
+    [0.2486, 0.2579, 0.2517, 0.2419],
+    [0.2458, 0.2533, 0.2542, 0.2467],
+    [0.2507, 0.2368, 0.2471, 0.2654],
+]
+
+
+def scores(name, **parameters):
+    queries, targets = np.eye(4, dtype=np.float32), RAW.T.astype(np.float32)
+    rows = []
+    for live in range(4):
+        others = np.delete(queries, live, axis=0)
+        problem = Problem(targets, others, targets, queries[live : live + 1])
+        rows.append(dense(problem, name, temperature=1.0, **parameters)[0])
+    return np.array(rows, np.float64)
+
+
+def softmax(exponents):
+    weights = np.exp(exponents)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def test_dsl_gives_the_figures_numbers():
+    published = np.exp(scores("dsl"))  # at τ = 1 our score is the logarithm of the published one
+    assert softmax(published)[0] == pytest.approx(DSL_FIRST_ROW, abs=1e-4)
+    assert published.argmax(axis=1).tolist() == [0, 1, 1, 0]
+
+
+def test_single_query_sinkhorn_gives_the_figures_numbers():
+    found = scores("sinkhorn", iterations=4)
+    np.testing.assert_allclose(softmax(found), SINKHORN, rtol=0, atol=1e-4)
+    assert found.argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+
+def test_raw_similarities_rank_otherwise():
+    assert RAW.argmax(axis=1).tolist() == [1, 1, 1, 0]

@@ -1,0 +1,78 @@
+"""The methods again, obviously right: the published formula, whole matrices, float64.
+
+Each takes similarities s (m, n) of queries and targets, b (b, n) of the query bank and v (g, n) of the target bank, and
+gives scores (m, n) to rank by.
+"""
+
+import numpy as np
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+
+def inverted_softmax(s, b, temperature):
+    return s - temperature * logsumexp(b / temperature, axis=0)
+
+
+def active(b, k):
+    """Which columns are among the k largest of some row."""
+    return np.isin(np.arange(b.shape[1]), np.argsort(-b, axis=1)[:, :k])
+
+
+def dis(s, b, temperature, k):
+    on = active(b, k)[s.argmax(axis=1)]
+    return np.where(on[:, np.newaxis], inverted_softmax(s, b, temperature), s)
+
+
+def dual_dis(s, b, v, temperatures, k):
+    """The product itself, so only where exp(s/τ) is a float."""
+    factors = []
+    for bank, temperature in zip((b, v), temperatures, strict=True):
+        on = active(bank, k)[s.argmax(axis=1)]
+        corrected = np.exp(s / temperature - logsumexp(bank / temperature, axis=0))
+        factors.append(np.where(on[:, np.newaxis], corrected, s))
+    return factors[0] * factors[1]
+
+
+def gc(s, b):
+    """Ranks by counting, one query and one target at a time."""
+    above = (b[np.newaxis] > s[:, np.newaxis]).sum(axis=1)
+    tied = (b[np.newaxis] == s[:, np.newaxis]).sum(axis=1)
+    return -((1 + above + tied / 2) - s)
+
+
+def dsl(s, b, temperature):
+    own = np.exp(s / temperature)
+    return s * own / (np.exp(b / temperature).sum(axis=0) + own)
+
+
+def sinkhorn(s, b, temperature, iterations):
+    """One problem of b+1 rows for each query; its row of the plan, as a logarithm."""
+    scores = []
+    for row in s:
+        exponents = np.vstack([b, row]) / temperature
+        rows, columns = exponents.shape
+        c = np.zeros(columns)
+        for _ in range(iterations):
+            a = -np.log(rows) - logsumexp(exponents + c, axis=1)
+            c = -np.log(columns) - logsumexp(exponents + a[:, np.newaxis], axis=0)
+        scores.append(row + temperature * c)
+    return np.array(scores)
+
+
+def ls(s, b, k):
+    """With the query's own radius, over all targets."""
+    of_targets, of_queries = np.sort(1 - b, axis=0)[k - 1], np.sort(1 - s, axis=1)[:, [k - 1]]
+    return -(1 - np.exp(-((1 - s) ** 2) / (of_queries * of_targets)))
+
+
+def nicdm(s, b, k):
+    of_targets = np.sort(1 - b, axis=0)[:k].mean(axis=0)
+    of_queries = np.sort(1 - s, axis=1)[:, :k].mean(axis=1, keepdims=True)
+    return -(1 - s) / np.sqrt(of_queries * of_targets)
+
+
+def mp(s, b, k=None):
+    """In distances, as the paper has it; the logarithm, as the product is 1 for more than one target."""
+    distances, of_bank = 1 - s, np.sort(1 - b, axis=0)[:k]
+    further = norm.logsf(distances, distances.mean(axis=1, keepdims=True), distances.std(axis=1, keepdims=True))
+    return further + norm.logsf(distances, of_bank.mean(axis=0), of_bank.std(axis=0))
