@@ -199,6 +199,9 @@ def query(
     text: Annotated[list[str] | None, typer.Option(help="A query in words; repeatable.")] = None,
     limit: Annotated[int, typer.Option(help="Hits per query.")] = 10,
     strength: Annotated[float, typer.Option(help="How much of the correction: 0 is raw, 1 full, up to 2.")] = 1.0,
+    param: Annotated[
+        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as candidates; repeatable.")
+    ] = None,
     version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -206,30 +209,42 @@ def query(
     if (vectors is None) == (not text):
         raise typer.BadParameter("give either --vectors or --text", param_hint="--vectors")
     opened = hubless.open(catalog, collection, version=version)
-    results: list[list[hubless.Hit]] = []
+    parameters = _key_values(param or [], "--param")
     if vectors is None:
-        results += opened.query(opened.encode(text or []), limit, strength)
+        found = [opened.query(opened.encode(text or []), limit, strength, parameters)]
     else:
-        for block in open_items(vectors, "vectors").vectors.blocks(1024):
-            results += opened.query(block, limit, strength)
-    answers = [
-        [
-            {"id": hit.id, "score": hit.score, "similarity": hit.similarity, "offset": hit.offset}
-            | ({} if payload is None else {"payload": payload})
-            for hit, payload in zip(hits, opened.payload([hit.row for hit in hits]), strict=True)
-        ]
-        for hits in results
-    ]
+        blocks = open_items(vectors, "vectors").vectors.blocks(1024)
+        found = [opened.query(block, limit, strength, parameters) for block in blocks]
+    answers = [answer for results in found for answer in _answers(opened, results)]
     if json_:
-        print_json({"results": [{"hits": hits} for hits in answers]})
+        print_json({"results": answers})
         return
-    for number, hits in enumerate(answers):
-        table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}")
-        for hit in hits:
+    for number, answer in enumerate(answers):
+        switched = {True: ", corrected", False: ", not corrected", None: ""}[answer.get("corrected")]
+        table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}{switched}")
+        for hit in answer["hits"]:
             figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
             shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
             table.add_row(str(hit["id"]), *figures, shown)
         print_table(table)
+
+
+def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[str, Any]]:
+    """Hits with payload, and with a gated correction whether it was switched on."""
+    answers: list[dict[str, Any]] = [
+        {
+            "hits": [
+                {"id": hit.id, "score": hit.score, "similarity": hit.similarity, "offset": hit.offset}
+                | ({} if payload is None else {"payload": payload})
+                for hit, payload in zip(hits, opened.payload([hit.row for hit in hits]), strict=True)
+            ]
+        }
+        for hits in results
+    ]
+    if results.corrected is not None:
+        for answer, corrected in zip(answers, results.corrected.tolist(), strict=True):
+            answer["corrected"] = corrected
+    return answers
 
 
 app.command("evaluate")(evaluate_command)
@@ -240,13 +255,18 @@ app.command("report")(report_command)
 app.command()(demo)
 
 
-def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
-    parameters: dict[str, Any] = {}
+def _key_values(settings: list[str], option: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
     for setting in settings:
         key, separator, value = setting.partition("=")
         if not separator:
-            raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint="--set")
-        parameters[key] = parse_value(value)
+            raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint=option)
+        values[key] = parse_value(value)
+    return values
+
+
+def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
+    parameters = _key_values(settings, "--set")
     try:
         make_correction(correction, parameters)
     except InputError as error:
