@@ -14,12 +14,9 @@ from hubless.sources import ArrayVectors, VectorSource
 from hubless.streaming import TARGET_ROWS, Advance, in_parallel, no_progress, stream
 
 STRIP_SIZE = 2**16
-SLAB_COLUMNS = 1024
-"""Pieces of a kept matrix that are reduced at once, so that they stay in the cache."""
+"""Of a matrix so much is reduced at once, so that it stays in the cache."""
 MOST_SPREAD = 50.0
 """Logarithms this far apart are factors that float32 holds, with 16 orders of magnitude to spare."""
-KEEP_BYTES = 384 * 2**20
-"""The largest matrix of similarities that `Similarities` keeps; a larger one is computed anew at each pass."""
 
 
 def log_sum_exp(
@@ -218,87 +215,6 @@ class _Best:
 
     def result(self) -> NDArray[Any]:
         return self._best
-
-
-class Similarities:
-    """The matrix of bank × targets, for reductions over both sides, again and again.
-
-    It is kept if it fits `keep_bytes`, and else computed anew at each pass.
-    """
-
-    def __init__(self, bank: VectorSource, targets: VectorSource, keep_bytes: int = KEEP_BYTES) -> None:
-        self._bank = bank
-        self._targets = targets
-        self._kept: F32 | None = None
-        if 4 * bank.shape[0] * targets.shape[0] <= keep_bytes:
-            (self._kept,) = stream(targets, bank, _Products)
-
-    def over_bank(self, temperature: float, potentials: F64) -> F64:
-        """LSE_i(q_i·t_j/τ + a_i) for each target j: (b,) → (n,)."""
-        if self._kept is None:
-            return log_sum_exp(self._bank, self._targets, temperature, potentials)
-        return _log_sum_exp_columns(self._kept, temperature, potentials)
-
-    def over_targets(self, temperature: float, potentials: F64) -> F64:
-        """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
-        if self._kept is None:
-            return log_sum_exp(self._targets, self._bank, temperature, potentials)
-        return _log_sum_exp_rows(self._kept, temperature, potentials)
-
-
-class _Products:
-    """The products themselves, in one matrix."""
-
-    def __init__(self, rows: int) -> None:
-        self._strips: dict[int, list[F32]] = {}
-
-    def add(self, rows: slice, products: F32, first: int) -> None:
-        self._strips.setdefault(rows.start, []).append(products.copy())
-
-    def result(self) -> F32:
-        return np.concatenate([np.concatenate(parts, axis=1) for parts in self._strips.values()])
-
-
-def _log_sum_exp_rows(similarities: F32, temperature: float, potentials: F64) -> F64:
-    """LSE_j(S_ij/τ + c_j): (r, c) and (c,) → (r,)."""
-    result = np.empty(len(similarities))
-    scale, added = np.float32(1 / temperature), potentials.astype(np.float32)
-
-    def reduce(rows: slice) -> None:
-        exponents = similarities[rows] * scale
-        exponents += added
-        shift = exponents.max(axis=1)
-        exponents -= shift[:, np.newaxis]
-        result[rows] = shift + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
-
-    in_parallel(reduce, len(similarities), max(1, STRIP_SIZE // similarities.shape[1]))
-    return result
-
-
-def _log_sum_exp_columns(similarities: F32, temperature: float, potentials: F64) -> F64:
-    """LSE_i(S_ij/τ + a_i): (r, c) and (r,) → (c,), down slabs of columns, as the matrix lies by rows in memory."""
-    rows, columns = similarities.shape
-    result = np.empty(columns)
-    scale, added = np.float32(1 / temperature), potentials.astype(np.float32)[:, np.newaxis]
-
-    def reduce(slab: slice) -> None:
-        width = slab.stop - slab.start
-        step = max(1, STRIP_SIZE // width)
-        shift = np.full(width, -np.inf, np.float32)
-        for start in range(0, rows, step):
-            strip = slice(start, start + step)
-            np.maximum(shift, (similarities[strip, slab] * scale + added[strip]).max(axis=0), out=shift)
-        total = np.zeros(width)
-        for start in range(0, rows, step):
-            strip = slice(start, start + step)
-            exponents = similarities[strip, slab] * scale
-            exponents += added[strip]
-            exponents -= shift
-            total += np.exp(exponents, out=exponents).sum(axis=0)
-        result[slab] = shift + np.log(total)
-
-    in_parallel(reduce, columns, SLAB_COLUMNS)
-    return result
 
 
 def mean_entropy(similarities: F32, temperature: float) -> float:

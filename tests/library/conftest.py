@@ -2,7 +2,7 @@
 
 import pytest
 
-from hubless import kernels, streaming
+from hubless import kernels, similarities, streaming
 
 
 @pytest.fixture
@@ -15,6 +15,8 @@ def small_blocks(monkeypatch):
         (streaming, "RESIDENT_BYTES", 0),
         (kernels, "TARGET_ROWS", 5),
         (kernels, "STRIP_SIZE", 16),
-        (kernels, "SLAB_COLUMNS", 4),
+        (similarities, "STRIP_SIZE", 16),
+        (similarities, "SLAB_COLUMNS", 4),
+        (similarities, "FACTORS_SIZE", 16),
     ):
         monkeypatch.setattr(module, name, value)

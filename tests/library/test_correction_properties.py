@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -12,8 +11,8 @@ from hypothesis import strategies as st
 from support import naive
 from support.problems import centred, normal, with_hubs
 
-from hubless import CORRECTIONS, kernels, measures, streaming
-from hubless.corrections import FITTED, sinkhorn
+from hubless import CORRECTIONS, measures, similarities, streaming
+from hubless.corrections import FITTED
 from hubless.errors import DimensionMismatch, InputError
 from hubless.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors
 
@@ -250,10 +249,10 @@ def test_offsets_of_targets_that_were_not_fitted_are_the_last_half_step_of_sinkh
 def test_sinkhorn_is_the_naive_one(sizes, temperature, iterations, seed, kept):
     """With the matrix kept, and computed anew at each pass."""
     bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
-    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations)
+    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample=None)
     # a fixture would be shared by all examples
-    similarities = partial(kernels.Similarities, keep_bytes=kernels.KEEP_BYTES if kept else 0)
-    with mock.patch.object(sinkhorn, "Similarities", similarities), mock.patch.object(streaming, "BANK_ROWS", 5):
+    keep_bytes = similarities.KEEP_BYTES if kept else 0
+    with mock.patch.object(similarities, "KEEP_BYTES", keep_bytes), mock.patch.object(streaming, "BANK_ROWS", 5):
         found = method.fit(bank, targets, more).offsets(targets)
     expected = naive.sinkhorn_offsets(bank, targets, np.vstack([targets, more]), temperature, iterations)
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=3e-6)

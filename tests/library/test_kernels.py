@@ -5,7 +5,8 @@ import pytest
 from support import naive
 from support.problems import normal
 
-from hubless import kernels
+from hubless import kernels, similarities
+from hubless.similarities import Factors, Kept, Recomputed
 from hubless.sources import ArrayVectors, StackedVectors
 
 BANK_SIZES = [1, 6, 7, 8, 15]
@@ -56,19 +57,22 @@ class TestSizesThatStraddleTheBlocks:
                 for ours, theirs in zip(found, naive.top_k(scores, k), strict=True):
                     np.testing.assert_array_equal(ours, theirs)
 
-    @pytest.mark.parametrize("keep_bytes", [kernels.KEEP_BYTES, 0], ids=["kept", "recomputed"])
-    def test_similarities_are_reduced_over_both_sides_as_the_naive_ones(self, b, n, keep_bytes):
+    @pytest.mark.parametrize("kind", [Factors, Kept, Recomputed])
+    def test_similarities_are_reduced_over_both_sides_as_the_naive_ones(self, b, n, kind, monkeypatch):
+        monkeypatch.setattr(similarities, "KEEP_BYTES", 0 if kind is Recomputed else similarities.KEEP_BYTES)
+        monkeypatch.setattr(similarities, "MOST_SPREAD", -1 if kind is Kept else similarities.MOST_SPREAD)
         bank, targets = bank_and_targets(b, n)
-        similarities = kernels.Similarities(source(bank), source(targets), keep_bytes)
+        between = similarities.similarities(source(bank), source(targets), 0.1)
+        assert isinstance(between, kind)
         rng = np.random.default_rng(1)
         of_bank, of_targets = 5 * rng.normal(size=b), 5 * rng.normal(size=n)
         np.testing.assert_allclose(
-            0.1 * similarities.over_bank(0.1, of_bank),
+            0.1 * between.over_bank(of_bank),
             naive.softmax_offsets(bank, targets, 0.1, of_bank),
             atol=1e-6,
         )
         np.testing.assert_allclose(
-            0.1 * similarities.over_targets(0.1, of_targets),
+            0.1 * between.over_targets(of_targets),
             naive.softmax_offsets(targets, bank, 0.1, of_targets),
             atol=1e-6,
         )
@@ -133,8 +137,7 @@ def test_blocks_shorter_than_asked_for_are_put_together_rightly():
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(bank, targets, 0.1, np.arange(23.0)), atol=1e-6)
     _, rows = kernels.top_k(bank, shards[1], 5)
     np.testing.assert_array_equal(rows, naive.top_k(bank @ targets.T, 5)[1])
-    similarities = kernels.Similarities(*shards)
-    found = similarities.over_targets(0.1, np.arange(17.0))
+    found = similarities.similarities(*shards, 0.1).over_targets(np.arange(17.0))
     np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(targets, bank, 0.1, np.arange(17.0)), atol=1e-6)
 
 

@@ -1,0 +1,188 @@
+"""The similarities of bank and targets, for log-sum-exps over both sides, again and again: what Sinkhorn needs.
+
+LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. The matrix is kept if it is small enough:
+as factors exp(S_ij/τ) if float32 holds these, as then a log-sum-exp is a matrix-vector product at the speed of the
+memory; else as similarities, with all in logarithms. A larger matrix is computed anew at each pass.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from hubless.arrays import F32, F64
+from hubless.kernels import MOST_SPREAD, log_sum_exp
+from hubless.sources import VectorSource
+from hubless.streaming import in_parallel, slices, stream
+
+KEEP_BYTES = 192 * 2**20
+"""The largest matrix that is kept."""
+STRIP_SIZE = 2**16
+SLAB_COLUMNS = 1024
+"""Pieces of the matrix that are reduced at once, so that they stay in the cache."""
+FACTORS_SIZE = 2**20
+"""Pieces of the factors, which are read only once: larger, as each is little work."""
+
+
+class Similarities(Protocol):
+    """The similarities of b bank queries and n targets, divided by a temperature."""
+
+    def over_bank(self, potentials: F64) -> F64:
+        """LSE_i(q_i·t_j/τ + a_i) for each target j: (b,) → (n,)."""
+
+    def over_targets(self, potentials: F64) -> F64:
+        """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
+
+
+def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> Similarities:
+    """The similarities, kept in the way that fits.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    temperature : τ
+    """
+    if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
+        return Recomputed(bank, targets, temperature)
+    (matrix,) = stream(targets, bank, partial(_Products, columns=targets.shape[0]))
+    largest, smallest = matrix.max(), matrix.min()
+    if largest - smallest > MOST_SPREAD * temperature:
+        return Kept(matrix, temperature)
+    return Factors(_factors(matrix, largest, temperature), float(largest) / temperature)
+
+
+def rows_kept(targets: int) -> int:
+    """How many bank queries there may be beside so many targets for the matrix to be kept."""
+    return max(2, KEEP_BYTES // (4 * targets))
+
+
+@dataclass(frozen=True)
+class Factors:
+    """exp(S_ij/τ − shift), (b, n)."""
+
+    factors: F32
+    shift: float
+
+    def over_bank(self, potentials: F64) -> F64:
+        weights, shift = self._weights(potentials)
+        parts = np.empty((-(-len(self.factors) // self._rows), self.factors.shape[1]), np.float32)
+
+        def sum_up(rows: slice) -> None:
+            np.matmul(weights[rows], self.factors[rows], out=parts[rows.start // self._rows])
+
+        in_parallel(sum_up, len(self.factors), self._rows)
+        total: F64 = parts.sum(axis=0, dtype=np.float64)
+        return np.log(total) + shift
+
+    def over_targets(self, potentials: F64) -> F64:
+        weights, shift = self._weights(potentials)
+        total = np.empty(len(self.factors))
+
+        def sum_up(rows: slice) -> None:
+            total[rows] = self.factors[rows] @ weights
+
+        in_parallel(sum_up, len(self.factors), self._rows)
+        return np.log(total) + shift
+
+    def _weights(self, potentials: F64) -> tuple[F32, float]:
+        # in Sinkhorn potentials spread no more than the similarities: float32 holds these too
+        most = float(potentials.max())
+        return np.exp(potentials - most).astype(np.float32), self.shift + most
+
+    @property
+    def _rows(self) -> int:
+        return max(1, FACTORS_SIZE // int(self.factors.shape[1]))
+
+
+def _factors(matrix: F32, largest: np.float32, temperature: float) -> F32:
+    """exp((S_ij − largest)/τ), in place of the similarities."""
+    scale = np.float32(1 / temperature)
+
+    def exponentiate(rows: slice) -> None:
+        strip = matrix[rows]
+        strip -= largest
+        strip *= scale
+        np.exp(strip, out=strip)
+
+    in_parallel(exponentiate, len(matrix), _strip_rows(matrix))
+    return matrix
+
+
+@dataclass(frozen=True)
+class Kept:
+    """S_ij, (b, n)."""
+
+    matrix: F32
+    temperature: float
+
+    def over_bank(self, potentials: F64) -> F64:
+        result = np.empty(self.matrix.shape[1])
+        added = potentials.astype(np.float32)[:, np.newaxis]
+
+        def reduce(slab: slice) -> None:  # of columns, downwards, as the matrix lies by rows in memory
+            width = slab.stop - slab.start
+            strips = list(slices(len(self.matrix), max(1, STRIP_SIZE // width)))
+            shift = np.full(width, -np.inf, np.float32)
+            for strip in strips:
+                np.maximum(shift, self._exponents(strip, slab, added[strip]).max(axis=0), out=shift)
+            total = np.zeros(width)
+            for strip in strips:
+                exponents = self._exponents(strip, slab, added[strip])
+                exponents -= shift
+                total += np.exp(exponents, out=exponents).sum(axis=0)
+            result[slab] = shift + np.log(total)
+
+        in_parallel(reduce, self.matrix.shape[1], SLAB_COLUMNS)
+        return result
+
+    def over_targets(self, potentials: F64) -> F64:
+        result = np.empty(len(self.matrix))
+        added = potentials.astype(np.float32)
+
+        def reduce(rows: slice) -> None:
+            exponents = self._exponents(rows, slice(None), added)
+            shift = exponents.max(axis=1)
+            exponents -= shift[:, np.newaxis]
+            result[rows] = shift + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
+
+        in_parallel(reduce, len(self.matrix), _strip_rows(self.matrix))
+        return result
+
+    def _exponents(self, rows: slice, columns: slice, added: F32) -> F32:
+        exponents = self.matrix[rows, columns] * np.float32(1 / self.temperature)
+        exponents += added
+        return exponents
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """S_ij from the vectors."""
+
+    bank: VectorSource
+    targets: VectorSource
+    temperature: float
+
+    def over_bank(self, potentials: F64) -> F64:
+        return log_sum_exp(self.bank, self.targets, self.temperature, potentials)
+
+    def over_targets(self, potentials: F64) -> F64:
+        return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
+
+
+class _Products:
+    """The products themselves."""
+
+    def __init__(self, rows: int, columns: int) -> None:
+        self._matrix = np.empty((rows, columns), np.float32)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        self._matrix[rows, first : first + products.shape[1]] = products
+
+    def result(self) -> F32:
+        return self._matrix
+
+
+def _strip_rows(matrix: F32) -> int:
+    return max(1, STRIP_SIZE // int(matrix.shape[1]))
