@@ -24,6 +24,7 @@ from hubless.errors import HublessError, InputError
 from hubless.knn import INDEXES
 from hubless.printing import parse_value, print_json, print_table
 from hubless.records import one_line
+from hubless.sources import UnitVectors
 from hubless.tune import read_correction
 from hubless.vectors import open_items
 
@@ -213,7 +214,9 @@ def query(
     if vectors is None:
         found = [opened.query(opened.encode(text or []), limit, strength, parameters)]
     else:
-        blocks = open_items(vectors, "vectors").vectors.blocks(1024)
+        source = open_items(vectors, "vectors").vectors
+        # so that an error names the row as the file counts it, not as the block does
+        blocks = (UnitVectors(source) if opened.metric == "cosine" else source).blocks(1024)
         found = [opened.query(block, limit, strength, parameters) for block in blocks]
     answers = [answer for results in found for answer in _answers(opened, results)]
     if json_:

@@ -114,6 +114,15 @@ def test_query_of_another_dimension_fails_naming_both(run, catalog, tmp_path):
     check_failed(ended, "8 dimensions", "9 dimensions")
 
 
+@pytest.mark.parametrize("value", [0, np.nan])
+def test_bad_row_far_into_a_file_of_queries_is_named_as_the_file_counts(run, catalog, tmp_path, value):
+    queries = np.ones((1300, 8), np.float32)
+    queries[1200] = value
+    path = write(tmp_path / "q.npy", queries)
+    ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", path)
+    check_failed(ended, "vectors (q.npy), row 1200")
+
+
 def test_text_query_without_an_encoder_fails(run, catalog):
     check_failed(run("query", "--catalog", catalog, "--collection", "photos", "--text", "amber"), "has no encoder")
 
