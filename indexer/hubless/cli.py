@@ -321,7 +321,16 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     try:
         _add_commands()
-        app(prog_name=app.info.name)
+        code = app(prog_name=app.info.name, standalone_mode=False)
+    except typer.TyperException as error:
+        # in two lines, where typer itself would draw a box
+        context = getattr(error, "ctx", None)
+        hint = f"{context.command_path} --help" if context else f"{app.info.name} --help"
+        if message := " ".join(error.format_message().split()):  # none where the help was shown instead
+            typer.echo(f"error: {message}\nSee: {hint}", err=True)
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(130)
     except Exception as error:
         if "--debug" in sys.argv:
             raise
@@ -329,6 +338,7 @@ def main() -> None:
         if isinstance(error, OSError):
             _give_up_output()
         sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)
 
 
 def _in_words(error: Exception) -> str:

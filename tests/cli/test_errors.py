@@ -1,5 +1,6 @@
 """Exit codes and errors: 0 done, 1 failed, 2 wrong usage; one or two lines, and a traceback only if asked for."""
 
+import re
 import sys
 
 import numpy as np
@@ -146,7 +147,7 @@ def test_wrong_usage_exits_with_2_and_no_traceback(run, words):
     ended = run(*words)
     assert (ended.code, ended.out) == (2, "")
     assert "Traceback" not in ended.err
-    assert "Error" in ended.err
+    assert re.fullmatch(r"error: .+\nSee: hubless[ a-z]* --help\n", ended.err)
 
 
 @pytest.mark.parametrize(
