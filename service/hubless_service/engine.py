@@ -20,7 +20,7 @@ from hubless_service.batching import Batcher
 from hubless_service.entries import Entry, as_problem
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.queries import Query
-from hubless_service.search import Hits, search
+from hubless_service.search import Found, search
 from hubless_service.settings import Settings
 from hubless_service.source import Source
 from hubless_service.trace import Trace
@@ -136,7 +136,7 @@ class Engine:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
         self._batcher.check_room()
 
-    async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Hits]:
+    async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Found]:
         """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
         seconds = min(query.timeout_ms for query in queries) / 1000
         return await search(request, self._batcher, collection, queries, seconds)

@@ -82,6 +82,9 @@ class Hits(BaseModel):
     """The hits of one query, best first."""
 
     hits: list[Hit]
+    corrected: bool | None = Field(
+        default=None, description="Of a gated correction only: whether it was switched on for the query."
+    )
 
 
 class QueryAnswer(Hits):

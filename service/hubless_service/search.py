@@ -17,7 +17,8 @@ from hubless_service.clients import watched
 from hubless_service.queries import Query
 from hubless_service.trace import Trace, trace_of
 
-Hits = list[dict[str, Any]]
+Found = dict[str, Any]
+"""The hits of a query, and for a gated correction whether it was switched on."""
 Line = tuple[hubless.Results, int]
 """Where the results of one query stand."""
 
@@ -31,7 +32,7 @@ class Part(NamedTuple):
 
 async def search(
     request: Request, batcher: Batcher, collection: hubless.Collection, queries: Sequence[Query], seconds: float
-) -> list[Hits]:
+) -> list[Found]:
     """Answer queries in their order, all or none.
 
     Parameters
@@ -52,7 +53,7 @@ async def search(
     work = partial(answer, collection)
     deadline = trace.started + seconds
     futures = []
-    answers: list[Hits] = [[]] * len(queries)
+    answers: list[Found] = [{}] * len(queries)
     try:
         for key, positions in alike.items():
             part = Part([queries[i] for i in positions], trace)
@@ -60,17 +61,17 @@ async def search(
         for positions, future in zip(alike.values(), futures, strict=True):
             async with watched(request, future):
                 found = await future
-            for i, hits in zip(positions, found, strict=True):
-                answers[i] = hits
+            for i, one in zip(positions, found, strict=True):
+                answers[i] = one
     finally:
         for future in futures:
             future.cancel()  # what is left when one has failed
     return answers
 
 
-def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[Hits] | Exception]:
+def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[Found] | Exception]:
     """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
-    outcomes: dict[int, list[Hits] | Exception] = {}
+    outcomes: dict[int, list[Found] | Exception] = {}
     vectors: dict[int, F32] = {}
     for i, part in enumerate(parts):
         try:
@@ -131,21 +132,28 @@ def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32)
 
 def _all_hits(
     collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[Line | Exception]
-) -> list[Hits] | Exception:
+) -> list[Found] | Exception:
     """The hits of all queries, or the first reason why one has none."""
     try:
         found = []
         for query, line in zip(queries, lines, strict=True):
             if isinstance(line, Exception):
                 return line
-            found.append(_hits(collection, query, *line))
+            found.append(_found(collection, query, *line))
     except Exception as error:
         return error
     return found
 
 
-def _hits(collection: hubless.Collection, query: Query, results: hubless.Results, row: int) -> Hits:
-    hits = [
+def _found(collection: hubless.Collection, query: Query, results: hubless.Results, row: int) -> Found:
+    hits = _hits(collection, query, results, row)
+    if results.corrected is None:
+        return {"hits": hits}
+    return {"hits": hits, "corrected": bool(results.corrected[row])}
+
+
+def _hits(collection: hubless.Collection, query: Query, results: hubless.Results, row: int) -> list[dict[str, Any]]:
+    hits: list[dict[str, Any]] = [
         {"id": id_, "score": score, "similarity": similarity, "offset": offset}
         for id_, score, similarity, offset in zip(
             results.ids[row],

@@ -43,12 +43,14 @@ class Answer:
     collection : its name
     version : the version of the collection that answered
     request_id : what the server logged the request under
+    corrected : whether a gated correction was switched on for the query; None for the other corrections
     """
 
     hits: tuple[Hit, ...]
     collection: str
     version: str
     request_id: str | None = None
+    corrected: bool | None = None
 
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
@@ -162,13 +164,15 @@ class Health:
 
 def answer(body: Json, request_id: str | None) -> Answer:
     """Read the answer to one query."""
-    return Answer(_hits(body), body["collection"], body["version"], request_id)
+    return Answer(_hits(body), body["collection"], body["version"], request_id, body.get("corrected"))
 
 
 def batch_answer(body: Json, request_id: str | None) -> BatchAnswer:
     """Read the answer to a batch."""
     collection, version = body["collection"], body["version"]
-    answers = (Answer(_hits(result), collection, version, request_id) for result in body["results"])
+    answers = (
+        Answer(_hits(result), collection, version, request_id, result.get("corrected")) for result in body["results"]
+    )
     return BatchAnswer(tuple(answers), collection, version, request_id)
 
 

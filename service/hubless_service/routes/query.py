@@ -46,9 +46,9 @@ async def query(request: Request, collection: str) -> Response:
     body = await bodies.read(request, state.settings)
     with trace.stage("parse"):
         wanted = [queries.one(request, kind, body, asked, state.settings)]
-    (hits,) = await state.engine.search(request, asked, wanted)
+    (found,) = await state.engine.search(request, asked, wanted)
     with trace.stage("serialise"):
-        return answers.answer({"hits": hits, "collection": asked.name, "version": asked.version})
+        return answers.answer(found | {"collection": asked.name, "version": asked.version})
 
 
 @router.post(
@@ -70,6 +70,4 @@ async def query_batch(request: Request, collection: str) -> Response:
         wanted = queries.several(request, kind, body, asked, state.settings)
     results = await state.engine.search(request, asked, wanted)
     with trace.stage("serialise"):
-        return answers.answer(
-            {"results": [{"hits": hits} for hits in results], "collection": asked.name, "version": asked.version}
-        )
+        return answers.answer({"results": results, "collection": asked.name, "version": asked.version})
