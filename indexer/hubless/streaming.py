@@ -9,7 +9,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from threading import Lock
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Any, Protocol, TypeAlias
 
@@ -151,18 +151,23 @@ def cores() -> int:
 class _OneBlasThread:
     """BLAS on one thread, as the workers are the threads.
 
-    The setting is the whole process's, and workers may stream at the same time: the last to leave restores it.
+    The setting is the whole process's, workers may stream at the same time, and threadpoolctl heeds only the thread
+    that set it first: so one thread holds it for all that stream, and the last to leave lets it go.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._limits: threadpool_limits | None = None
+        self._release = Event()
+        self._holder: Thread | None = None
 
     def __enter__(self) -> None:
         with self._lock:
-            if self._limits is None:
-                self._limits = threadpool_limits(1, user_api="blas")
+            if self._holder is None:
+                held, self._release = Event(), Event()
+                self._holder = Thread(target=_hold, args=(held, self._release), name="hubless-blas", daemon=True)
+                self._holder.start()
+                held.wait()
             self._inside += 1
 
     def __exit__(
@@ -170,9 +175,19 @@ class _OneBlasThread:
     ) -> None:
         with self._lock:
             self._inside -= 1
-            if self._limits is not None and not self._inside:
-                self._limits.restore_original_limits()
-                self._limits = None
+            if self._holder is not None and not self._inside:
+                self._release.set()
+                self._holder.join()
+                self._holder = None
+
+
+def _hold(held: Event, release: Event) -> None:
+    try:
+        with threadpool_limits(1, user_api="blas"):
+            held.set()
+            release.wait()
+    finally:
+        held.set()  # also where the setting failed: products are right with any number of threads
 
 
 one_blas_thread = _OneBlasThread()

@@ -40,7 +40,15 @@ def served(catalog, workers, *more):
 def children(process):
     """The workers of a supervisor; its resource tracker has a command line of its own."""
     found = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-    return [int(pid) for pid in found if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [int(pid) for pid in found if b"spawn_main" in command_line(pid)]
+
+
+def command_line(pid):
+    """What a process was started with; nothing once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 
 def ask(base_url):
@@ -104,7 +112,5 @@ def test_workers_end_when_their_supervisor_is_killed(catalog):
         workers = children(process)
         process.kill()
         process.wait()
-        while any(
-            Path(f"/proc/{pid}/cmdline").exists() and Path(f"/proc/{pid}/cmdline").read_bytes() for pid in workers
-        ):
+        while any(command_line(pid) for pid in workers):
             pass

@@ -1,0 +1,94 @@
+"""What Sinkhorn needs of the similarities, and what it does with them."""
+
+import numpy as np
+import pytest
+from support import naive
+from support.problems import centred, normal, with_hubs
+
+from hubless import CORRECTIONS, similarities
+from hubless.errors import InputError
+from hubless.similarities import Factors, Kept, Recomputed
+from hubless.sources import ArrayVectors
+
+PROBLEM = with_hubs(targets=300, bank=400)
+
+
+def fit(**parameters):
+    return CORRECTIONS["sn"](**{"temperature": 0.1} | parameters).fit(PROBLEM.bank, PROBLEM.targets)
+
+
+def between(temperature):
+    return similarities.similarities(
+        ArrayVectors(PROBLEM.bank, "bank"), ArrayVectors(PROBLEM.targets, "targets"), temperature
+    )
+
+
+def test_factors_are_kept_only_where_float32_holds_them():
+    spread = np.ptp(PROBLEM.bank @ PROBLEM.targets.T)
+    limit = spread / similarities.MOST_SPREAD
+    assert isinstance(between(limit * 1.01), Factors)
+    assert isinstance(between(limit * 0.99), Kept)
+
+
+def test_matrix_that_is_too_large_to_keep_is_computed_anew(monkeypatch):
+    monkeypatch.setattr(similarities, "KEEP_BYTES", 4 * 400 * 300 - 1)
+    assert isinstance(between(0.1), Recomputed)
+
+
+@pytest.mark.parametrize("distance", [0.5, 0.99, 1.01, 2])
+def test_sinkhorn_is_the_naive_one_on_both_sides_of_what_float32_holds(distance):
+    temperature = np.ptp(PROBLEM.bank @ PROBLEM.targets.T) / similarities.MOST_SPREAD / distance
+    found = fit(temperature=float(temperature)).offsets(PROBLEM.targets)
+    expected = naive.sinkhorn_offsets(PROBLEM.bank, PROBLEM.targets, PROBLEM.targets, temperature, 10)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+def test_bank_is_sampled_only_where_the_matrix_would_not_be_kept(monkeypatch):
+    assert fit().details["fitted_on_queries"] == 400
+    monkeypatch.setattr(similarities, "KEEP_BYTES", 4 * 200 * 300)
+    sampled = fit()
+    assert sampled.details["fitted_on_queries"] == 200
+    assert len(sampled.potentials) == 400
+    assert fit(fit_sample=None).details["fitted_on_queries"] == 400
+
+
+def test_offsets_with_a_sampled_bank_are_near_those_of_all(monkeypatch):
+    exact = fit(temperature=0.3).offsets(PROBLEM.targets)
+    monkeypatch.setattr(similarities, "KEEP_BYTES", 4 * 200 * 300)
+    sampled = fit(temperature=0.3).offsets(PROBLEM.targets)
+    assert not np.array_equal(sampled, exact)
+    assert np.abs(centred(sampled) - centred(exact)).max() < 0.1 * exact.std()
+
+
+def test_without_a_tolerance_all_steps_are_done():
+    assert fit(iterations=400).details["iterations"] == 400
+
+
+def test_tolerance_ends_the_steps_near_where_they_lead():
+    stopped, all_steps = fit(iterations=2000, tolerance=1e-6), fit(iterations=2000)
+    assert 10 < stopped.details["iterations"] < 2000
+    np.testing.assert_allclose(
+        centred(stopped.offsets(PROBLEM.targets)), centred(all_steps.offsets(PROBLEM.targets)), rtol=0, atol=1e-4
+    )
+
+
+def test_steps_before_the_tolerance_are_those_without_one():
+    stopped = fit(iterations=2000, tolerance=1e-3)
+    same = fit(iterations=stopped.details["iterations"])
+    np.testing.assert_array_equal(stopped.potentials, same.potentials)
+
+
+@pytest.mark.parametrize("wrong", [-1e-9, float("nan"), float("inf"), "small", None])
+def test_tolerance_that_is_no_number_of_at_least_0_is_refused(wrong):
+    with pytest.raises(InputError, match="tolerance: expected a number of at least 0"):
+        fit(tolerance=wrong)
+
+
+def test_scaled_vectors_give_factors_too_and_not_an_overflow():
+    """Similarities around 10⁴, with a temperature to match."""
+    large = [100 * normal(rows, 6, seed=rows) for rows in (30, 20)]
+    sizes = [ArrayVectors(rows, "rows") for rows in large]
+    found = similarities.similarities(*sizes, 1e4)
+    assert isinstance(found, Factors)
+    expected = naive.softmax_offsets(*large, 1e4)
+    np.testing.assert_allclose(1e4 * found.over_bank(np.zeros(30)), expected, rtol=1e-5)
