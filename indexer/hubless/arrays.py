@@ -108,6 +108,29 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
     return np.asarray(rows / lengths[:, np.newaxis], dtype=np.float32)
 
 
+def half_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
+    """Rows with their numbers rounded to float16.
+
+    Parameters
+    ----------
+    rows : (n, d)
+    numbers : the number of the first row, or of each, for messages
+
+    Raises
+    ------
+    InputError
+        naming the first row that float16 cannot hold: its largest number is too large, or too small.
+    """
+    limits = np.finfo(np.float16)
+    largest = np.abs(rows).max(axis=1)
+    wrong = (largest > limits.max) | ((largest > 0) & (largest < limits.smallest_normal))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        expected = f"a largest number from {limits.smallest_normal:.2g} to {limits.max:g}, to be kept in float16"
+        raise InputError(f"{name}, row {_number(numbers, row)}", expected, f"{largest[row]:.3g}")
+    return rows.astype(np.float16).astype(np.float32)
+
+
 def _number(numbers: int | I64, row: int) -> int:
     return int(numbers[row]) if isinstance(numbers, np.ndarray) else numbers + row
 

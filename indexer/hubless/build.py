@@ -9,7 +9,6 @@ from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-import faiss
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -17,20 +16,31 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless import bundle, measures
-from hubless.arrays import F32, check_at_least, check_dim
-from hubless.augment import augment_queries, augment_targets, augmented_dim, centre
-from hubless.bundle import CorrectionRecord, Hubness, IndexRecord, InputRecord, Manifest, Measured, Provenance
+from hubless.arrays import F32, I64, check_at_least, check_dim
+from hubless.augment import augment_queries, centre
+from hubless.bundle import (
+    AimsRecord,
+    CorrectionRecord,
+    Hubness,
+    IndexRecord,
+    InputRecord,
+    Manifest,
+    Measured,
+    Provenance,
+    SettingRecord,
+)
 from hubless.catalog import Catalog, Staging
 from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections import correction as make_correction
 from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
 from hubless.errors import InputError
+from hubless.indexing import Asked, Indexed, build_index
 from hubless.kernels import rankings
-from hubless.knn import IndexType, choose_index, write_index
-from hubless.progress import Steps, progress_bars
+from hubless.knn import Aims, Setting, agreement, index_type, parse_aims
+from hubless.knn.aims import RECALL
+from hubless.progress import progress_bars
 from hubless.ranking import Ranker
 from hubless.records import id_array, one_line, open_payload, payload_schema, read_ids, write_ids
-from hubless.search import CANARY_LIMIT, agreement
 from hubless.sources import SelectedVectors, UnitVectors, VectorSource, as_source, block_rows
 from hubless.storage import storage_errors, write_array
 from hubless.vectors import Items, open_items
@@ -39,7 +49,6 @@ HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 MOST_RESCORED = 200
 """So many of the held-out queries are asked of a rescorer, which can take a tenth of a second for each."""
 CANARIES = 16
-AIMED_RECALL = 0.99
 K_OCCURRENCE = 10
 
 Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
@@ -75,6 +84,9 @@ def build(
     correction: str = "auto",
     parameters: Mapping[str, Any] | None = None,
     index: str = "auto",
+    recall: float = RECALL,
+    memory: int | str | None = None,
+    latency: float | str | None = None,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Manifest:
@@ -97,8 +109,11 @@ def build(
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    index : "flat", "hnsw", or "auto" by the number of targets
-    seed : of the choice of the held-out bank queries
+    index : a name in `hubless.knn.INDEXES`, or "auto" by the number of targets and the aims
+    recall : share of the exact top 10 that the index is to find; search parameters are the cheapest that do
+    memory : that the index may take, in bytes or as "4GB"; None for any
+    latency : that a single query may take on one thread, in milliseconds or as "2ms"; None for any
+    seed : of the choice of the held-out bank queries, and of the training of the index
     progress : show progress bars; None does if standard error is a terminal
 
     Returns
@@ -108,8 +123,8 @@ def build(
     Raises
     ------
     InputError
-        if an input is not what it has to be, naming it; also its kinds DimensionMismatch, NotFinite, ZeroVector,
-        DuplicateIds.
+        if an input is not what it has to be, naming it, or the memory is too small; also its kinds DimensionMismatch,
+        NotFinite, ZeroVector, DuplicateIds.
     StorageError
         if an input is missing, or the catalog cannot be written.
     """
@@ -117,10 +132,12 @@ def build(
         raise InputError("metric", "cosine or dot", metric)
     check_at_least("seed", seed, 0)
     method = make_correction(correction, parameters)
+    if index != "auto":
+        index_type(index)
+    aims = parse_aims(recall, memory, latency)
     with progress_bars(progress) as steps:
         steps.step("reading the inputs")
         inputs = _open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
-        kind = choose_index(index, inputs.targets.shape[0])
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
             _write_records(inputs, staged)
             fitting, measuring, held_out = _hold_out(inputs.query_bank, seed)
@@ -129,11 +146,24 @@ def build(
             advance = steps.step("computing offsets", inputs.targets.shape[0])
             offsets = centre(fitted.offsets(inputs.targets, advance))
             query_time = fitted.query_time(inputs.targets, steps.step("preparing for queries", inputs.targets.shape[0]))
-            built = _build_index(kind, inputs.targets, offsets, steps)
+            steps.step("searching exactly")
+            (_, rows), (_, raw_rows) = rankings(measuring, inputs.targets, K_OCCURRENCE, offsets, None)
+            indexed = build_index(
+                index,
+                inputs.targets,
+                offsets,
+                fitting,
+                Asked(measuring, rows),
+                aims,
+                staged.folder / bundle.INDEX,
+                seed,
+                steps,
+            )
             steps.step("measuring")
-            tuned, measured = _measure(kind, built, inputs.targets, offsets, query_time, measuring, held_out, staged)
+            measured = _measure(indexed, offsets, query_time, Asked(measuring, rows), raw_rows, held_out, staged)
             steps.step("writing")
-            write_index(built, staged.folder / bundle.INDEX)
+            if indexed.pivot is not None:
+                write_array(staged.folder / bundle.PIVOT, indexed.pivot)
             write_array(staged.folder / bundle.OFFSETS, offsets)
             np.savez(staged.folder / bundle.CORRECTION, allow_pickle=False, **fitted.state())
             if query_time is not None:
@@ -147,7 +177,7 @@ def build(
                 dim=inputs.targets.shape[1],
                 metric=metric,
                 correction=_record(correction, parameters, fitted),
-                index=IndexRecord(type=kind.name, parameters=tuned),
+                index=_index_record(indexed, aims),
                 id_type="int64" if pa.types.is_integer(inputs.ids.type) else "string",
                 payload_columns=inputs.payload_columns,
                 encoder=None if inputs.encoder is None else {"dim": inputs.encoder.dim},
@@ -291,62 +321,64 @@ def _hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32, bool]:
     return SelectedVectors(bank, kept, bank.name), bank.take(np.sort(chosen)), True
 
 
-def _build_index(kind: IndexType, targets: VectorSource, offsets: F32, steps: Steps) -> faiss.Index:
-    advance = steps.step(f"building the {kind.name} index", targets.shape[0])
-    index = kind.new(augmented_dim(targets.shape[1]))
-    start = 0
-    for block in targets.blocks(block_rows(targets.shape[1])):
-        index.add(augment_targets(block, offsets[start : start + len(block)]))
-        start += len(block)
-        advance(len(block))
-    return index
-
-
 def _measure(
-    kind: IndexType,
-    index: faiss.Index,
-    targets: VectorSource,
+    indexed: Indexed,
     offsets: F32,
     query_time: QueryTime | None,
-    queries: F32,
+    asked: Asked,
+    raw_rows: I64,
     held_out: bool,
     staged: Staging,
-) -> tuple[dict[str, Any], Measured]:
-    """Choose search parameters, measure recall and hubness on bank queries, and write some of these as canaries.
+) -> Measured:
+    """Measure hubness on bank queries, and write some of these with their answers as canaries.
 
     Recall is that of the folded ranking, hubness that of the answers; with a gate or a rescorer these are two.
     """
-    if query_time is not None and not isinstance(query_time, Gate):
-        queries = queries[:: -(-len(queries) // MOST_RESCORED)]
-    (scores, folded_rows), (_, raw_rows) = rankings(queries, targets, K_OCCURRENCE, offsets, None)
-    augmented = augment_queries(queries, 1.0)
-    found: F32 = np.empty_like(scores)
-    tuned, recall = dict[str, Any](), 0.0
-    for tuned in kind.ladder():
-        found = kind.search(index, augmented, scores.shape[1], tuned)[0]
-        recall = agreement(found, scores)
-        if recall >= AIMED_RECALL:
-            break
-    rows, answers = folded_rows, dict[str, NDArray[Any]]()
+    queries, rows = asked.queries, asked.rows
+    answers = dict[str, NDArray[Any]]()
     if query_time is not None:
-        ranker = Ranker(kind, index, offsets, targets.shape[1], tuned, query_time)
-        answered = ranker.rank(queries, scores.shape[1], 1.0, {})
+        if not isinstance(query_time, Gate):
+            chosen = slice(None, None, -(-len(queries) // MOST_RESCORED))
+            queries, raw_rows = queries[chosen], raw_rows[chosen]
+        parameters = indexed.setting.parameters
+        ranker = Ranker(indexed.kind, indexed.index, offsets, queries.shape[1], parameters, query_time, indexed.pivot)
+        answered = ranker.rank(queries, rows.shape[1], 1.0, {})
         rows, answers = answered.rows, {"answers": answered.scores[:CANARIES]}
+    canaries = augment_queries(queries[:CANARIES], 1.0, indexed.pivot)
+    exact_scores, exact_rows = indexed.kind.exact(indexed.index, canaries, rows.shape[1])
+    found, _ = indexed.kind.search(indexed.index, canaries, rows.shape[1], indexed.setting.parameters)
     np.savez(
         staged.folder / bundle.CANARY,
         allow_pickle=False,
         queries=queries[:CANARIES],
-        rows=folded_rows[:CANARIES, :CANARY_LIMIT],
-        scores=scores[:CANARIES, :CANARY_LIMIT],
-        recall=np.float64(agreement(found[:CANARIES], scores[:CANARIES])),
+        rows=exact_rows,
+        scores=exact_scores,
+        recall=np.float64(agreement(found, exact_scores)),
         **answers,
     )
-    return tuned, Measured(
+    return Measured(
         queries=len(queries),
         held_out=held_out,
-        recall_at_10=recall,
-        hubness_raw=_hubness(raw_rows, targets.shape[0]),
-        hubness_corrected=_hubness(rows, targets.shape[0]),
+        recall_at_10=indexed.setting.recall,
+        hubness_raw=_hubness(raw_rows, len(offsets)),
+        hubness_corrected=_hubness(rows, len(offsets)),
+    )
+
+
+def _index_record(indexed: Indexed, aims: Aims) -> IndexRecord:
+    return IndexRecord(
+        type=indexed.kind.name,
+        precision=indexed.kind.precision,
+        parameters=indexed.setting.parameters,
+        aims=AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms),
+        curve=[_setting_record(setting) for setting in indexed.curve],
+        notes=indexed.notes,
+    )
+
+
+def _setting_record(setting: Setting) -> SettingRecord:
+    return SettingRecord(
+        parameters=setting.parameters, recall_at_10=setting.recall, latency_ms=float(f"{setting.latency_ms:.3g}")
     )
 
 

@@ -22,6 +22,7 @@ from hubless.storage import storage_errors, sync
 OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 1
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
+PIVOT = "pivot.npy"
 IDS = "ids.arrow"
 OFFSETS = "offsets.npy"
 CORRECTION = "correction.npz"
@@ -45,11 +46,31 @@ class CorrectionRecord(_Record):
     details: dict[str, Any]
 
 
+class AimsRecord(_Record):
+    """What the index was to achieve: a recall, within bytes and milliseconds where these were limited."""
+
+    recall: float
+    memory: int | None
+    latency_ms: float | None
+
+
+class SettingRecord(_Record):
+    """Search parameters, and what was measured with them: recall, and the time of a single query on one thread."""
+
+    parameters: dict[str, Any]
+    recall_at_10: float
+    latency_ms: float
+
+
 class IndexRecord(_Record):
-    """The kind of index, and the search parameters that a query uses unless it brings its own."""
+    """The kind of index, the search parameters that a query uses unless it brings its own, and how these were found."""
 
     type: str
     parameters: dict[str, Any]
+    precision: Literal["float32", "float16"] = "float32"
+    aims: AimsRecord | None = None
+    curve: list[SettingRecord] = []
+    notes: list[str] = []
 
 
 class Hubness(_Record):

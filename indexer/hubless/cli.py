@@ -19,9 +19,11 @@ from hubless.cli_hubs import diagnose_command, report_command, scan_command
 from hubless.cli_lab import evaluate_command, tune_command
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
+from hubless.curve import curve_table
 from hubless.demo.command import demo
 from hubless.errors import HublessError, InputError
 from hubless.knn import INDEXES
+from hubless.knn.aims import RECALL
 from hubless.printing import parse_value, print_json, print_table
 from hubless.records import one_line
 from hubless.sources import UnitVectors
@@ -99,6 +101,13 @@ def build_command(
             metavar="|".join(_INDEXES), callback=_one_of(_INDEXES), help="auto goes by the number of targets."
         ),
     ] = "auto",
+    recall: Annotated[
+        float, typer.Option(metavar="SHARE", help="Of the exact top 10, what the index is to find.")
+    ] = RECALL,
+    memory: Annotated[str | None, typer.Option(metavar="SIZE", help="The index may take so much, as 4GB.")] = None,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="A single query may take so long on one thread, as 2ms.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the choice of held-out bank queries.")] = 0,
     json_: JsonOption = False,
 ) -> None:
@@ -124,6 +133,9 @@ def build_command(
         correction=correction,
         parameters=parameters,
         index=index,
+        recall=recall,
+        memory=memory,
+        latency=latency,
         seed=seed,
     )
     _print_manifest(manifest, json_)
@@ -291,6 +303,7 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
         "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}",
         "fitted": _settings(manifest.correction.details),
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}",
+        "note": "; ".join(manifest.index.notes),
         "recall@10": f"{measured.recall_at_10:.3f} against exact search, over {queries}",
         "skewness of N_10": f"{raw.skewness:.2f} raw, {corrected.skewness:.2f} corrected, over {queries}",
         "never found": f"{raw.antihubs:.1%} raw, {corrected.antihubs:.1%} corrected",
@@ -300,8 +313,11 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     }
     table = Table(show_header=False)
     for name, value in rows.items():
-        table.add_row(name, value.strip())
+        if value:
+            table.add_row(name, value.strip())
     print_table(table)
+    if len(manifest.index.curve) > 1:
+        print_table(curve_table(manifest.index))
 
 
 def _settings(values: dict[str, Any]) -> str:

@@ -45,6 +45,7 @@ class Ranker:
         dim: int,
         defaults: Mapping[str, Any],
         query_time: QueryTime | None,
+        pivot: F32 | None = None,
     ) -> None:
         self._kind = kind
         self._index = index
@@ -52,6 +53,7 @@ class Ranker:
         self._dim = dim
         self._defaults = dict(defaults)
         self._query_time = query_time
+        self._pivot = pivot
 
     def rank(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
         """The best k targets, k ≤ n, of each query (m, d).
@@ -84,12 +86,12 @@ class Ranker:
         return np.ascontiguousarray(stored[:, : self._dim])
 
     def _folded_ranking(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
-        return self._ranked(*self._search(augment_queries(queries, strength), k, parameters), strength)
+        return self._ranked(*self._search(self._augmented(queries, strength), k, parameters), strength)
 
     def _gated(self, gate: Gate, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
         """Raw and corrected in one call of the index, then for each query the one that its raw top-1 asks for."""
         m = len(queries)
-        both = np.concatenate([augment_queries(queries, 0), augment_queries(queries, strength)])
+        both = np.concatenate([self._augmented(queries, 0), self._augmented(queries, strength)])
         scores, rows = self._search(both, k, parameters)
         on = gate.is_on(rows[:m, 0])
         raw, corrected = self._ranked(scores[:m], rows[:m], 0.0), self._ranked(scores[m:], rows[m:], strength)
@@ -108,7 +110,7 @@ class Ranker:
         """Candidates by folded offsets, and with a gate by raw similarity too, scored anew."""
         count = min(wanted, len(self._offsets))
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
-        calls = np.concatenate([augment_queries(queries, value) for value in strengths])
+        calls = np.concatenate([self._augmented(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters)
         found = [
             self._ranked(*part, value) for part, value in zip(_parts(scores, rows, strengths), strengths, strict=True)
@@ -124,6 +126,9 @@ class Ranker:
                 column[number] = values[best]
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
         return replace(Ranked(*ranked), corrected=on)
+
+    def _augmented(self, queries: F32, strength: float) -> F32:
+        return augment_queries(queries, strength, self._pivot)
 
     def _search(self, augmented: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
         scores, rows = self._kind.search(self._index, augmented, k, parameters)

@@ -20,6 +20,7 @@ from hubless.bundle import (
     MANIFEST,
     OFFSETS,
     PAYLOAD,
+    PIVOT,
     QUERY_TIME,
     Manifest,
     read_arrays,
@@ -32,14 +33,13 @@ from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
 from hubless.errors import BundleDamaged, NoEncoder
-from hubless.knn import index_type, read_index
+from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
 from hubless.ranking import Ranked, Ranker
 from hubless.records import IdTable, read_npy
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
 CANARY_LIMIT = 10
-_SCORE_TOLERANCE = 1e-4
 _SAME_ANSWERS = 0.9
 """A rank among a bank can jump where two similarities are one but for rounding."""
 
@@ -140,7 +140,15 @@ class Collection:
         self._query_time = _read_query_time(folder, manifest)
         with reading(folder / MANIFEST):
             kind = index_type(manifest.index.type)
-        self._ranker = Ranker(kind, index, self._offsets, manifest.dim, manifest.index.parameters, self._query_time)
+        self._ranker = Ranker(
+            kind,
+            index,
+            self._offsets,
+            manifest.dim,
+            manifest.index.parameters,
+            self._query_time,
+            _read_pivot(folder, manifest),
+        )
 
     @property
     def name(self) -> str:
@@ -300,7 +308,7 @@ class Collection:
             queries, expected_rows = canary["queries"], canary["rows"]
             expected_scores, expected_recall = canary["scores"], float(canary["recall"])
             answers = canary.get("answers")
-        tolerance = _SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
+        tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
         stored = self.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, self.dim)
         scores = np.einsum("md,mkd->mk", queries, stored) - self._offsets[expected_rows]
         if (wrong := np.abs(scores - expected_scores) > tolerance).any():
@@ -314,27 +322,15 @@ class Collection:
         if (found > expected_scores + tolerance).any():
             raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
         recall = agreement(found, expected_scores)
-        if recall < expected_recall - _SCORE_TOLERANCE:
+        if recall < expected_recall - SCORE_TOLERANCE:
             problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
             raise BundleDamaged(path, problem)
         if answers is not None:
             answered = self.query(queries, limit=answers.shape[1]).scores
-            same = np.mean(np.abs(answered - answers) <= _SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
+            same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
             if same < _SAME_ANSWERS:
                 problem = f"{1 - same:.0%} of the canary queries' answers have other scores than when it was built"
                 raise BundleDamaged(path, problem)
-
-
-def agreement(scores: F32, exact_scores: F32) -> float:
-    """Recall against exact search, by scores: the share of the found that score as high as the exact last one.
-
-    Parameters
-    ----------
-    scores : (m, k) as found
-    exact_scores : (m, k) of exact search, best first
-    """
-    tolerance = _SCORE_TOLERANCE * np.maximum(1.0, np.abs(exact_scores[:, -1:]))
-    return float(np.mean(scores >= exact_scores[:, -1:] - tolerance))
 
 
 def open_collection(
@@ -361,6 +357,17 @@ def open_collection(
     manifest = read_manifest(folder)
     verify(folder, manifest, hashes=hashes)
     return Collection(folder, manifest)
+
+
+def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
+    path = folder / PIVOT
+    if PIVOT not in manifest.files:
+        return None
+    with reading(path):
+        pivot: F32 = read_npy(path)
+    if pivot.shape != (manifest.dim,):
+        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.dim} dimensions")
+    return pivot
 
 
 def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:

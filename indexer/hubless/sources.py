@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, I64, as_float32, check_dim, unit_rows
+from hubless.arrays import F32, I64, as_float32, check_dim, half_rows, unit_rows
 from hubless.errors import InputError
 
 BLOCK_BYTES = 16 * 2**20
@@ -177,6 +177,30 @@ class UnitVectors:
 
     def take(self, rows: I64) -> F32:
         return unit_rows(self.source.take(rows), self.name, rows)
+
+
+@dataclass(frozen=True)
+class HalfVectors:
+    """A source with its numbers rounded to float16, as some kinds of index store them."""
+
+    source: VectorSource
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            yield half_rows(block, self.name, start)
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return half_rows(self.source.take(rows), self.name, rows)
 
 
 def as_source(vectors: "VectorSource | NDArray[Any]", name: str) -> VectorSource:

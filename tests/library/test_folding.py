@@ -128,8 +128,8 @@ def test_inner_product_of_augmented_vectors_is_the_corrected_score(dim, strength
     np.testing.assert_allclose(queries @ targets.T, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize(("dim", "augmented"), [(1, 16), (15, 16), (16, 32), (31, 32), (32, 48), (512, 528)])
-def test_augmented_dimension_is_the_next_multiple_of_16_with_room_for_the_offset(dim, augmented):
+@pytest.mark.parametrize(("dim", "augmented"), [(1, 16), (14, 16), (15, 32), (16, 32), (31, 48), (512, 528)])
+def test_augmented_dimension_is_the_next_multiple_of_16_with_room_for_the_offset_and_its_rest(dim, augmented):
     assert augmented_dim(dim) == augmented
 
 

@@ -1,16 +1,48 @@
-"""Kinds of index over Faiss inner product. One file a kind."""
+"""Kinds of index over Faiss inner product. One file a family."""
 
 from hubless.errors import InputError
-from hubless.knn.base import IndexType, SearchParameters, read_index, write_index
+from hubless.knn.aims import Aims, parse_aims
+from hubless.knn.base import IndexType, SearchParameters
+from hubless.knn.choice import kinds_to_try
+from hubless.knn.fastscan import FastScan, IvfFastScan
+from hubless.knn.files import read_index, write_index
 from hubless.knn.flat import Flat
-from hubless.knn.hnsw import Hnsw
+from hubless.knn.hnsw import Hnsw, HnswSq8
+from hubless.knn.ivf import Ivf
+from hubless.knn.making import make_index
+from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, choose, measure
 
-INDEXES: dict[str, type[IndexType]] = {"flat": Flat, "hnsw": Hnsw}
+INDEXES: dict[str, IndexType] = {
+    "flat": Flat(),
+    "flat_fp16": Flat("flat_fp16", "float16"),
+    "fastscan": FastScan(),
+    "fastscan_fp16": FastScan("fastscan_fp16", "float16"),
+    "ivf_fastscan": IvfFastScan(),
+    "ivf_fastscan_fp16": IvfFastScan("ivf_fastscan_fp16", "float16"),
+    "ivf": Ivf(),
+    "ivf_fp16": Ivf("ivf_fp16", "float16"),
+    "hnsw": Hnsw(),
+    "hnsw_fp16": Hnsw("hnsw_fp16", "float16"),
+    "hnsw_sq8": HnswSq8(),
+}
 
-FLAT_TARGETS = 20_000
-"""Up to this many targets an exact scan is as fast as anyone needs (under 2 ms at d=512), so `auto` takes it."""
-
-__all__ = ["INDEXES", "IndexType", "SearchParameters", "choose_index", "index_type", "read_index", "write_index"]
+__all__ = [
+    "INDEXES",
+    "SCORE_TOLERANCE",
+    "Aims",
+    "IndexType",
+    "SearchParameters",
+    "Setting",
+    "agreement",
+    "choose",
+    "index_type",
+    "kinds_to_try",
+    "make_index",
+    "measure",
+    "parse_aims",
+    "read_index",
+    "write_index",
+]
 
 
 def index_type(name: str) -> IndexType:
@@ -23,11 +55,4 @@ def index_type(name: str) -> IndexType:
     """
     if name not in INDEXES:
         raise InputError("index", f"auto or one of {', '.join(INDEXES)}", name)
-    return INDEXES[name]()
-
-
-def choose_index(name: str, targets: int) -> IndexType:
-    """The kind of this name, or for "auto" the one that suits the number of targets."""
-    if name == "auto":
-        return Flat() if targets <= FLAT_TARGETS else Hnsw()
-    return index_type(name)
+    return INDEXES[name]

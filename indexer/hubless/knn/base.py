@@ -1,75 +1,109 @@
 """What a kind of index is: the seam between Faiss and the rest."""
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Literal, Protocol, TypeAlias
 
 import faiss
 
-from hubless.arrays import F32, I64
-from hubless.errors import BundleDamaged, InputError
-from hubless.storage import storage_errors
+from hubless.arrays import F32, I64, check_at_least
+from hubless.errors import InputError
 
 SearchParameters = Mapping[str, Any]
+Precision: TypeAlias = Literal["float32", "float16"]
+"""Of the stored vectors, from which all scores are computed, whatever finds the candidates."""
+
+NUMBER_BYTES = {"float32": 4, "float16": 2}
+LEAST_TRAINED = 39 * 16
+"""Faiss asks for 39 vectors to train each of the 16 centroids of a 4-bit code."""
 
 
 class IndexType(Protocol):
-    """A kind of Faiss index over augmented vectors, compared by inner product."""
+    """A kind of Faiss index over augmented vectors (n, dim), compared by inner product. Holds no state.
+
+    Searching changes nothing in the index, so several threads may search at once, with different parameters.
+    """
 
     @property
     def name(self) -> str:
         """The name that is stored in bundles."""
 
-    def new(self, dim: int) -> faiss.Index:
-        """An empty index of augmented dimension `dim`."""
+    @property
+    def precision(self) -> Precision:
+        """How exactly vectors are stored."""
 
-    def ladder(self) -> list[dict[str, Any]]:
-        """Search parameters to try when tuning, cheapest first."""
+    @property
+    def pivoted(self) -> bool:
+        """Whether it finds more when offsets are folded with a pivot (see `hubless.augment`)."""
+
+    def size(self, count: int, dim: int) -> int:
+        """About how many bytes the index of `count` targets takes, in memory and on disk."""
+
+    @property
+    def least(self) -> int:
+        """How many targets there must be."""
+
+    def training_rows(self, count: int) -> int:
+        """How many targets, out of `count`, to train on; 0 if there is nothing to train."""
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        """An empty index, not trained, that is to hold `count` vectors."""
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
+        """Search parameters to try when tuning an index of `count` targets, from the cheapest to the most thorough."""
 
     def check(self, parameters: SearchParameters) -> None:
         """Raise `InputError` for search parameters that this kind does not know, or values that it refuses."""
 
-    def search(self, index: faiss.Index, queries: F32, k: int, parameters: SearchParameters) -> tuple[F32, I64]:
-        """The k best rows of augmented queries (m, dim): scores (m, k) and rows (m, k), −1 where nothing was found."""
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        """The k best rows of augmented queries (m, dim): scores (m, k) and rows (m, k), −1 where nothing was found.
 
-    def exact(self, index: faiss.Index, queries: F32, k: int) -> tuple[F32, I64]:
-        """As `search`, by comparing with every vector."""
+        Parameters
+        ----------
+        selector : look at these rows only
+        """
+
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        """As `search`, by comparing with every vector, or with all that are selected."""
 
 
-def refuse_unknown(parameters: SearchParameters, known: tuple[str, ...], index: str) -> None:
-    """Raise `InputError` for the first parameter that is not known."""
-    for name in parameters:
+def new_storage(dim: int, precision: Precision) -> faiss.Index:
+    """An empty index that keeps vectors as they are, or rounded to float16, and compares with all of them."""
+    if precision == "float16":
+        return faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
+    return faiss.IndexFlatIP(dim)
+
+
+def scan(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
+    """The k best of all vectors of a storage, or of those that are selected."""
+    scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
+    return scores, rows
+
+
+def check_parameters(parameters: SearchParameters, known: tuple[str, ...], index: str) -> None:
+    """Raise `InputError` for the first search parameter that is not known, or not a whole number above 0."""
+    for name, value in parameters.items():
         if name not in known:
             expected = f"one of {', '.join(known)}" if known else f"no parameters, as the index is {index}"
             raise InputError(f"params of index {index}", expected, name)
+        check_at_least(f"params.{name}", value, 1)
 
 
-def write_index(index: faiss.Index, path: Path) -> None:
-    """Write an index to a new file.
-
-    Raises
-    ------
-    StorageError
-        if it cannot be written whole.
-    """
-    # Faiss, given a path, does not notice when the disk is full as it closes the file
-    with storage_errors(path), path.open("wb") as file:
-        faiss.write_index(index, faiss.PyCallbackIOWriter(file.write))
-
-
-def read_index(path: Path) -> faiss.Index:
-    """Open an index, mapped into memory where its kind allows.
-
-    Raises
-    ------
-    BundleDamaged
-        if it is not a Faiss index.
-    """
+@contextmanager
+def openmp_threads(count: int) -> Iterator[None]:
+    """Let Faiss use so many threads for calls from this thread, while inside."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(count)
     try:
-        return faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
-    except RuntimeError as error:
-        raise BundleDamaged(path, f"not a readable index: {_reason(error)}") from error
-
-
-def _reason(error: RuntimeError) -> str:
-    return str(error).strip().splitlines()[-1]
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -6,27 +6,44 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import SearchParameters, refuse_unknown
+from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, check_parameters, new_storage, scan
 
 
 @dataclass(frozen=True)
 class Flat:
-    """Exact search over float32 vectors."""
+    """Exact search over float32 vectors, or over float16 ones, which is slower for many queries at once."""
 
     name: str = "flat"
+    precision: Precision = "float32"
+    pivoted: bool = False
+    least: int = 1
 
-    def new(self, dim: int) -> faiss.Index:
-        return faiss.IndexFlatIP(dim)
+    def size(self, count: int, dim: int) -> int:
+        return count * dim * NUMBER_BYTES[self.precision]
 
-    def ladder(self) -> list[dict[str, Any]]:
+    def training_rows(self, count: int) -> int:
+        return 0
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        return new_storage(dim, self.precision)
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{}]
 
     def check(self, parameters: SearchParameters) -> None:
-        refuse_unknown(parameters, (), self.name)
+        check_parameters(parameters, (), self.name)
 
-    def search(self, index: faiss.Index, queries: F32, k: int, parameters: SearchParameters) -> tuple[F32, I64]:
-        scores, rows = index.search(queries, k)
-        return scores, rows
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        return scan(index, queries, k, selector)
 
-    def exact(self, index: faiss.Index, queries: F32, k: int) -> tuple[F32, I64]:
-        return self.search(index, queries, k, {})
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        return scan(index, queries, k, selector)

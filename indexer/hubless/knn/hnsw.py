@@ -8,13 +8,18 @@ from typing import Any
 
 import faiss
 
-from hubless.arrays import F32, I64, check_at_least
-from hubless.knn.base import SearchParameters, refuse_unknown
+from hubless.arrays import F32, I64
+from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, check_parameters, scan
+from hubless.knn.refined import TUNED_AT, search_refined, with_storage
+
+SQ8_TRAINING_ROWS = 50_000
+SQ8_K_FACTOR = 2
+"""Candidates by 8-bit codes are in nearly the right order."""
 
 
 @dataclass(frozen=True)
 class Hnsw:
-    """Graph search over float32 vectors.
+    """Graph search over the stored vectors.
 
     Parameters
     ----------
@@ -24,29 +29,88 @@ class Hnsw:
     The search parameter `ef` is the number of nodes kept in sight while searching; more is slower and finds more.
     """
 
+    name: str = "hnsw"
+    precision: Precision = "float32"
     neighbours: int = 32
     construction: int = 200
-    name: str = "hnsw"
+    pivoted: bool = False
+    least: int = 1
 
-    def new(self, dim: int) -> faiss.Index:
-        index = faiss.IndexHNSWFlat(dim, self.neighbours, faiss.METRIC_INNER_PRODUCT)
+    def size(self, count: int, dim: int) -> int:
+        return count * (dim * NUMBER_BYTES[self.precision] + self._links())
+
+    def training_rows(self, count: int) -> int:
+        return 0
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        return self._graph(dim, "Flat" if self.precision == "float32" else "SQfp16")
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
+        return [{"ef": ef} for ef in (16, 32, 64, 128, 256, 512, 1024)]
+
+    def check(self, parameters: SearchParameters) -> None:
+        check_parameters(parameters, ("ef",), self.name)
+
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        walk = _walk(index, max(parameters["ef"], k), selector)
+        scores, rows = index.search(queries, k, params=walk)
+        return scores, rows
+
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        return scan(index.storage, queries, k, selector)
+
+    def _graph(self, dim: int, storage: str) -> faiss.Index:
+        index = faiss.index_factory(dim, f"HNSW{self.neighbours},{storage}", faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = self.construction
         return index
 
-    def ladder(self) -> list[dict[str, Any]]:
-        return [{"ef": ef} for ef in (32, 64, 128, 256, 512)]
+    def _links(self) -> int:
+        """Bytes of a target's edges: twice M on the ground level, and few above."""
+        return 4 * 2 * self.neighbours + 20
 
-    def check(self, parameters: SearchParameters) -> None:
-        refuse_unknown(parameters, ("ef",), self.name)
-        if "ef" in parameters:
-            check_at_least("params.ef", parameters["ef"], 1)
 
-    def search(self, index: faiss.Index, queries: F32, k: int, parameters: SearchParameters) -> tuple[F32, I64]:
-        # Faiss sets aside memory for ef nodes, however few there are
-        ef = min(max(int(parameters["ef"]), k), index.ntotal)
-        scores, rows = index.search(queries, k, params=faiss.SearchParametersHNSW(efSearch=ef))
-        return scores, rows
+@dataclass(frozen=True)
+class HnswSq8(Hnsw):
+    """Graph search over 8-bit codes; candidates are rescored with float16 vectors."""
 
-    def exact(self, index: faiss.Index, queries: F32, k: int) -> tuple[F32, I64]:
-        scores, rows = index.storage.search(queries, k)
-        return scores, rows
+    name: str = "hnsw_sq8"
+    precision: Precision = "float16"
+
+    def size(self, count: int, dim: int) -> int:
+        return super().size(count, dim) + count * dim
+
+    def training_rows(self, count: int) -> int:
+        return min(count, SQ8_TRAINING_ROWS)
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        return with_storage(self._graph(dim, "SQ8"), self.precision)
+
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        walk = _walk(index, max(parameters["ef"], SQ8_K_FACTOR * max(k, TUNED_AT)), selector)
+        return search_refined(index, queries, k, SQ8_K_FACTOR, walk)
+
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        return scan(index.refine_index, queries, k, selector)
+
+
+def _walk(index: faiss.Index, ef: int, selector: faiss.IDSelector | None) -> faiss.SearchParametersHNSW:
+    # Faiss sets aside memory for ef nodes, however few there are
+    return faiss.SearchParametersHNSW(efSearch=min(int(ef), index.ntotal), sel=selector)

@@ -1,0 +1,156 @@
+"""Kinds of index beside raw flat Faiss: `python -m benchmarks.index_recipes [--targets 10000 ...] [--folder F ...]`.
+
+Recall@10 of the corrected ranking, and the time of single queries and of batches, on one thread, with ratios to a flat
+Faiss index over the raw vectors that takes turns. It is processor time, which a busy machine does not change. Data are
+low-rank vectors with hubs, and any folder with `queries.npy` and `targets.npy`; its bank is `bank.npy`, or half of the
+queries.
+
+Prints Markdown; writes `benchmarks/results/index_recipes.json` and a plot beside it.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from time import thread_time
+
+import faiss
+import numpy as np
+
+from benchmarks import harness
+from hubless import CORRECTIONS
+from hubless.arrays import unit_rows
+from hubless.augment import augment_queries, centre
+from hubless.indexing import Asked, build_index
+from hubless.kernels import rankings
+from hubless.knn import INDEXES, Aims
+from hubless.knn.base import openmp_threads
+from hubless.progress import Silent
+from hubless.sources import as_source
+
+DIM, BANK, QUERIES, K, SINGLES, BATCH = 512, 2000, 500, 10, 20, 256
+COLUMNS = ("data", "targets", "kind", "setting", "recall@10")
+COLUMNS += ("single ms", "× raw flat", "batch/s", "× raw flat", "build, tune s")
+GRAPHS = ("hnsw", "hnsw_fp16", "hnsw_sq8")
+MOST_FOR_GRAPHS = 20_000
+
+
+def measured(name, targets, bank, queries, kinds, recall):
+    """A line for each kind."""
+    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    fitted = CORRECTIONS["auto"]().fit(bank_source, source)
+    offsets = centre(fitted.offsets(source))
+    ((_, rows),) = rankings(queries, source, K, offsets)
+    raw = faiss.IndexFlatIP(targets.shape[1])
+    raw.add(targets)
+    lines = []
+    for kind in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            start = thread_time()
+            with openmp_threads(1):
+                built = build_index(
+                    kind,
+                    source,
+                    offsets,
+                    bank_source,
+                    Asked(queries, rows),
+                    Aims(recall),
+                    Path(folder) / "index.faiss",
+                    0,
+                    Silent(),
+                )
+            seconds = thread_time() - start
+            figures = {"kind": kind, "build_and_tune_s": seconds, **ask(built, raw, queries)}
+            lines.append({"data": name, "targets": len(targets), **figures})
+            print(row(lines[-1]), flush=True)
+    return lines
+
+
+def ask(built, raw, queries):
+    """Recall, and times beside raw flat search."""
+    augmented = augment_queries(queries, 1.0, built.pivot)
+    parameters = built.setting.parameters
+
+    def timed(slices):
+        sides = {
+            "this": lambda: [built.kind.search(built.index, augmented[each], K, parameters) for each in slices],
+            "raw flat": lambda: [raw.search(queries[each], K) for each in slices],
+        }
+        return harness.medians(harness.interleaved(sides, 3, thread_time))
+
+    with openmp_threads(1):
+        single, many = timed([slice(i, i + 1) for i in range(SINGLES)]), timed([slice(BATCH)])
+    return {
+        "parameters": parameters,
+        "recall": built.setting.recall,
+        "curve": [[setting.parameters, setting.recall, setting.latency_ms] for setting in built.curve],
+        "single_ms": 1000 * single["this"] / SINGLES,
+        "single_ratio": single["raw flat"] / single["this"],
+        "batch_per_s": min(BATCH, len(queries)) / many["this"],
+        "batch_ratio": many["raw flat"] / many["this"],
+    }
+
+
+def row(line):
+    """A line of the table."""
+    cells = (
+        line["data"],
+        f"{line['targets']:,}",
+        line["kind"],
+        ", ".join(f"{name} {value}" for name, value in line["parameters"].items()),
+        f"{line['recall']:.4f}",
+        f"{line['single_ms']:.3f}",
+        f"{line['single_ratio']:.1f}",
+        f"{line['batch_per_s']:,.0f}",
+        f"{line['batch_ratio']:.2f}",
+        f"{line['build_and_tune_s']:.1f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def open_folder(folder):
+    """Targets, half of the queries as the bank, and the others, from a folder; its bank if it has one."""
+    files = {path.stem: path for path in folder.glob("*.npy") if path.stem in ("targets", "queries", "bank")}
+    found = {name: unit_rows(np.load(path).astype(np.float32), name) for name, path in files.items()}
+    targets, queries = found["targets"], found["queries"]
+    if "bank" in found:
+        return targets, found["bank"], queries[:QUERIES]
+    order = np.random.default_rng(0).permutation(len(queries))
+    half = len(order) // 2
+    return targets, queries[order[:half]], queries[order[half:]][:QUERIES]
+
+
+def plot(lines, path):
+    """Single-query time against the number of targets, a curve a kind."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 4.5))
+    axes = figure.subplots()
+    for kind in dict.fromkeys(line["kind"] for line in lines):
+        points = sorted((line["targets"], line["single_ms"]) for line in lines if line["kind"] == kind)
+        axes.plot(*zip(*points, strict=True), "o-", label=kind)
+    axes.set(xscale="log", yscale="log", xlabel="targets", ylabel="ms of processor a query")
+    axes.legend(fontsize=7)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", type=int, nargs="*", default=[10_000, 100_000])
+    parser.add_argument("--folder", type=Path, nargs="*", default=[])
+    parser.add_argument("--kinds", nargs="*", default=list(INDEXES))
+    parser.add_argument("--recall", type=float, default=0.99)
+    given = parser.parse_args(arguments)
+    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+    lines = []
+    for folder in given.folder:
+        lines += measured(folder.resolve().name, *open_folder(folder), given.kinds, given.recall)
+    for count in given.targets:
+        kinds = [kind for kind in given.kinds if count <= MOST_FOR_GRAPHS or kind not in GRAPHS]
+        lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), kinds, given.recall)
+    path = harness.write("index_recipes", {"recall": given.recall, "lines": lines})
+    plot(lines, path.with_suffix(".png"))
+
+
+if __name__ == "__main__":
+    main()

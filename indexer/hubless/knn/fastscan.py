@@ -1,0 +1,106 @@
+"""`fastscan`: 4-bit product codes are scanned in registers, the best candidates rescored with the stored vectors.
+
+Source: André, Kermarrec and Le Scouarnec, IEEE TPAMI 2021; Faiss's PQ fast scan.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import faiss
+
+from hubless.arrays import F32, I64
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, check_parameters, scan
+from hubless.knn.ivf import list_count, list_training_rows, probes, probing
+from hubless.knn.refined import search_refined, with_storage
+
+CODED_DIMENSIONS = 4
+"""Dimensions that share a code."""
+TRAINING_ROWS = 16_384
+K_FACTORS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
+IVF_K_FACTORS = (4, 16, 64, 256)
+SCANS_A_K = 2000
+"""Rescoring the 10 candidates of one `k_factor` takes as long as scanning so many codes."""
+
+
+@dataclass(frozen=True)
+class FastScan:
+    """All codes are scanned.
+
+    A single list, as Faiss's scan of codes without lists takes no selector.
+
+    The search parameter `k_factor` is how many candidates are rescored for each hit that is asked for.
+    """
+
+    name: str = "fastscan"
+    precision: Precision = "float32"
+    pivoted: bool = True
+    least: int = LEAST_TRAINED
+
+    def size(self, count: int, dim: int) -> int:
+        code = dim // CODED_DIMENSIONS // 2
+        return count * (dim * NUMBER_BYTES[self.precision] + code + 8) + self.lists(count) * dim * 4
+
+    def lists(self, count: int) -> int:
+        """How many lists the codes are kept in."""
+        return 1
+
+    def training_rows(self, count: int) -> int:
+        return min(count, TRAINING_ROWS)
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        codes = f"IVF{self.lists(count)},PQ{dim // CODED_DIMENSIONS}x4fs"
+        compressed = faiss.index_factory(dim, codes, faiss.METRIC_INNER_PRODUCT)
+        compressed.cp.seed = compressed.pq.cp.seed = seed
+        return with_storage(compressed, self.precision)
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
+        return [{"k_factor": factor} for factor in K_FACTORS]
+
+    def check(self, parameters: SearchParameters) -> None:
+        check_parameters(parameters, ("k_factor",), self.name)
+
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        return search_refined(index, queries, k, parameters["k_factor"], probing(1, selector))
+
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        return scan(index.refine_index, queries, k, selector)
+
+
+@dataclass(frozen=True)
+class IvfFastScan(FastScan):
+    """The codes in the `nprobe` lists nearest to the query are scanned."""
+
+    name: str = "ivf_fastscan"
+
+    def lists(self, count: int) -> int:
+        return list_count(count)
+
+    def training_rows(self, count: int) -> int:
+        return max(list_training_rows(count), super().training_rows(count))
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
+        scanned_a_list = count / self.lists(count)
+        tried = [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count) for factor in IVF_K_FACTORS]
+        return sorted(tried, key=lambda each: each["nprobe"] * scanned_a_list + SCANS_A_K * each["k_factor"])
+
+    def check(self, parameters: SearchParameters) -> None:
+        check_parameters(parameters, ("nprobe", "k_factor"), self.name)
+
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        return search_refined(index, queries, k, parameters["k_factor"], probing(parameters["nprobe"], selector))

@@ -1,0 +1,86 @@
+"""`ivf`: targets in lists around centroids; the lists that are nearest to the query are compared with it."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import faiss
+
+from hubless.arrays import F32, I64
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, check_parameters
+
+TRAINED_A_LIST = 64
+LEAST_A_LIST = 39
+MOST_LISTS = 2**16
+
+
+@dataclass(frozen=True)
+class Ivf:
+    """Inverted lists over the stored vectors.
+
+    The search parameter `nprobe` is how many lists are looked through.
+    """
+
+    name: str = "ivf"
+    precision: Precision = "float32"
+    pivoted: bool = False
+    least: int = LEAST_TRAINED
+
+    def size(self, count: int, dim: int) -> int:
+        # with each vector its row, and for each row the place of its vector
+        return count * (dim * NUMBER_BYTES[self.precision] + 16) + list_count(count) * dim * 4
+
+    def training_rows(self, count: int) -> int:
+        return list_training_rows(count)
+
+    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+        storage = "Flat" if self.precision == "float32" else "SQfp16"
+        index = faiss.index_factory(dim, f"IVF{list_count(count)},{storage}", faiss.METRIC_INNER_PRODUCT)
+        index.by_residual = False  # so that what is stored is the rounded vector itself
+        index.cp.seed = seed
+        index.make_direct_map()
+        return index
+
+    def ladder(self, count: int) -> list[dict[str, Any]]:
+        return [{"nprobe": lists} for lists in probes(count)]
+
+    def check(self, parameters: SearchParameters) -> None:
+        check_parameters(parameters, ("nprobe",), self.name)
+
+    def search(
+        self,
+        index: faiss.Index,
+        queries: F32,
+        k: int,
+        parameters: SearchParameters,
+        selector: faiss.IDSelector | None = None,
+    ) -> tuple[F32, I64]:
+        scores, rows = index.search(queries, k, params=probing(parameters["nprobe"], selector))
+        return scores, rows
+
+    def exact(
+        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
+    ) -> tuple[F32, I64]:
+        return self.search(index, queries, k, {"nprobe": index.nlist}, selector)
+
+
+def list_count(count: int) -> int:
+    """How many lists: the power of 2 nearest to 2·√n, less where that is too many to train."""
+    wanted: int = 2 ** round(math.log2(2 * math.sqrt(count)))
+    return max(1, min(wanted, MOST_LISTS, count // LEAST_A_LIST))
+
+
+def list_training_rows(count: int) -> int:
+    """How many targets the centroids of the lists are trained on."""
+    return min(count, TRAINED_A_LIST * list_count(count))
+
+
+def probes(count: int) -> list[int]:
+    """Numbers of lists to try: 4, 8, 16 … and all."""
+    lists = list_count(count)
+    return [*(2**power for power in range(2, 16) if 2**power < lists), lists]
+
+
+def probing(nprobe: int, selector: faiss.IDSelector | None = None) -> faiss.SearchParametersIVF:
+    """Search parameters of an index of lists."""
+    return faiss.SearchParametersIVF(nprobe=int(min(nprobe, MOST_LISTS)), sel=selector)

@@ -1,0 +1,30 @@
+"""Two stages in one index: candidates from a compressed index, rescored with the stored vectors."""
+
+import faiss
+
+from hubless.arrays import F32, I64
+from hubless.knn.base import Precision, new_storage
+
+TUNED_AT = 10
+"""Search parameters are chosen for 10 hits; fewer are the first of 10, so that they are found as well."""
+
+
+def with_storage(compressed: faiss.Index, precision: Precision) -> faiss.Index:
+    """A compressed index with the stored vectors behind it."""
+    return faiss.IndexRefine(compressed, new_storage(compressed.d, precision))
+
+
+def search_refined(
+    index: faiss.Index, queries: F32, k: int, k_factor: int, compressed: faiss.SearchParameters
+) -> tuple[F32, I64]:
+    """The k best of k · `k_factor` candidates by the scores of the stored vectors.
+
+    Parameters
+    ----------
+    compressed : search parameters of the compressed index
+    """
+    asked = min(max(k, TUNED_AT), index.ntotal)
+    factor = min(float(k_factor), index.ntotal / asked)
+    parameters = faiss.IndexRefineSearchParameters(k_factor=factor, base_index_params=compressed)
+    scores, rows = index.search(queries, asked, params=parameters)
+    return scores[:, :k], rows[:, :k]

@@ -1,0 +1,78 @@
+import pytest
+
+from hubless.errors import InputError
+from hubless.knn import INDEXES, Aims, kinds_to_try, parse_aims
+from hubless.knn.choice import VARIANTS
+
+
+@pytest.mark.parametrize(("memory", "expected"), [("4GB", 4 * 10**9), ("512MiB", 512 * 2**20), (1000, 1000)])
+def test_memory_is_read_as_bytes(memory, expected):
+    assert parse_aims(0.9, memory, None).memory == expected
+
+
+@pytest.mark.parametrize(("latency", "expected"), [("2ms", 2), ("0.5s", 500), ("250us", 0.25), (3, 3)])
+def test_latency_is_read_as_milliseconds(latency, expected):
+    assert parse_aims(0.9, None, latency).latency_ms == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("named", "values"),
+    [
+        ("recall", (0, None, None)),
+        ("recall", (1.01, None, None)),
+        ("recall", (float("nan"), None, None)),
+        ("memory", (0.9, "much", None)),
+        ("memory", (0.9, 0, None)),
+        ("memory", (0.9, -5, None)),
+        ("memory", (0.9, True, None)),
+        ("latency", (0.9, None, "2")),
+        ("latency", (0.9, None, "soon")),
+        ("latency", (0.9, None, "1.2.3ms")),
+        ("latency", (0.9, None, 0)),
+        ("latency", (0.9, None, float("inf"))),
+    ],
+)
+def test_aim_that_means_nothing_is_refused_naming_it(named, values):
+    with pytest.raises(InputError) as refused:
+        parse_aims(*values)
+    assert refused.value.parameter == named
+
+
+def names(name, count, aims=None, dim=528):
+    kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims or Aims())
+    return [kind.name for kind in kinds], notes
+
+
+def test_auto_scans_few_targets_exactly_and_codes_of_many():
+    assert names("auto", 1000) == (["flat"], [])
+    assert names("auto", 100_000) == (["fastscan", "flat"], [])
+
+
+def test_auto_with_a_latency_tries_faster_kinds_after_it():
+    assert names("auto", 100_000, Aims(latency_ms=1))[0] == ["fastscan", "ivf_fastscan", "hnsw", "flat"]
+
+
+def test_memory_for_half_precision_only_takes_half_precision():
+    memory = int(1.1 * INDEXES["fastscan_fp16"].size(100_000, 528))
+    assert names("auto", 100_000, Aims(memory=memory))[0] == ["fastscan_fp16", "flat_fp16"]
+
+
+def test_memory_too_small_for_any_kind_is_refused_naming_the_least():
+    least = INDEXES["flat_fp16"].size(100_000, 528)
+    with pytest.raises(InputError, match=f"memory.*{least:,} bytes.*flat_fp16.*got 1,000"):
+        names("auto", 100_000, Aims(memory=1000))
+    assert names("auto", 100_000, Aims(memory=least))[0] == ["flat_fp16"]
+
+
+def test_memory_too_small_for_the_kind_that_is_asked_for_is_refused():
+    with pytest.raises(InputError, match=r"memory.*hnsw"):
+        names("hnsw", 100_000, Aims(memory=1000))
+
+
+@pytest.mark.parametrize("name", [name for name, kind in INDEXES.items() if kind.least > 1])
+def test_too_few_targets_to_train_on_are_scanned_and_it_is_said(name):
+    found, notes = names(name, INDEXES[name].least - 1)
+    assert set(found) <= set(VARIANTS["flat"])
+    assert name in notes[0]
+    assert str(INDEXES[name].least) in notes[0]
+    assert names(name, INDEXES[name].least) == ([name], [])

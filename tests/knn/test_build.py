@@ -1,0 +1,119 @@
+"""Indexes as a build makes them: aims, notes, the measured curve, and answers."""
+
+import numpy as np
+import pytest
+from support.problems import normal
+
+import hubless
+from hubless.arrays import unit_rows
+from hubless.errors import InputError
+from hubless.knn import INDEXES, Setting, choose
+from hubless.knn.aims import Aims
+
+
+def build(path, problem, **options):
+    return hubless.build(path, "c", problem.targets, problem.bank, progress=False, **options)
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_every_kind_answers_with_true_similarities_and_scores(name, problem, tmp_path):
+    build(tmp_path, problem, index=name)
+    opened = hubless.open(tmp_path, "c")
+    opened.check_canaries()
+    queries, targets = unit_rows(problem.queries, "q"), unit_rows(problem.targets, "t")
+    half = opened.manifest.index.precision == "float16"
+    for strength in (0, 0.5, 1, 2):
+        found = opened.query(problem.queries, 10, strength)
+        true = np.einsum("md,mkd->mk", queries, targets[found.rows])
+        # a float16 has 11 binary digits
+        np.testing.assert_allclose(found.similarities, true, rtol=0, atol=2**-11 if half else 1e-6)
+        np.testing.assert_allclose(
+            found.scores, found.similarities - np.float32(strength) * found.offsets, rtol=0, atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("name", INDEXES)
+def test_dot_products_of_long_vectors_are_right(name, problem, tmp_path):
+    hubless.build(tmp_path, "c", 30 * problem.targets, 30 * problem.bank, index=name, metric="dot", progress=False)
+    opened = hubless.open(tmp_path, "c")
+    opened.check_canaries()
+    found = opened.query(30 * problem.queries)
+    true = 900 * np.einsum("md,mkd->mk", problem.queries, problem.targets[found.rows])
+    lengths = np.linalg.norm(problem.queries, axis=1).max() * np.linalg.norm(problem.targets, axis=1).max()
+    half = opened.manifest.index.precision == "float16"
+    np.testing.assert_allclose(found.similarities, true, rtol=0, atol=900 * lengths * (2**-11 if half else 1e-6))
+
+
+def test_manifest_bears_the_aims_and_the_curve_to_the_chosen_setting(problem, tmp_path):
+    index = build(tmp_path, problem, index="fastscan", recall=0.9, memory="1GB", latency="1s").index
+    assert index.aims.model_dump() == {"recall": 0.9, "memory": 10**9, "latency_ms": 1000}
+    assert index.notes == []
+    chosen = next(setting for setting in index.curve if setting.parameters == index.parameters)
+    assert chosen.recall_at_10 >= 0.9
+    before = index.curve[: index.curve.index(chosen)]
+    assert all(setting.recall_at_10 < 0.9 for setting in before)
+    assert all(setting.latency_ms > 0 for setting in index.curve)
+
+
+def test_recall_that_is_not_reached_is_said(problem, tmp_path):
+    manifest = build(tmp_path, problem, index="fastscan", recall=1.0, memory="1GB")
+    reached = max(setting.recall_at_10 for setting in manifest.index.curve)
+    assert manifest.measured.recall_at_10 == reached
+    said = any("recall of 1 is not reached within 1,000,000,000 bytes" in note for note in manifest.index.notes)
+    assert said == (reached < 1)
+
+
+def test_latency_that_nothing_reaches_is_said(problem, tmp_path):
+    (note,) = build(tmp_path, problem, index="flat", latency="1us").index.notes
+    assert "0.001 ms" in note
+    assert "flat" in note
+
+
+def test_duplicates_do_not_lower_the_recall_of_exact_search(problem, tmp_path):
+    same = np.repeat(problem.targets[:30], 40, axis=0)
+    assert hubless.build(tmp_path, "c", same, problem.bank, index="flat", progress=False).measured.recall_at_10 == 1
+
+
+def test_bank_too_small_to_hold_queries_out_is_used_itself(problem, tmp_path):
+    manifest = hubless.build(
+        tmp_path,
+        "c",
+        problem.targets,
+        problem.bank[:8],
+        index="fastscan",
+        correction="csls",
+        parameters={"k": 3},
+        progress=False,
+    )
+    assert not manifest.measured.held_out
+    assert manifest.measured.queries == 8
+    assert manifest.index.parameters
+
+
+def test_few_targets_fall_back_to_flat_and_the_manifest_says_so(tmp_path):
+    manifest = hubless.build(tmp_path, "c", normal(100, 8, 0), normal(60, 8, 1), index="ivf_fastscan", progress=False)
+    assert manifest.index.type == "flat"
+    assert "ivf_fastscan" in manifest.index.notes[0]
+    assert len(hubless.open(tmp_path, "c").query(normal(3, 8, 2))) == 3
+
+
+@pytest.mark.parametrize("scale", [1e5, 1e-7])
+def test_vectors_that_float16_cannot_hold_are_refused_naming_the_row(problem, tmp_path, scale):
+    targets = problem.targets.copy()
+    targets[700] *= scale / np.abs(targets[700]).max()
+    with pytest.raises(InputError, match=r"row 700.*float16"):
+        hubless.build(
+            tmp_path, "c", targets, problem.bank, index="flat_fp16", metric="dot", correction="none", progress=False
+        )
+
+
+def test_memory_too_small_is_refused_and_leaves_no_version(problem, tmp_path):
+    with pytest.raises(InputError, match="memory"):
+        build(tmp_path, problem, memory="10kB")
+    assert hubless.Catalog(tmp_path).collections() == []
+
+
+def test_cheapest_setting_is_the_first_and_not_the_fastest_to_reach_the_recall():
+    curve = [Setting({"ef": 1}, 0.5, 1.0), Setting({"ef": 2}, 0.95, 9.0), Setting({"ef": 3}, 0.97, 2.0)]
+    assert choose(curve, Aims(0.9)).parameters == {"ef": 2}
+    assert choose(curve, Aims(0.99)).parameters == {"ef": 3}

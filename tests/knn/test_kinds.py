@@ -1,0 +1,138 @@
+"""What every kind of index must hold: right scores, the same answers again, selectors, parameters."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import faiss
+import numpy as np
+import pytest
+
+from hubless.arrays import half_rows
+from hubless.augment import AugmentedVectors, augment_queries, centre, pivot_of
+from hubless.errors import InputError
+from hubless.knn import INDEXES, make_index, read_index, write_index
+from hubless.knn.base import openmp_threads
+from hubless.progress import Silent
+from hubless.sources import HalfVectors, as_source
+
+K = 10
+
+
+@pytest.fixture(scope="module", params=INDEXES)
+def kind(request):
+    return INDEXES[request.param]
+
+
+def make(kind, problem, seed=0):
+    """An index, the augmented queries, and the exact scores of the targets as they are stored."""
+    targets, bank = as_source(problem.targets, "targets"), as_source(problem.bank, "bank")
+    offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
+    half = kind.precision == "float16"
+    pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
+    vectors = AugmentedVectors(HalfVectors(targets) if half else targets, offsets, pivot, half)
+    stored = half_rows(problem.targets, "targets") if half else problem.targets
+    exact = problem.queries.astype(np.float64) @ stored.T - offsets
+    return make_index(kind, vectors, seed, Silent()), augment_queries(problem.queries, 1.0, pivot), exact
+
+
+@pytest.fixture(scope="module")
+def made(kind, problem):
+    return make(kind, problem)
+
+
+def thorough(kind, index):
+    return kind.ladder(index.ntotal)[-1]
+
+
+def test_scores_are_exact_for_the_stored_vectors(kind, made):
+    index, queries, exact = made
+    scores, rows = kind.search(index, queries, K, thorough(kind, index))
+    np.testing.assert_allclose(scores, np.take_along_axis(exact, rows, axis=1), rtol=0, atol=2e-6)
+    assert (np.diff(scores, axis=1) <= 0).all()
+
+
+def test_exact_search_finds_the_exact_best(kind, made):
+    index, queries, exact = made
+    scores, _ = kind.exact(index, queries, K)
+    np.testing.assert_allclose(scores, -np.sort(-exact, axis=1)[:, :K], rtol=0, atol=2e-6)
+
+
+def test_most_thorough_setting_finds_nearly_all(kind, made):
+    index, queries, exact = made
+    _, rows = kind.search(index, queries, K, thorough(kind, index))
+    best = np.argsort(-exact, axis=1)[:, :K]
+    assert np.mean([len(set(a) & set(b)) / K for a, b in zip(rows, best, strict=True)]) >= 0.99
+
+
+def test_one_hit_is_the_first_of_ten(kind, made):
+    index, queries, _ = made
+    for setting in kind.ladder(index.ntotal)[:2]:
+        if "k_factor" in setting:
+            np.testing.assert_array_equal(
+                kind.search(index, queries, 1, setting)[1][:, 0], kind.search(index, queries, K, setting)[1][:, 0]
+            )
+
+
+def test_selector_keeps_to_the_selected_rows(kind, made):
+    index, queries, exact = made
+    chosen = np.arange(0, index.ntotal, 7)
+    selector = faiss.IDSelectorBatch(chosen)
+    _, rows = kind.search(index, queries, K, thorough(kind, index), selector)
+    assert np.isin(rows[rows >= 0], chosen).all()
+    scores, rows = kind.exact(index, queries, K, selector)
+    assert np.isin(rows, chosen).all()
+    np.testing.assert_allclose(scores, -np.sort(-exact[:, chosen], axis=1)[:, :K], rtol=0, atol=2e-6)
+
+
+def test_mapped_file_gives_the_same_answers_and_vectors(kind, made, tmp_path):
+    index, queries, _ = made
+    write_index(index, tmp_path / "index")
+    mapped = read_index(tmp_path / "index")
+    setting = kind.ladder(index.ntotal)[0]
+    for one, other in zip(
+        kind.search(index, queries, K, setting), kind.search(mapped, queries, K, setting), strict=True
+    ):
+        np.testing.assert_array_equal(one, other)
+    rows = np.array([3, 0, index.ntotal - 1])
+    np.testing.assert_array_equal(mapped.reconstruct_batch(rows), index.reconstruct_batch(rows))
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_same_vectors_and_seed_give_the_same_bytes(kind, problem, threads):
+    with openmp_threads(threads):
+        one, other = (faiss.serialize_index(make(kind, problem)[0]) for _ in range(2))
+    np.testing.assert_array_equal(one, other)
+
+
+def test_threads_with_other_parameters_do_not_disturb_each_other(kind, made):
+    index, queries, _ = made
+    settings = [kind.ladder(index.ntotal)[0], thorough(kind, index)]
+    alone = [kind.search(index, queries, K, setting)[1] for setting in settings]
+
+    def ask(turn):
+        with openmp_threads(1):
+            return kind.search(index, queries, K, settings[turn % 2])[1]
+
+    with ThreadPoolExecutor(4) as pool:
+        for turn, rows in enumerate(pool.map(ask, range(40))):
+            np.testing.assert_array_equal(rows, alone[turn % 2])
+
+
+def test_size_is_about_that_of_the_file(kind, made):
+    index, _, _ = made
+    written = len(faiss.serialize_index(index))
+    # graph levels and codebooks weigh more in a small index
+    assert 0.5 * written <= kind.size(index.ntotal, index.d) <= 1.3 * written
+
+
+@pytest.mark.parametrize("value", [0, -1, 1.5, "8", True, None])
+def test_parameter_that_is_no_whole_number_above_0_is_refused(kind, value):
+    for name in kind.ladder(1000)[0]:
+        with pytest.raises(InputError, match=f"params.{name}"):
+            kind.check({name: value})
+
+
+def test_unknown_parameter_is_refused_naming_the_known(kind):
+    with pytest.raises(InputError) as refused:
+        kind.check({"probes": 3})
+    for name in kind.ladder(1000)[0]:
+        assert name in str(refused.value)

@@ -1,0 +1,36 @@
+import numpy as np
+from support.problems import normal
+
+import hubless
+from hubless.augment import augment_queries, augment_targets, pivot_of
+from hubless.sources import as_source
+
+
+def test_pivot_changes_no_inner_product():
+    targets, queries, pivot, offsets = normal(50, 9, 0), normal(20, 9, 1), normal(1, 9, 2)[0], normal(1, 50, 3)[0]
+    for strength in (0, 0.3, 1, 2):
+        plain = augment_queries(queries, strength) @ augment_targets(targets, offsets).T
+        turned = augment_queries(queries, strength, pivot) @ augment_targets(targets, offsets, pivot).T
+        np.testing.assert_allclose(turned, plain, rtol=0, atol=2e-5)
+
+
+def test_offsets_that_follow_the_mean_query_give_it_as_the_pivot_and_others_none():
+    targets, bank = as_source(normal(400, 9, 0), "targets"), as_source(normal(60, 9, 1) + 1, "bank")
+    mean = bank.array.mean(axis=0)
+    np.testing.assert_allclose(pivot_of(bank, targets, targets.array @ mean), mean, rtol=1e-4)
+    np.testing.assert_array_equal(pivot_of(bank, targets, -targets.array @ mean), 0 * mean)
+
+
+def test_pivot_lets_fast_scan_find_more_of_the_corrected_best(tmp_path):
+    rng = np.random.default_rng(0)
+    lean = normal(1, 32, 9)[0] / 3
+    targets = normal(3000, 32, 0, 0.3) + rng.normal(size=(3000, 1)).astype(np.float32) * lean
+    bank = normal(400, 32, 1, 0.3) + 3 * lean
+    recall = {}
+    for correction in ("none", "csls"):
+        manifest = hubless.build(
+            tmp_path, correction, targets, bank, index="fastscan", correction=correction, metric="dot", progress=False
+        )
+        recall[correction] = manifest.index.curve[3].recall_at_10
+        assert ("pivot.npy" in manifest.files) == (correction != "none")
+    assert recall["csls"] > 0.5
