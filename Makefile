@@ -5,8 +5,10 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 ARGS   ?=
 
+OPENAPI := docs/openapi.json
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint bench docs lock clean
+.PHONY: help setup demo test test-all lint bench docs openapi lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -43,6 +45,10 @@ bench: setup  ## benchmarks: ratios against something measured in the same run
 
 docs: setup  ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+
+openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
+	$(BIN)/python -m hubless_service.contract >$(OPENAPI).new
+	mv $(OPENAPI).new $(OPENAPI)
 
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

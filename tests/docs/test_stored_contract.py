@@ -1,0 +1,36 @@
+"""The HTTP contract changes on purpose only: a copy of it is stored, so that each change of it is seen in review."""
+
+import difflib
+import json
+from pathlib import Path
+
+import pytest
+
+from hubless_service.contract import contract
+
+STORED = Path(__file__).parents[2] / "docs" / "openapi.json"
+
+
+def lines(text):
+    """A document's lines, without the release that it was made of."""
+    document = json.loads(text)
+    del document["info"]["version"]
+    return json.dumps(document, indent=2, ensure_ascii=False).splitlines()
+
+
+def test_contract_is_the_stored_one():
+    stored, real = lines(STORED.read_text("utf-8")), lines(contract())
+    changes = list(difflib.unified_diff(stored, real, "stored", "code", lineterm=""))
+    if changes:
+        pytest.fail(
+            "The HTTP contract has changed. If that is meant, say `make openapi` and commit docs/openapi.json.\n"
+            + "\n".join(changes),
+            pytrace=False,
+        )
+
+
+def test_contract_is_the_same_whatever_the_environment_sets(monkeypatch):
+    usual = contract()
+    monkeypatch.setenv("HUBLESS_MAX_LIMIT", "17")
+    monkeypatch.setenv("HUBLESS_CATALOG", "/elsewhere")
+    assert contract() == usual
