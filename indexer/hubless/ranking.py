@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from time import perf_counter
 from typing import Any
 
 import faiss
@@ -25,6 +26,7 @@ class Ranked:
     """The best k targets of m queries, all (m, k), best first: score = similarity − strength·offset.
 
     `corrected` (m,) says for a gated correction whether it was switched on for the query, and is None for the others.
+    `rescoring` is how many seconds a rescored correction took for its formula, after the index had answered.
     """
 
     rows: I64
@@ -32,6 +34,7 @@ class Ranked:
     similarities: F32
     offsets: F32
     corrected: Flags | None = None
+    rescoring: float = 0.0
 
 
 class Ranker:
@@ -115,6 +118,7 @@ class Ranker:
         found = [
             self._ranked(*part, value) for part, value in zip(_parts(scores, rows, strengths), strengths, strict=True)
         ]
+        started = perf_counter()
         ranked = [np.empty((len(queries), k), kind) for kind in (np.int64, np.float32, np.float32, np.float32)]
         for number, query in enumerate(queries):
             candidates, first = np.unique(np.concatenate([part.rows[number] for part in found]), return_index=True)
@@ -125,7 +129,8 @@ class Ranker:
             for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
                 column[number] = values[best]
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
-        return replace(Ranked(*ranked), corrected=on)
+        best_rows, scores, similarities, offsets = ranked
+        return Ranked(best_rows, scores, similarities, offsets, on, perf_counter() - started)
 
     def _augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self._pivot)

@@ -52,7 +52,7 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
-    metrics.show(lambda: {state: engine.count(state) for state in STATES}, engine.versions)
+    metrics.show(lambda: {state: engine.count(state) for state in STATES}, engine.versions, engine.load_times)
     engine.report(metrics.observe_batch, metrics.set_waiting)
-    app.add_middleware(Observe, metrics=metrics)
+    app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share)
     return app

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
-_LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def serve(
@@ -22,6 +21,7 @@ def serve(
     port: Annotated[int | None, typer.Option(help="Port to listen on; 8000 if not given, 0 for a free one.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that serve the port; 1 if not given.")] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
 ) -> None:
     """Answer queries over HTTP until it is stopped.
 
@@ -36,7 +36,14 @@ def serve(
     from hubless_service.settings import Settings
     from hubless_service.workers import supervise
 
-    options = {"catalog": catalog, "host": host, "port": port, "workers": workers, "log_level": log_level}
+    options = {
+        "catalog": catalog,
+        "host": host,
+        "port": port,
+        "workers": workers,
+        "log_level": log_level,
+        "log_format": log_format,
+    }
     given = {name: value for name, value in options.items() if value is not None}
     try:
         settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
@@ -69,9 +76,9 @@ def _work(settings: "Settings", listener: socket.socket) -> None:
 
 
 def _log(settings: "Settings") -> None:
-    import logging
+    from hubless_service.logs import configure
 
-    logging.basicConfig(level=settings.log_level.upper(), format=_LOG_FORMAT)
+    configure(settings.log_level, settings.log_format)
 
 
 def _listen(host: str, port: int) -> socket.socket:

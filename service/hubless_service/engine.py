@@ -98,6 +98,12 @@ class Engine:
             if entry.failure and entry.tried:
                 yield name, entry.tried, "refused"
 
+    def load_times(self) -> Iterator[tuple[str, float]]:
+        """Collection, and the seconds that it took to open and prove the version that is served."""
+        for name, entry in self._entries.items():
+            if entry.collection:
+                yield name, entry.seconds
+
     def details(self) -> dict[str, dict[str, object]]:
         """Each collection's state, for people who ask why the server is not ready."""
         return {name: entry.details() for name, entry in self._entries.items()}
@@ -188,7 +194,7 @@ class Engine:
         try:
             version = self._source.current(name)
             if entry.collection and version == entry.collection.version:
-                return Entry(entry.collection, version)
+                return Entry(entry.collection, version, seconds=entry.seconds)
             if version == entry.tried and entry.settled:
                 return entry
             collection = self._source.open(name)
@@ -197,16 +203,17 @@ class Engine:
             if version != entry.tried or str(error) != str(entry.failure):
                 _log_failure(f'collection "{name}"', error)
             # its traceback would hold on to collections
-            return Entry(entry.collection, version or entry.tried, error.with_traceback(None))
+            return Entry(entry.collection, version or entry.tried, error.with_traceback(None), entry.seconds)
+        seconds = perf_counter() - started
         log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
             name,
             collection.version,
             collection.count,
             collection.dim,
-            perf_counter() - started,
+            seconds,
         )
-        return Entry(collection, collection.version)
+        return Entry(collection, collection.version, seconds=seconds)
 
 
 def _log_failure(what: str, error: Exception) -> None:

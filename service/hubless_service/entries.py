@@ -18,11 +18,13 @@ class Entry:
     collection : what is served, if any version is
     tried : the version that was opened last; the one that is served, unless there is a failure
     failure : why that one cannot be served
+    seconds : how long it took to open the one that is served, and to prove it
     """
 
     collection: hubless.Collection | None = None
     tried: str | None = None
     failure: Exception | None = None
+    seconds: float = 0.0
 
     @property
     def state(self) -> str:

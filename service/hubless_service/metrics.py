@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
+from importlib.metadata import version
 from operator import add
 from pathlib import Path
 
@@ -19,6 +20,7 @@ BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 
 
 Version = tuple[str, str, str]  # collection, version, state
+Load = tuple[str, float]  # collection, seconds
 
 
 class _Collections(Collector):
@@ -68,6 +70,19 @@ class _Versions(Collector):
         yield family
 
 
+class _Loads(Collector):
+    def __init__(self, loads: Callable[[], Iterable[Load]]) -> None:
+        self._loads = loads
+
+    def collect(self) -> Iterator[Metric]:
+        family = GaugeMetricFamily(
+            "hubless_load_seconds", "Time to open and prove the version that is served", labels=["collection"]
+        )
+        for collection, seconds in self._loads():
+            family.add_metric([collection], seconds)
+        yield family
+
+
 class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
@@ -95,12 +110,20 @@ class Metrics:
         self._waiting = Gauge(
             "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="livesum"
         )
+        info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self._live)
+        info.labels(version("hubless")).set(1)
         self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
 
-    def show(self, states: Callable[[], Mapping[str, int]], versions: Callable[[], Iterable[Version]]) -> None:
-        """Report the number of collections by state, and the versions, as they are whenever it is asked for."""
+    def show(
+        self,
+        states: Callable[[], Mapping[str, int]],
+        versions: Callable[[], Iterable[Version]],
+        loads: Callable[[], Iterable[Load]],
+    ) -> None:
+        """Report the number of collections by state, versions and load times, as they are whenever it is asked for."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
+        self._live.register(_Loads(loads))
 
     def set_waiting(self, queries: int) -> None:
         """Note how many queries wait now."""

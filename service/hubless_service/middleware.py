@@ -3,6 +3,7 @@
 import logging
 import os
 import re
+from random import random
 from time import perf_counter
 
 from starlette.requests import ClientDisconnect
@@ -16,15 +17,17 @@ log = logging.getLogger("hubless.requests")
 
 # bounded and printable: it is echoed in a header and written to logs
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
+_FAILED = 400
 _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
 
 class Observe:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float) -> None:
         self.app = app
         self.metrics = metrics
+        self.log_share = log_share
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -62,15 +65,26 @@ class Observe:
             seconds = perf_counter() - started
             route = getattr(inner.get("route"), "path_format", "other")
             self.metrics.observe(route, method, status, seconds, trace)
-            log.info(
-                "%s %s %d %.1fms id=%s%s",
-                method,
-                scope["raw_path"].decode("ascii", "backslashreplace"),
-                status,
-                1e3 * seconds,
-                trace.request_id,
-                f" code={trace.code}" if trace.code else "",
-            )
+            if status >= _FAILED or random() < self.log_share:  # noqa: S311  # a draw, no secret
+                _log(scope, route, status, seconds, trace)
+
+
+def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) -> None:
+    if not log.isEnabledFor(logging.INFO):
+        return
+    fields = {
+        "method": scope["method"],
+        "path": scope["raw_path"].decode("ascii", "backslashreplace"),  # without parameters, which may hold anything
+        "route": route,
+        "status": status,
+        "ms": round(1e3 * seconds, 3),
+        "request_id": trace.request_id,
+        "code": trace.code,
+        "stages": {stage: round(1e3 * taken, 3) for stage, taken in trace.seconds.items()},
+    }
+    code = f" code={trace.code}" if trace.code else ""
+    text = f"{fields['method']} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
+    log.info("%s", text, extra={"fields": fields})
 
 
 def _request_id(scope: Scope) -> str:

@@ -81,11 +81,15 @@ def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[F
     if vectors:
         started = perf_counter()
         queries = [query for i in vectors for query in parts[i].queries]
-        lines = iter(_ask(collection, queries, np.concatenate(list(vectors.values()))))
+        found = _ask(collection, queries, np.concatenate(list(vectors.values())))
         seconds = perf_counter() - started
+        rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
+        lines = iter(found)
     for i in vectors:
         part = parts[i]
-        part.trace.add("search", seconds)
+        part.trace.add("search", seconds - rescoring)
+        if rescoring:
+            part.trace.add("rescore", rescoring)
         own = [next(lines) for _ in part.queries]
         with part.trace.stage("payload"):
             outcomes[i] = _all_hits(collection, part.queries, own)

@@ -84,6 +84,15 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         default="info", description="Least severe messages to log; info has one line for each request."
     )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="Log lines as text for people, or as JSON for programs, one object a line."
+    )
+    log_share: float = Field(
+        default=1,
+        ge=0,
+        le=1,
+        description="Share of the requests that get a log line, drawn at random; one that failed always gets its own.",
+    )
 
     @model_validator(mode="after")
     def _default_within_maximum(self) -> "Settings":

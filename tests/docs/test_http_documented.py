@@ -3,12 +3,10 @@ import re
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from support.contract import Contract
 
 from hubless_service import schemas
 from hubless_service.app import create_app
-from hubless_service.metrics import Metrics
 from hubless_service.problems import KINDS
 from hubless_service.settings import Settings
 from hubless_service.trace import STAGES
@@ -57,16 +55,3 @@ def test_hits_in_examples_add_up():
 
 def test_stages_are_those_of_the_code():
     assert {f"`{stage}`" for stage in STAGES} <= set(re.findall(r"`\w+`", section("Headers")))
-
-
-def test_metrics_are_those_of_the_code():
-    documented = set(re.findall(r"(?m)^\| `(hubless_\w+)` \|", section("Metrics")))
-    metrics = Metrics()
-    metrics.show(dict, list)
-    families = text_string_to_metric_families(metrics.page().decode())
-    real = {
-        f"{family.name}_total" if family.type == "counter" else family.name
-        for family in families
-        if family.name.startswith("hubless_") and not family.name.endswith("_created")
-    }
-    assert documented == real

@@ -6,12 +6,13 @@ import pytest
 from support.serving import serving, wait_until_ready
 
 import hubless
-from hubless.corrections import CORRECTIONS
+from hubless.corrections import CORRECTIONS, QUERY_TIMES, Gate
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
 LIMIT = 5
 GATED = {"dis", "dual_dis"}
+RESCORED = {name for name, kind in QUERY_TIMES.items() if not issubclass(kind, Gate)}
 SMALL = {"nnn": {"k": 8}, "mp": {"k": 8}}
 
 
@@ -64,3 +65,12 @@ def test_only_gated_methods_say_whether_they_were_switched_on(methods, name):
     if name in GATED:
         assert expected is not None
         assert [answer["corrected"] for answer in single] == expected[:4].tolist()
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_server_timing_has_rescoring_apart_from_the_search_where_there_is_any(methods, name):
+    _, url, queries = methods
+    answer = httpx.post(f"{url}/v1/collections/{name}/query", json={"vector": queries[0].tolist()})
+    stages = [stage.partition(";")[0] for stage in answer.headers["server-timing"].split(", ")]
+    expected = ["parse", "queue", "search", "payload", "serialise", "total"]
+    assert stages == ([*expected[:3], "rescore", *expected[3:]] if name in RESCORED else expected)

@@ -1,5 +1,7 @@
 """How the server is: for probes and for Prometheus."""
 
+import asyncio
+
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -50,4 +52,5 @@ async def readyz(request: Request) -> Response:
 )
 async def metrics(request: Request) -> Response:
     """Requests, errors, latency by stage, collections by state, the process's memory."""
-    return Response(state_of(request).metrics.page(), media_type=CONTENT_TYPE_LATEST)
+    # in a thread, as the files of many workers take their time
+    return Response(await asyncio.to_thread(state_of(request).metrics.page), media_type=CONTENT_TYPE_LATEST)
