@@ -129,8 +129,8 @@ class Ranker:
             for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
                 column[number] = values[best]
         on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
-        best_rows, scores, similarities, offsets = ranked
-        return Ranked(best_rows, scores, similarities, offsets, on, perf_counter() - started)
+        best_rows, best_scores, best_similarities, best_offsets = ranked
+        return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
 
     def _augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self._pivot)
