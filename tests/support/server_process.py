@@ -1,0 +1,97 @@
+"""`hubless serve` in a process of its own, to be killed, signalled and looked at from outside."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+from support.serving import wait_until_ready
+
+START = "import typer; from hubless_service.command import serve; typer.run(serve)"
+
+
+@dataclass
+class Served:
+    """A running server: `log` grows while it writes."""
+
+    process: subprocess.Popen
+    url: str
+    log: list = field(default_factory=list)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def workers(self):
+        """The worker processes of a supervisor; its resource tracker has a command line of its own."""
+        found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        return [int(pid) for pid in found if b"spawn_main" in command_line(pid)]
+
+    def metrics(self):
+        """Series -> value, as /metrics has them."""
+        page = httpx.get(f"{self.url}/metrics").text
+        pairs = [line.rpartition(" ") for line in page.splitlines() if line[0] != "#"]
+        return {series: float(value) for series, _, value in pairs}
+
+
+@contextmanager
+def served(catalog, *options, before="", ready=True, **settings):
+    """Serve a catalog until the block ends; killed then, with its workers, unless it has ended by itself.
+
+    Parameters
+    ----------
+    options : of the command line
+    before : Python that the process runs first
+    ready : wait until everything is loaded
+    settings : by their names in lower case
+    """
+    ours = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+    process = subprocess.Popen(
+        [sys.executable, "-c", before + "\n" + START, "--catalog", str(catalog), "--port", "0", *map(str, options)],
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ours | {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()},
+    )
+    log = []
+    # or the pipe would be full; at its end the workers have ended too, which hold it as well
+    reading = threading.Thread(target=log.extend, args=[process.stderr])
+    try:
+        for line in process.stderr:
+            log.append(line)
+            if address := re.search(r"listening on (http://\S+),", line):
+                break
+        else:
+            raise AssertionError("the server did not start:\n" + "".join(log))
+        reading.start()
+        if ready:
+            wait_until_ready(address[1])
+        yield Served(process, address[1], log)
+    finally:
+        process.kill()
+        process.wait()
+        if reading.ident:
+            reading.join()
+        process.stderr.close()
+
+
+def command_line(pid):
+    """What a process was started with; nothing once it has ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
+
+
+def resources(pid):
+    """Resident bytes, threads and open descriptors of a process."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return {
+        "memory": 1024 * int(re.search(r"VmRSS:\s+(\d+)", status)[1]),
+        "threads": int(re.search(r"Threads:\s+(\d+)", status)[1]),
+        "descriptors": len(os.listdir(f"/proc/{pid}/fd")),  # noqa: PTH208
+    }
