@@ -1,5 +1,6 @@
 """The factory of the ASGI app."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
@@ -18,15 +19,17 @@ from hubless_service.state import State
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
+_LOOK_SECONDS = 0.05
 
 
-def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
+def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first: bool = False) -> FastAPI:
     """Make the service.
 
     Parameters
     ----------
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
+    loaded_first : take no requests before everything is loaded, where others take them meanwhile
     """
     engine = engine or Engine(CatalogSource(settings.catalog, settings.verify), settings)
     metrics = Metrics()
@@ -34,6 +37,8 @@ def create_app(settings: Settings, engine: Engine | None = None) -> FastAPI:
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         engine.start()
+        while loaded_first and engine.loading and not engine.draining:
+            await asyncio.sleep(_LOOK_SECONDS)
         yield
         engine.stop()
 

@@ -63,13 +63,13 @@ def serve(
             supervise(settings, listener, _work)
 
 
-def _work(settings: "Settings", listener: socket.socket) -> None:
+def _work(settings: "Settings", listener: socket.socket, replacement: bool = False) -> None:
     """Serve the listener in this process, until a signal ends it."""
     from hubless_service.app import create_app
     from hubless_service.server import Server
 
     _log(settings)
-    server = Server(create_app(settings))
+    server = Server(create_app(settings, loaded_first=replacement))
     server.run([listener])
     if not server.started:
         raise SystemExit(FAILED)

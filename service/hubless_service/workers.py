@@ -1,6 +1,7 @@
 """Several processes that serve one socket, each over the same mapped files; and the one that looks after them.
 
-A worker that dies is replaced. When the process that looks after them dies, they end in order.
+A worker that dies is replaced, by one that takes no request before it has loaded. When the process that looks after
+them dies, they end in order.
 """
 
 import logging
@@ -26,29 +27,45 @@ log = logging.getLogger("hubless.workers")
 
 METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that makes prometheus_client count in files, which each worker can add up."""
+_MEMORY = "/dev/shm"  # noqa: S108  # a folder of a random name in it
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
-Work = Callable[[Settings, socket.socket], None]
+Work = Callable[[Settings, socket.socket, bool], None]
+"""Serves a listener in a worker; the last argument is whether the worker takes the place of another."""
 
 
 def supervise(settings: Settings, listener: socket.socket, work: Work) -> None:
-    """Run `settings.workers` processes until a signal ends them. In each of them `work` serves the listener."""
-    with tempfile.TemporaryDirectory(prefix="hubless-metrics-") as folder:
+    """Run `settings.workers` processes until a signal ends them. In each of them `work` serves the listener.
+
+    They end in order at the first SIGTERM or SIGINT, and at once at the second, which then ends this process too.
+    """
+    with tempfile.TemporaryDirectory(prefix="hubless-metrics-", dir=_folder_in_memory()) as folder:
         os.environ[METRICS_FOLDER] = folder
-        _Supervisor(settings.workers, partial(_begin, settings, listener, work)).run()
+        supervisor = _Supervisor(settings.workers, partial(_begin, settings, listener, work))
+        supervisor.run()
+    if supervisor.ended_by:
+        signal.signal(supervisor.ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), supervisor.ended_by)
+
+
+def _folder_in_memory() -> str | None:
+    """Where the files are kept that workers count in: they are mapped, and a full disk would kill who writes there."""
+    return _MEMORY if os.access(_MEMORY, os.W_OK) else None
 
 
 class _Supervisor:
-    def __init__(self, count: int, target: Callable[[], None]) -> None:
+    def __init__(self, count: int, target: Callable[[bool], None]) -> None:
         self._count = count
         self._target = target
         self._workers: dict[int, SpawnProcess] = {}  # by their sentinels
         self._stopping = False
+        self.ended_by: int | None = None  # the signal that did not wait for the workers to end in order
 
     def run(self) -> None:
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, self._stop)
         for _ in range(self._count):
-            self._start()
+            if not self._stopping:
+                self._start()
         while self._workers:
             started = perf_counter()
             wait(list(self._workers))
@@ -57,12 +74,16 @@ class _Supervisor:
             if not self._stopping and perf_counter() - started < _SHORT_LIFE:
                 sleep(_SHORT_LIFE)
             while not self._stopping and len(self._workers) < self._count:
-                self._start()
+                # where no other answers, also its being about to load is an answer
+                self._start(replacement=bool(self._workers))
 
-    def _start(self) -> None:
-        worker = multiprocessing.get_context("spawn").Process(target=self._target, name="hubless-worker")
+    def _start(self, *, replacement: bool = False) -> None:
+        context = multiprocessing.get_context("spawn")
+        worker = context.Process(target=self._target, args=(replacement,), name="hubless-worker")
         worker.start()
         self._workers[worker.sentinel] = worker
+        if self._stopping:  # meanwhile: the signal was not passed on to this one
+            worker.terminate()
 
     def _bury(self, worker: SpawnProcess) -> None:
         worker.join()
@@ -71,20 +92,19 @@ class _Supervisor:
             log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
 
     def _stop(self, sig: int, frame: FrameType | None) -> None:
+        if self._stopping:
+            self.ended_by = sig
         for worker in self._workers.values():
             if worker.pid:
                 with suppress(ProcessLookupError):
-                    os.kill(worker.pid, sig)
-        if self._stopping:  # for the second time
-            signal.signal(sig, signal.SIG_DFL)
-            os.kill(os.getpid(), sig)
+                    os.kill(worker.pid, signal.SIGKILL if self._stopping else sig)
         self._stopping = True
 
 
-def _begin(settings: Settings, listener: socket.socket, work: Work) -> None:
+def _begin(settings: Settings, listener: socket.socket, work: Work, replacement: bool) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    work(settings, listener)
+    work(settings, listener, replacement)
 
 
 def _end_with_parent() -> None:

@@ -1,0 +1,52 @@
+"""A worker is killed under load: the others answer, and another takes its place without an answer that is an error."""
+
+import asyncio
+import os
+import signal
+from collections import Counter
+
+import httpx
+from support.server_process import served
+
+QUERY = "/v1/collections/words/query"
+ASK = {"text": "amber"}
+CONNECTIONS, KILLS = 8, 2
+
+
+async def ask_until(stop, url, seen):
+    async with httpx.AsyncClient(base_url=url, timeout=30) as client:
+        while not stop.is_set():
+            try:
+                seen[(await client.post(QUERY, json=ASK)).status_code] += 1
+            except httpx.TransportError:
+                seen["broken"] += 1
+
+
+async def kill_under_load(server, seen):
+    stop = asyncio.Event()
+    async with asyncio.TaskGroup() as group:
+        for _ in range(CONNECTIONS):
+            group.create_task(ask_until(stop, server.url, seen))
+        for _ in range(KILLS):
+            before, answered = server.workers(), seen[200]
+            os.kill(before[0], signal.SIGKILL)
+            while len(now := server.workers()) < 2 or before[0] in now or seen[200] < answered + 100:
+                await asyncio.sleep(0.01)
+        stop.set()
+
+
+def wait_until_both_have_loaded(server):
+    """Each says it in its log; until the second has, it answers 503."""
+    while sum('collection "words" is ready' in line for line in server.log) < 2:
+        pass
+
+
+def test_only_the_connections_of_killed_workers_break(catalog):
+    seen = Counter()
+    with served(catalog, "--workers", 2) as server:
+        wait_until_both_have_loaded(server)
+        asyncio.run(kill_under_load(server, seen))
+        ended = [line for line in server.log if "another takes its place" in line]
+    assert set(seen) <= {200, "broken"}
+    assert seen["broken"] <= KILLS * CONNECTIONS
+    assert len(ended) == KILLS
