@@ -57,7 +57,12 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
-    metrics.show(lambda: {state: engine.count(state) for state in STATES}, engine.versions, engine.load_times)
+    metrics.show(
+        lambda: {state: engine.count(state) for state in STATES},
+        engine.versions,
+        engine.load_times,
+        engine.live.figures,
+    )
     engine.report(metrics.observe_batch, metrics.set_waiting)
     app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share)
     return app

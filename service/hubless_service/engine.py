@@ -18,6 +18,7 @@ import hubless
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
 from hubless_service.entries import Entry, as_problem
+from hubless_service.live import Live
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.queries import Query
 from hubless_service.search import Found, search
@@ -49,11 +50,13 @@ class Engine:
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
         self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
         self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
+        self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
 
     def start(self) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once."""
         faiss.cvar.distance_compute_blas_threshold = _PRODUCTS_FROM
         self._batcher.start()
+        self.live.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
         threading.Thread(target=self._watch, name="watch", daemon=True).start()
 
@@ -61,6 +64,7 @@ class Engine:
         """Let the searches that run finish, and open nothing more."""
         self._stopping.set()
         self._batcher.stop()
+        self.live.stop()
 
     def drain(self) -> None:
         """Say that no more requests are wanted; those that come are answered all the same."""
@@ -116,7 +120,7 @@ class Engine:
         """All collections that are ready, by name."""
         if not self._entries or self._loading:
             self._check_loaded()
-        return [entry.collection for entry in self._entries.values() if entry.collection]
+        return self._served()
 
     def collection(self, name: str) -> hubless.Collection:
         """Return a collection that is ready.
@@ -145,7 +149,7 @@ class Engine:
     async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Found]:
         """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
         seconds = min(query.timeout_ms for query in queries) / 1000
-        return await search(request, self._batcher, collection, queries, seconds)
+        return await search(request, self._batcher, collection, queries, seconds, self.live.observe)
 
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""
@@ -155,6 +159,9 @@ class Engine:
 
         result: T = await self._batcher.submit(trace, trace.started + self._timeout, answer, None)
         return result
+
+    def _served(self) -> list[hubless.Collection]:
+        return [entry.collection for entry in self._entries.values() if entry.collection]
 
     def _check_loaded(self) -> None:
         if self._loading:

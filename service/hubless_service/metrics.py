@@ -20,6 +20,13 @@ BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 
 
 
 Version = tuple[str, str, str]  # collection, version, state
+Figures = tuple[str, str, Mapping[str, float]]  # collection, ranking, figure → value
+HUBNESS = {
+    "queries": "Queries that the live hubness is made of, the older ones counting less",
+    "skewness": "Skewness of how often each target is found",
+    "top_hub_share": "Share of the places in the answers that the target found most often takes",
+    "antihub_share": "Share of the targets that are hardly ever found",
+}
 Load = tuple[str, float]  # collection, seconds
 
 
@@ -83,6 +90,21 @@ class _Loads(Collector):
         yield family
 
 
+class _Hubness(Collector):
+    def __init__(self, figures: Callable[[], Iterable[Figures]]) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        families = {
+            figure: GaugeMetricFamily(f"hubless_live_{figure}", help_, labels=["collection", "ranking"])
+            for figure, help_ in HUBNESS.items()
+        }
+        for collection, ranking, figures in self._figures():
+            for figure, value in figures.items():
+                families[figure].add_metric([collection, ranking], value)
+        yield from families.values()
+
+
 class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
@@ -119,11 +141,13 @@ class Metrics:
         states: Callable[[], Mapping[str, int]],
         versions: Callable[[], Iterable[Version]],
         loads: Callable[[], Iterable[Load]],
+        hubness: Callable[[], Iterable[Figures]],
     ) -> None:
-        """Report the number of collections by state, versions and load times, as they are whenever it is asked for."""
+        """Report collections by state, versions, load times and live hubness, as they are whenever it is asked for."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
         self._live.register(_Loads(loads))
+        self._live.register(_Hubness(hubness))
 
     def set_waiting(self, queries: int) -> None:
         """Note how many queries wait now."""

@@ -177,6 +177,39 @@ class Count(BaseModel):
     version: str
 
 
+class Hub(BaseModel):
+    """A target that is found often."""
+
+    id: Id
+    occurrence: float = Field(description="How often it was found, the older finds counting less.")
+    share: float = Field(description="Of the places in the answers, how many it takes.")
+
+
+class RankingHubness(BaseModel):
+    """How often targets are found in one ranking of the queries."""
+
+    queries: float = Field(description="How many queries it is made of, the older ones counting less.")
+    skewness: float = Field(description="Of the occurrence of all targets; near 0 without hubs.")
+    top_hub_share: float = Field(description="Share of the places that the worst hub takes.")
+    antihub_share: float = Field(description="Share of the targets whose occurrence is below 1/e.")
+    hubs: list[Hub] = Field(description="The ten that are found most often.")
+
+
+class LiveHubness(BaseModel):
+    """How often targets are found by the queries that are asked; null for a ranking that has none."""
+
+    k: int = Field(description="Places of each answer that count.")
+    half_life: float = Field(description="Queries after which a find counts half.")
+    window: float = Field(description="What `queries` comes to in the long run.")
+    served: RankingHubness | None = Field(default=None, description="Every answer, as it was served.")
+    corrected: RankingHubness | None = Field(
+        default=None, description="A share of the queries, as served: to compare with raw."
+    )
+    raw: RankingHubness | None = Field(default=None, description="The same queries without the correction.")
+    collection: str
+    version: str
+
+
 class Alive(BaseModel):
     """The process answers."""
 
@@ -207,7 +240,7 @@ class Problem(BaseModel):
 
 
 REQUESTS = (QueryRequest, BatchRequest, CountRequest)
-ANSWERS = (QueryAnswer, BatchAnswer, CollectionInfo, Collections, Point, Count, Alive, Ready, Problem)
+ANSWERS = (QueryAnswer, BatchAnswer, CollectionInfo, Collections, Point, Count, LiveHubness, Alive, Ready, Problem)
 MODELS = (*REQUESTS, *ANSWERS)
 
 

@@ -1,6 +1,6 @@
 """From queries to hits: queries that agree on how to search are asked together, also those of several requests."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ import orjson
 from fastapi import Request
 
 import hubless
-from hubless.arrays import F32
+from hubless.arrays import F32, I64
 from hubless.errors import InputError
 from hubless_service.batching import Batcher
 from hubless_service.clients import watched
@@ -22,6 +22,9 @@ Found = dict[str, Any]
 Line = tuple[hubless.Results, int]
 """Where the results of one query stand."""
 
+Observe = Callable[[hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any]], None]
+"""Takes query vectors, for each of them an array of rows found and its line there, and the options of the search."""
+
 
 class Part(NamedTuple):
     """Those queries of a request that agree on how to search."""
@@ -31,12 +34,18 @@ class Part(NamedTuple):
 
 
 async def search(
-    request: Request, batcher: Batcher, collection: hubless.Collection, queries: Sequence[Query], seconds: float
+    request: Request,
+    batcher: Batcher,
+    collection: hubless.Collection,
+    queries: Sequence[Query],
+    seconds: float,
+    observe: Observe,
 ) -> list[Found]:
     """Answer queries in their order, all or none.
 
     Parameters
     ----------
+    observe : told in the search thread what was found
     seconds : the time that the request has from its arrival
 
     Raises
@@ -50,7 +59,7 @@ async def search(
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
-    work = partial(answer, collection)
+    work = partial(answer, collection, observe)
     deadline = trace.started + seconds
     futures = []
     answers: list[Found] = [{}] * len(queries)
@@ -69,7 +78,7 @@ async def search(
     return answers
 
 
-def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[Found] | Exception]:
+def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Part]) -> list[list[Found] | Exception]:
     """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
     outcomes: dict[int, list[Found] | Exception] = {}
     vectors: dict[int, F32] = {}
@@ -81,7 +90,8 @@ def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[F
     if vectors:
         started = perf_counter()
         queries = [query for i in vectors for query in parts[i].queries]
-        found = _ask(collection, queries, np.concatenate(list(vectors.values())))
+        asked = np.concatenate(list(vectors.values()))
+        found = _ask(collection, queries, asked)
         seconds = perf_counter() - started
         rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
         lines = iter(found)
@@ -93,7 +103,27 @@ def answer(collection: hubless.Collection, parts: Sequence[Part]) -> list[list[F
         own = [next(lines) for _ in part.queries]
         with part.trace.stage("payload"):
             outcomes[i] = _all_hits(collection, part.queries, own)
+    if vectors:
+        _tell(observe, collection, queries, asked, found)
     return [outcomes[i] for i in range(len(parts))]
+
+
+def _tell(
+    observe: Observe,
+    collection: hubless.Collection,
+    queries: Sequence[Query],
+    vectors: F32,
+    found: Sequence[Line | Exception],
+) -> None:
+    answered = [i for i, line in enumerate(found) if not isinstance(line, Exception)]
+    if answered:
+        lines = [(line[0].rows, line[1]) for line in found if not isinstance(line, Exception)]
+        observe(collection, vectors[answered], lines, _options(queries[0]))
+
+
+def _options(query: Query) -> dict[str, Any]:
+    """What the collection is asked with, beside the vectors; equal for queries of equal keys."""
+    return {"limit": query.limit, "strength": query.strength, "parameters": query.parameters}
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
@@ -125,7 +155,7 @@ def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32)
     """The line of results of each query, or why it has none; halved until it is known whose fault an error is."""
     first, several = queries[0], len(queries)
     try:
-        results = collection.query(vectors, limit=first.limit, strength=first.strength, parameters=first.parameters)
+        results = collection.query(vectors, **_options(first))
     except Exception as error:
         if several == 1:
             return [_renamed(error, f"{first.where}{error.parameter}") if isinstance(error, InputError) else error]

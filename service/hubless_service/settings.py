@@ -72,6 +72,20 @@ class Settings(BaseSettings):
         ge=0,
         description="Seconds that an idle connection stays open. Longer than the idle timeout of a load balancer.",
     )
+    hubness: bool = Field(
+        default=True,
+        description="Count how often each target is found, to show hubness as it is; takes 12 bytes a target.",
+    )
+    hubness_half_life: int = Field(
+        default=10_000, ge=1, description="Queries after which a find counts half in the live hubness."
+    )
+    hubness_share: float = Field(
+        default=0.01,
+        ge=0,
+        le=1,
+        description="Share of the queries that are searched once more without the correction, in the time to spare, to "
+        "compare hubness; 0 for none.",
+    )
     drain_seconds: float = Field(
         default=2,
         ge=0,

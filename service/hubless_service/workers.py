@@ -16,11 +16,13 @@ from contextlib import suppress
 from functools import partial
 from multiprocessing.connection import wait
 from multiprocessing.context import SpawnProcess
+from pathlib import Path
 from time import perf_counter, sleep
 from types import FrameType
 
 from prometheus_client.multiprocess import mark_process_dead
 
+from hubless_service.occurrence import remove_files_of
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.workers")
@@ -88,6 +90,8 @@ class _Supervisor:
     def _bury(self, worker: SpawnProcess) -> None:
         worker.join()
         mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+        if worker.pid:
+            remove_files_of(Path(os.environ[METRICS_FOLDER]), worker.pid)
         if not self._stopping:
             log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
 

@@ -9,7 +9,7 @@ from support.wire import ANSWER, Server
 
 from hubless_client import AsyncClient, CannotSend, Client, endpoints
 
-METHODS = ["collections", "collection", "query", "query_batch", "point", "count", "live", "ready"]
+METHODS = ["collections", "collection", "query", "query_batch", "hubness", "point", "count", "live", "ready"]
 
 
 class Transport(httpx.MockTransport):

@@ -22,6 +22,7 @@ def ask(base_url):
 
 
 ANSWERED = 'hubless_requests_total{method="POST",route="/v1/collections/{collection}/query",status="200"}'
+SERVED = 'hubless_live_queries{collection="words",ranking="served"}'
 
 
 def test_metrics_count_the_requests_of_all_workers(catalog):
@@ -34,6 +35,7 @@ def test_metrics_count_the_requests_of_all_workers(catalog):
         assert {page[ANSWERED] for page in pages} == {20}
         assert all(page["hubless_waiting_queries"] == 0 for page in pages)
         assert all(page['hubless_collections{state="ready"}'] <= 2 for page in pages)
+        assert [page[SERVED] for page in pages] == pytest.approx([20] * 10, rel=0.01)
         one = resources(server.workers()[0])["memory"]
         assert pages[-1]["process_resident_memory_bytes"] > 1.5 * one
 

@@ -36,7 +36,17 @@ from hubless_client.errors import (
     ZeroVector,
 )
 from hubless_client.query import Query
-from hubless_client.results import Answer, BatchAnswer, CollectionInfo, Health, Hit, Point
+from hubless_client.results import (
+    Answer,
+    BatchAnswer,
+    CollectionInfo,
+    Health,
+    Hit,
+    Hub,
+    LiveHubness,
+    Point,
+    RankingHubness,
+)
 from hubless_client.retries import Retries
 from hubless_client.vectors import Vector, Vectors
 
@@ -58,9 +68,11 @@ __all__ = [
     "DimensionMismatch",
     "Health",
     "Hit",
+    "Hub",
     "HublessError",
     "InputError",
     "InternalError",
+    "LiveHubness",
     "MalformedBody",
     "MethodNotAllowed",
     "NoEncoder",
@@ -71,6 +83,7 @@ __all__ = [
     "PointNotFound",
     "ProblemError",
     "Query",
+    "RankingHubness",
     "RequestTimeout",
     "Retries",
     "ServerError",

@@ -98,6 +98,8 @@ class Client:
     """The best targets for a vector or for a text."""
     query_batch = _sends(endpoints.query_batch)
     """The best targets for each of many vectors or queries, in one request."""
+    hubness = _sends(endpoints.hubness)
+    """How hubby the answers are that a collection gives."""
     point = _sends(endpoints.point)
     """One target: its offset, its payload, and its vector if asked for."""
     count = _sends(endpoints.count)
@@ -157,6 +159,8 @@ class AsyncClient:
     """The best targets for a vector or for a text."""
     query_batch = _sends_async(endpoints.query_batch)
     """The best targets for each of many vectors or queries, in one request."""
+    hubness = _sends_async(endpoints.hubness)
+    """How hubby the answers are that a collection gives."""
     point = _sends_async(endpoints.point)
     """One target: its offset, its payload, and its vector if asked for."""
     count = _sends_async(endpoints.count)

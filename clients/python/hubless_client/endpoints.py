@@ -139,6 +139,14 @@ def point(
     )
 
 
+def hubness(
+    collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
+) -> Call[results.LiveHubness]:
+    """How hubby the answers are that a collection gives: of the queries that were asked lately."""
+    path = _path(collection, "hubness")
+    return Call("GET", path, results.live_hubness, request_id=request_id, timeout=timeout)
+
+
 def count(
     collection: str,
     *,

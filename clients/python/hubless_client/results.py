@@ -139,6 +139,59 @@ class CollectionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class Hub:
+    """A target that is found often: its decayed count of finds, and its share of the places in the answers."""
+
+    id: str | int
+    occurrence: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankingHubness:
+    """How often targets are found in one ranking of the queries.
+
+    Attributes
+    ----------
+    queries : how many it is made of, the older ones counting less
+    skewness : of the occurrence of all targets
+    top_hub_share : share of the places in the answers that the worst hub takes
+    antihub_share : share of the targets that are hardly ever found
+    hubs : the worst ones
+    """
+
+    queries: float
+    skewness: float
+    top_hub_share: float
+    antihub_share: float
+    hubs: tuple[Hub, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHubness:
+    """How often targets are found by the queries that are asked. None for a ranking without queries.
+
+    Attributes
+    ----------
+    k : places of each answer that count
+    half_life : queries after which a find counts half
+    window : what `queries` comes to in the long run
+    served : every answer, as it was served
+    corrected, raw : a share of the queries with the correction and without it; these two can be compared
+    """
+
+    k: int
+    half_life: float
+    window: float
+    served: RankingHubness | None
+    corrected: RankingHubness | None
+    raw: RankingHubness | None
+    collection: str
+    version: str
+    request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """What a probe found. True where the answer is yes.
 
@@ -207,6 +260,21 @@ def collection_info(body: Json, _request_id: str | None = None) -> CollectionInf
     )
 
 
+def live_hubness(body: Json, request_id: str | None) -> LiveHubness:
+    """Read how hubby the answers are."""
+    return LiveHubness(
+        k=body["k"],
+        half_life=body["half_life"],
+        window=body["window"],
+        served=_ranking(body["served"]),
+        corrected=_ranking(body["corrected"]),
+        raw=_ranking(body["raw"]),
+        collection=body["collection"],
+        version=body["version"],
+        request_id=request_id,
+    )
+
+
 def collection_list(body: Json, _request_id: str | None) -> list[CollectionInfo]:
     """Read the list of collections."""
     return [collection_info(entry) for entry in body["collections"]]
@@ -226,6 +294,18 @@ def not_ready(error: ProblemError) -> Health:
     """Read a probe's bad news."""
     collections = error.extra.get("collections")
     return Health(False, error.code, error.detail, collections, error.retry_after, error.request_id)
+
+
+def _ranking(body: Json | None) -> RankingHubness | None:
+    if body is None:
+        return None
+    return RankingHubness(
+        queries=body["queries"],
+        skewness=body["skewness"],
+        top_hub_share=body["top_hub_share"],
+        antihub_share=body["antihub_share"],
+        hubs=tuple(Hub(hub["id"], hub["occurrence"], hub["share"]) for hub in body["hubs"]),
+    )
 
 
 def _hits(body: Json) -> tuple[Hit, ...]:

@@ -9,7 +9,7 @@ import hubless
 from hubless_service import answers, bodies, openapi, queries
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import CollectionInfo, Collections, Count, CountRequest, Point, fields_of
+from hubless_service.schemas import CollectionInfo, Collections, Count, CountRequest, LiveHubness, Point, fields_of
 from hubless_service.state import state_of
 from hubless_service.trace import trace_of
 
@@ -36,6 +36,19 @@ async def list_collections(request: Request) -> Response:
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     return answers.answer(_info(state_of(request).engine.collection(collection)))
+
+
+@router.get(
+    "/v1/collections/{collection}/hubness",
+    summary="How hubby the answers are that a collection gives",
+    responses=openapi.answers(LiveHubness, examples.HUBNESS, "collection_not_found", *openapi.SEARCHED),
+)
+async def get_hubness(request: Request, collection: str) -> Response:
+    """Of the queries that it answered lately; they begin anew with each version."""
+    state = state_of(request)
+    asked = state.engine.collection(collection)
+    document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked))
+    return answers.answer({**document, "collection": asked.name, "version": asked.version})
 
 
 @router.post(

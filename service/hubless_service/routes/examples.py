@@ -22,6 +22,22 @@ QUERY_ANSWER = {"hits": HITS, "collection": "stdlib", "version": VERSION}
 BATCHES = {"two": {"queries": [QUERIES["text"], QUERIES["vector"]]}}
 BATCH_ANSWER = {"results": [{"hits": HITS}, {"hits": []}], "collection": "stdlib", "version": VERSION}
 POINT = {"id": "str.split", "offset": -0.05, "payload": HITS[0]["payload"], "collection": "stdlib", "version": VERSION}
+HUBNESS = {
+    "k": 10,
+    "half_life": 10000,
+    "window": 14426.95,
+    "served": {
+        "queries": 8120.5,
+        "skewness": 1.2,
+        "top_hub_share": 0.004,
+        "antihub_share": 0.03,
+        "hubs": [{"id": "re.split", "occurrence": 324.8, "share": 0.004}],
+    },
+    "corrected": None,
+    "raw": None,
+    "collection": "stdlib",
+    "version": VERSION,
+}
 COLLECTION = {
     "name": "stdlib",
     "version": VERSION,

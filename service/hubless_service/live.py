@@ -1,0 +1,252 @@
+"""Hubness of the answers that are served, and what it would be without the correction, while the server runs.
+
+Three rankings are counted for each version: `served`, whatever was answered; and of a share of the queries, drawn at
+random among those that are corrected, both what was answered, `corrected`, and the `raw` ranking. Only the last two are
+comparable: skewness and antihubs go by the number of queries.
+"""
+
+import logging
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from random import random
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import hubless
+from hubless import measures
+from hubless.arrays import F32, F64, I64
+from hubless_service.occurrence import DecayedOccurrence, file_of, files_of_others, window
+from hubless_service.settings import Settings
+from hubless_service.workers import METRICS_FOLDER
+
+log = logging.getLogger("hubless.live")
+
+K = 10
+RANKINGS = ("served", "corrected", "raw")
+FIGURES = ("queries", "skewness", "top_hub_share", "antihub_share")
+_WORST = 10
+_MOST_WAITING = 256
+_TOGETHER = 64  # raw rankings searched by one call, as a scan of many costs little more than of one
+_SECONDS = 0.05  # between two looks whether there is time to spare
+
+
+class Sample(NamedTuple):
+    """A query that was drawn: what it was asked with, and the rows that it found."""
+
+    vector: F32
+    options: dict[str, Any]
+    rows: I64
+
+
+class LiveHubness:
+    """What the queries of one version found."""
+
+    def __init__(self, collection: hubless.Collection, settings: Settings, folder: Path | None) -> None:
+        self._half_life = settings.hubness_half_life
+        self._share = settings.hubness_share
+        self._lock = threading.Lock()
+        self._folder = folder
+        self._names = {ranking: f"{collection.name}-{collection.version}-{ranking}" for ranking in RANKINGS}
+        paths = {ranking: folder and file_of(folder, name) for ranking, name in self._names.items()}
+        self._occurrences = {
+            ranking: DecayedOccurrence(collection.count, self._half_life, path) for ranking, path in paths.items()
+        }
+        self.samples: deque[Sample] = deque(maxlen=_MOST_WAITING)
+        weakref.finalize(self, _remove, [path for path in paths.values() if path])
+
+    def observe(self, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]) -> bool:
+        """Count the answers to queries, and draw some.
+
+        Parameters
+        ----------
+        vectors : (m, d)
+        found : for each query an array of rows, and its line there
+        options : with which the collection was asked for all of them
+
+        Returns
+        -------
+        whether any was drawn
+        """
+        k = min(K, options["limit"])
+        blocks = {id(rows): rows for rows, _ in found}
+        with self._lock:
+            for rows in blocks.values():
+                self._occurrences["served"].add(rows[:, :k])
+        if not options["strength"]:
+            return False
+        drawn = [i for i in range(len(found)) if random() < self._share]  # noqa: S311  # a draw, no secret
+        for i in drawn:
+            rows, line = found[i]
+            # copies, which do not hold on to the whole batch
+            self.samples.append(Sample(vectors[i].copy(), options, rows[line, :k].copy()))
+        return bool(drawn)
+
+    def rank_raw(self, collection: hubless.Collection) -> None:
+        """Search the queries that were drawn once more, without the correction, and count both rankings."""
+        while self.samples:
+            alike = [self.samples.popleft()]
+            while self.samples and len(alike) < _TOGETHER and self.samples[0].options == alike[0].options:
+                alike.append(self.samples.popleft())
+            rows = np.stack([sample.rows for sample in alike])
+            options = alike[0].options | {"limit": rows.shape[1], "strength": 0.0}
+            raw = collection.query(np.stack([sample.vector for sample in alike]), **options).rows
+            with self._lock:
+                self._occurrences["corrected"].add(rows)
+                self._occurrences["raw"].add(raw)
+
+    def figures(self) -> dict[str, dict[str, float]]:
+        """`FIGURES` of each ranking that has any query, of all workers together."""
+        found = {}
+        for ranking in RANKINGS:
+            counts, queries = self._together(ranking)
+            if queries:
+                found[ranking] = dict(zip(FIGURES, self._figures(counts, queries), strict=True))
+        return found
+
+    def describe(self, collection: hubless.Collection) -> dict[str, Any]:
+        """The figures of each ranking, and its worst hubs; null for a ranking that has no query."""
+        described: dict[str, Any] = {}
+        for ranking in RANKINGS:
+            counts, queries = self._together(ranking)
+            figures = dict(zip(FIGURES, self._figures(counts, queries), strict=True)) if queries else None
+            described[ranking] = figures and figures | {"hubs": _worst(collection, counts)}
+        return described
+
+    def _together(self, ranking: str) -> tuple[F64, float]:
+        others = files_of_others(self._folder, self._names[ranking]) if self._folder else []
+        with self._lock:
+            return self._occurrences[ranking].together(others)
+
+    def _figures(self, counts: F64, queries: float) -> tuple[float, ...]:
+        return (
+            queries,
+            measures.skewness(counts),
+            measures.groupie_ratio(counts),
+            measures.antihub_occurrence(np.where(counts < np.exp(-1), 0, counts)),
+        )
+
+
+class Live:
+    """The live hubness of all collections, and the thread that ranks raw in the time to spare."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        collections: Callable[[], list[hubless.Collection]],
+        prepare: Callable[[], object],
+        busy: Callable[[], bool],
+    ) -> None:
+        """Make the thread, to be started.
+
+        Parameters
+        ----------
+        collections : says what is served now
+        prepare : called once in the thread
+        busy : says whether queries wait
+        """
+        self._settings = settings
+        self._collections = collections
+        self._prepare = prepare
+        self._busy = busy
+        folder = os.environ.get(METRICS_FOLDER)
+        self._folder = Path(folder) if folder else None
+        # a version that nobody holds any more takes its counts with it
+        self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveHubness] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+        self._drawn = threading.Event()
+        self._stopping = threading.Event()
+
+    def start(self) -> None:
+        """Let the thread begin."""
+        threading.Thread(target=self._run, name="live", daemon=True).start()
+
+    def stop(self) -> None:
+        """Let the thread end."""
+        self._stopping.set()
+        self._drawn.set()
+
+    def observe(
+        self,
+        collection: hubless.Collection,
+        vectors: F32,
+        found: Sequence[tuple[I64, int]],
+        options: dict[str, Any],
+    ) -> None:
+        """Count answers, as `LiveHubness.observe` does."""
+        live = self.of(collection)
+        if live and live.observe(vectors, found, options):
+            self._drawn.set()
+
+    def of(self, collection: hubless.Collection) -> LiveHubness | None:
+        """The live hubness of a version; None if it is not counted."""
+        if not self._settings.hubness:
+            return None
+        if live := self._by_version.get(collection):
+            return live
+        with self._lock:
+            if collection not in self._by_version:
+                self._by_version[collection] = LiveHubness(collection, self._settings, self._folder)
+            return self._by_version[collection]
+
+    def figures(self) -> Iterator[tuple[str, str, dict[str, float]]]:
+        """Collection, ranking, and its `FIGURES`, of all that have any."""
+        for collection in self._collections():
+            live = self.of(collection)
+            for ranking, figures in live.figures().items() if live else ():
+                yield collection.name, ranking, figures
+
+    def describe(self, collection: hubless.Collection) -> dict[str, Any]:
+        """What `GET .../hubness` says."""
+        live = self.of(collection)
+        half_life = self._settings.hubness_half_life
+        return {
+            "k": K,
+            "half_life": half_life,
+            "window": window(half_life),
+            **(live.describe(collection) if live else dict.fromkeys(RANKINGS)),
+        }
+
+    def _run(self) -> None:
+        self._prepare()
+        while True:
+            self._drawn.wait()
+            self._stopping.wait(_SECONDS)  # for others to be drawn, which are then searched together
+            while self._busy() and not self._stopping.is_set():
+                self._stopping.wait(_SECONDS)
+            if self._stopping.is_set():
+                return
+            self._drawn.clear()
+            self._rank()
+
+    def _rank(self) -> None:
+        for collection in self._collections():
+            try:
+                if live := self._by_version.get(collection):
+                    live.rank_raw(collection)
+            except Exception:
+                log.exception('the raw ranking of collection "%s" failed', collection.name)
+
+
+def _worst(collection: hubless.Collection, counts: F64) -> list[dict[str, Any]]:
+    rows = np.argsort(-counts, kind="stable")[:_WORST] if len(counts) <= _WORST else _highest(counts)
+    rows = rows[counts[rows] > 0]
+    total = counts.sum()
+    return [
+        {"id": id_, "occurrence": count, "share": count / total}
+        for id_, count in zip(collection.ids(rows), counts[rows].tolist(), strict=True)
+    ]
+
+
+def _highest(counts: F64) -> I64:
+    rows = np.argpartition(-counts, _WORST)[:_WORST]
+    return rows[np.argsort(-counts[rows], kind="stable")]
+
+
+def _remove(paths: Sequence[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)

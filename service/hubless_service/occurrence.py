@@ -1,0 +1,96 @@
+"""k-occurrence over a stream of queries, of which the last ones count most."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hubless.arrays import F32, F64, I64
+
+_HEADER = 4  # float32 that hold two float64: the exponent, and the inflated number of queries
+_HIGHEST = 20.0  # of the exponent; float32 tells a single find beside 2^24 others
+
+
+class DecayedOccurrence:
+    """N_k of n targets, where a find counts 2^(−age / half-life), age in queries.
+
+    Instead of shrinking all n counts with each query, each query is weighed 2^(1 / half-life) more than the one before,
+    so that it costs O(k); when the weight gets large, everything is divided by it.
+
+    With a file the counts lie in it, for other processes to add theirs: `together` does.
+
+    Parameters
+    ----------
+    targets : n
+    half_life : in queries
+    path : of the file, if there is one
+    """
+
+    def __init__(self, targets: int, half_life: float, path: Path | None = None) -> None:
+        self._half_life = half_life
+        size = _HEADER + targets
+        memory: F32 = np.zeros(size, np.float32) if path is None else np.memmap(path, np.float32, "w+", shape=(size,))
+        self._memory = memory
+        self._header: F64 = memory[:_HEADER].view(np.float64)
+        self._counts = memory[_HEADER:]
+        self._exponent = 0.0
+
+    def add(self, rows: I64) -> None:
+        """Count what some queries found, rows (m, k); not to be called from two threads at once."""
+        step = max(1, int(self._half_life))
+        for start in range(0, len(rows), step):
+            self._add(rows[start : start + step])
+
+    def together(self, others: "list[Path] | None" = None) -> tuple[F64, float]:
+        """Decayed counts (n,) and the decayed number of queries, those in the files of other processes added."""
+        counts, queries = _deflated(self._memory)
+        for path in others or ():
+            try:
+                memory = np.memmap(path, np.float32, "r")
+            except (OSError, ValueError):  # it went, or is just being made
+                continue
+            if len(memory) == len(self._memory):
+                more, further = _deflated(memory)
+                counts += more
+                queries += further
+        return counts, queries
+
+    def _add(self, rows: I64) -> None:
+        m, k = rows.shape
+        weights = np.exp2(self._exponent + np.arange(1, m + 1) / self._half_life)
+        np.add.at(self._counts, rows.ravel(), np.repeat(weights.astype(np.float32), k))
+        self._header[1] += weights.sum()
+        self._exponent += m / self._half_life
+        if self._exponent > _HIGHEST:
+            self._memory[_HEADER:] *= np.float32(2**-self._exponent)
+            self._header[1] *= 2**-self._exponent
+            self._exponent = 0.0
+        self._header[0] = self._exponent
+
+
+def window(half_life: float) -> float:
+    """How many queries the decayed ones add up to in the long run, Σ 2^(−age / half-life)."""
+    return float(half_life / np.log(2))
+
+
+def file_of(folder: Path, name: str) -> Path:
+    """Where this process counts."""
+    return folder / f"{name}-{os.getpid()}.counts"
+
+
+def files_of_others(folder: Path, name: str) -> list[Path]:
+    """Where other processes count the same."""
+    own = file_of(folder, name)
+    return [path for path in folder.glob(f"{name}-*.counts") if path != own]
+
+
+def remove_files_of(folder: Path, pid: int) -> None:
+    """Remove what a process that has ended counted: it would never decay."""
+    for path in folder.glob(f"*-{pid}.counts"):
+        path.unlink(missing_ok=True)
+
+
+def _deflated(memory: F32) -> tuple[F64, float]:
+    exponent, queries = memory[:_HEADER].view(np.float64)
+    deflation = 2.0**-exponent
+    return memory[_HEADER:].astype(np.float64) * deflation, float(queries * deflation)
