@@ -37,7 +37,11 @@ say "input written"
     build --catalog /catalog --collection smoke --targets /input/targets.npy --query-bank /input/query-bank.npy
 say "collection built"
 
-"$engine" "${run[@]}" --detach --name "$name" --volume "$name:/catalog:ro" --env HUBLESS_PORT="$port" "$image" >/dev/null
+! "$engine" "${run[@]}" --rm --volume "$name:/catalog:ro" "$image" 2>/dev/null || fail "starts without a key"
+
+key=smoke-test-$RANDOM$RANDOM$RANDOM
+"$engine" "${run[@]}" --detach --name "$name" --volume "$name:/catalog:ro" --env HUBLESS_PORT="$port" \
+    --env HUBLESS_READ_KEYS="$key" "$image" >/dev/null
 until inside python /opt/hubless/healthcheck.py 2>/dev/null; do
     [ "$SECONDS" -lt 120 ] || { "$engine" logs "$name" >&2; fail "not ready"; }
     sleep 0.2
@@ -55,7 +59,8 @@ import numpy as np
 port = os.environ["HUBLESS_PORT"]
 url = f"http://127.0.0.1:{port}/v1/collections/smoke/query"
 body = json.dumps({"vector": np.ones(128).tolist(), "limit": 5, "strength": 0.5}).encode()
-request = urllib.request.Request(url, body, {"Content-Type": "application/json"})
+key = os.environ["HUBLESS_READ_KEYS"]
+request = urllib.request.Request(url, body, {"Content-Type": "application/json", "X-API-Key": key})
 hits = json.load(urllib.request.urlopen(request, timeout=10))["hits"]
 assert len(hits) == 5, hits
 assert all(abs(h["score"] - (h["similarity"] - 0.5 * h["offset"])) < 1e-5 for h in hits), hits

@@ -6,10 +6,13 @@ from contextlib import asynccontextmanager
 from importlib.metadata import version
 
 from fastapi import FastAPI
+from starlette.middleware.cors import CORSMiddleware
 
 from hubless_service import handlers, openapi
+from hubless_service.authentication import Authenticate
 from hubless_service.engine import Engine
 from hubless_service.entries import STATES
+from hubless_service.keys import Keys
 from hubless_service.metrics import Metrics
 from hubless_service.middleware import Observe
 from hubless_service.routes import collections, documentation, health, query
@@ -21,6 +24,10 @@ DESCRIPTION = """Vector search without hubs: in each hit score = similarity − 
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
 _LOOK_SECONDS = 0.05
 
+CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+CORS_HEADERS = ("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match", "X-Request-ID")
+CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
+
 
 def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first: bool = False) -> FastAPI:
     """Make the service.
@@ -30,17 +37,25 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
     loaded_first : take no requests before everything is loaded, where others take them meanwhile
+
+    Raises
+    ------
+    StorageError, InputError
+        if there is a file of keys that cannot be used.
     """
     engine = engine or Engine(CatalogSource(settings.catalog, settings.verify), settings)
     metrics = Metrics()
+    keys = Keys(settings)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        keys.start()
         engine.start()
         while loaded_first and engine.loading and not engine.draining:
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         engine.stop()
+        keys.stop()
 
     app = FastAPI(
         title="hubless",
@@ -64,5 +79,16 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
         engine.live.figures,
     )
     engine.report(metrics.observe_batch, metrics.set_waiting)
+    # the last is the outermost
+    if keys.wanted:
+        app.add_middleware(Authenticate, keys=keys, metrics_public=settings.metrics_public)
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=CORS_METHODS,
+            allow_headers=CORS_HEADERS,
+            expose_headers=CORS_EXPOSED,
+        )
     app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share)
     return app

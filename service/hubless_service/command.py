@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
+SECRETS = ("read_keys", "admin_keys")
+"""Settings that no message shows."""
 
 
 def serve(
@@ -20,6 +22,9 @@ def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 if not given.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on; 8000 if not given, 0 for a free one.")] = None,
     workers: Annotated[int | None, typer.Option(help="Processes that serve the port; 1 if not given.")] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="Let other machines in without any API key.")
+    ] = None,
     log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
 ) -> None:
@@ -33,6 +38,8 @@ def serve(
 
     from hubless import Catalog
     from hubless.errors import HublessError
+    from hubless_service.authentication import is_loopback
+    from hubless_service.keys import Keys
     from hubless_service.settings import Settings
     from hubless_service.workers import supervise
 
@@ -41,6 +48,7 @@ def serve(
         "host": host,
         "port": port,
         "workers": workers,
+        "insecure": insecure,
         "log_level": log_level,
         "log_format": log_format,
     }
@@ -48,10 +56,14 @@ def serve(
     try:
         settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
         Catalog(settings.catalog).check_exists()
+        wanted = Keys(settings).wanted
     except ValidationError as error:
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
+    if not (wanted or settings.insecure or is_loopback(settings.host)):
+        keys = "HUBLESS_READ_KEYS, HUBLESS_ADMIN_KEYS or HUBLESS_KEYS_FILE"
+        _fail(f"host {settings.host} lets other machines in: set {keys}, or say --insecure", WRONG_USAGE)
     _log(settings)
     with _listen(settings.host, settings.port) as listener:
         address, bound = listener.getsockname()[:2]
@@ -97,7 +109,8 @@ def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
     name = str(first["loc"][0])
     variable = f"HUBLESS_{name.upper()}"
     where = f"--{name.replace('_', '-')} ({variable})" if name in options else variable
-    got = "" if first["type"] == "missing" else f", got {first['input']!r}"
+    unsaid = first["type"] == "missing" or name in SECRETS
+    got = "" if unsaid else f", got {first['input']!r}"
     return f"{where}: {first['msg']}{got}"
 
 

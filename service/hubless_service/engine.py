@@ -19,6 +19,7 @@ from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
 from hubless_service.entries import Entry, as_problem
 from hubless_service.live import Live
+from hubless_service.keys import Access
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.queries import Query
 from hubless_service.search import Found, search
@@ -108,21 +109,21 @@ class Engine:
             if entry.collection:
                 yield name, entry.seconds
 
-    def details(self) -> dict[str, dict[str, object]]:
-        """Each collection's state, for people who ask why the server is not ready."""
-        return {name: entry.details() for name, entry in self._entries.items()}
+    def details(self, access: Access) -> dict[str, dict[str, object]]:
+        """The state of each collection that may be seen, for people who ask why the server is not ready."""
+        return {name: entry.details() for name, entry in self._entries.items() if access.sees(name)}
 
     def count(self, state: str) -> int:
         """How many collections are in a state."""
         return sum(entry.state == state for entry in self._entries.values())
 
-    def collections(self) -> list[hubless.Collection]:
-        """All collections that are ready, by name."""
+    def collections(self, access: Access) -> list[hubless.Collection]:
+        """All collections that are ready and may be seen, by name."""
         if not self._entries or self._loading:
             self._check_loaded()
-        return self._served()
+        return [collection for collection in self._served() if access.sees(collection.name)]
 
-    def collection(self, name: str) -> hubless.Collection:
+    def collection(self, name: str, access: Access) -> hubless.Collection:
         """Return a collection that is ready.
 
         Raises
@@ -130,10 +131,10 @@ class Engine:
         Problem
             `not_ready` while it, or the list of all, is being loaded; the reason if no version of it can be served.
         CollectionNotFound
-            if there is none of that name.
+            if there is none of that name that may be seen.
         """
         entry = self._entries.get(name)
-        if entry is None:
+        if entry is None or not access.sees(name):
             self._check_loaded()
             raise CollectionNotFound(f'There is no collection "{name}".')
         if entry.collection:

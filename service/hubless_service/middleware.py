@@ -9,6 +9,7 @@ from time import perf_counter
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hubless_service.authentication import DOCS
 from hubless_service.metrics import Metrics
 from hubless_service.problems import internal_error, respond
 from hubless_service.trace import SCOPE_KEY, Trace
@@ -18,6 +19,16 @@ log = logging.getLogger("hubless.requests")
 # bounded and printable: it is echoed in a header and written to logs
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 _FAILED = 400
+# an answer is no page: whatever a browser makes of it, it runs and loads nothing, and is kept nowhere
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+# pages are the documentation, which says itself what it loads, and may be kept
+_PAGE_HEADERS = _HEADERS[:3]
 _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
 
@@ -47,6 +58,7 @@ class Observe:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
+                    *(_PAGE_HEADERS if scope["path"].startswith(DOCS) else _HEADERS),
                     (b"x-request-id", trace.request_id.encode()),
                     (b"server-timing", _server_timing(trace, perf_counter() - started)),
                 ]

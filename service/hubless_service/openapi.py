@@ -8,6 +8,7 @@ from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
 from hubless_service import problems, schemas
+from hubless_service.authentication import PUBLIC
 from hubless_service.bodies import BINARY, JSON
 from hubless_service.queries import URL_FIELDS
 
@@ -16,18 +17,26 @@ UNSERVED = ("not_ready", "bundle_damaged", "bundle_too_new", "storage")
 # why a request that needs a search thread may not get one
 SEARCHED = ("too_many_requests", *UNSERVED, "deadline_exceeded")
 Json = dict[str, Any]
+_SCHEME = "One of the API keys of the server, where it has any."
+SECURITY_SCHEMES: Json = {
+    "bearer": {"type": "http", "scheme": "bearer", "description": _SCHEME},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": _SCHEME},
+}
 
 
 def answers(model: type[BaseModel], example: Json, *codes: str) -> dict[int | str, Json]:
     """Document the responses of a route: its answer, and the problems of these codes besides those of any route."""
-    by_status: dict[int, list[str]] = {}
-    for code in ("internal_error", *codes):
-        by_status.setdefault(problems.KINDS[code].status, []).append(code)
     content = {JSON: {"schema": _reference(model), "example": example}}
-    documented: dict[int | str, Json] = {200: {"description": (model.__doc__ or "").strip(), "content": content}}
-    for status in sorted(by_status):
-        documented[status] = _problems(status, by_status[status])
-    return documented
+    described = {"description": (model.__doc__ or "").strip(), "content": content}
+    return {200: described, **refusals(*codes, "internal_error")}
+
+
+def refusals(*codes: str) -> dict[int | str, Json]:
+    """Document problems by their statuses. That a key is missing is added to all routes that need one."""
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        by_status.setdefault(problems.KINDS[code].status, []).append(code)
+    return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
 
 
 def body(model: type[BaseModel], examples: dict[str, Json], *, binary: str = "", required: bool = True) -> Json:
@@ -60,6 +69,11 @@ def install(app: FastAPI) -> None:
                 tags=app.openapi_tags,
             )
             made.setdefault("components", {}).setdefault("schemas", {}).update(schemas.components())
+            made["components"]["securitySchemes"] = SECURITY_SCHEMES
+            for path, operations in made["paths"].items():
+                for operation in operations.values() if path not in PUBLIC else ():
+                    operation["security"] = [{}, *({name: []} for name in SECURITY_SCHEMES)]
+                    operation["responses"]["401"] = _problems(401, ["unauthenticated"])
             app.openapi_schema = made
         return app.openapi_schema
 
@@ -76,6 +90,9 @@ def _problems(status: int, codes: Iterable[str]) -> Json:
             }
         },
     }
+    if status == 401:
+        challenge = {"schema": {"type": "string"}, "description": "That a bearer token is wanted."}
+        documented["headers"] = {"WWW-Authenticate": challenge}
     if status in (429, 503):
         retry = {"schema": {"type": "integer"}, "description": "Seconds to wait; only where waiting helps."}
         documented["headers"] = {"Retry-After": retry}

@@ -25,6 +25,8 @@ class Kind:
 # The codes are part of the contract. Those of the library's errors are theirs: errors.py says what they mean.
 KINDS = {
     "malformed_body": Kind(400, "The body cannot be parsed"),
+    "unauthenticated": Kind(401, "An API key is needed"),
+    "forbidden": Kind(403, "The API key does not allow this"),
     "not_found": Kind(404, "There is nothing at this path"),
     "collection_not_found": Kind(404, "There is no such collection"),
     "point_not_found": Kind(404, "There is no such point"),

@@ -220,7 +220,10 @@ class Ready(BaseModel):
     """The server answers queries."""
 
     status: Literal["ready"]
-    collections: dict[str, dict[str, Any]] = Field(description="Each collection's state; one that failed says why.")
+    collections: dict[str, dict[str, Any]] | None = Field(
+        default=None,
+        description="Each collection's state; one that failed says why. Left out where a key is needed to see them.",
+    )
 
 
 class Problem(BaseModel):

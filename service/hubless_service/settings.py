@@ -1,23 +1,46 @@
 """The one table of settings: from here come the environment variables, the command's options and docs/settings.md."""
 
 import os
+import re
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 MIB = 2**20
+SHORTEST_KEY = 16
+"""Characters of an API key: a shorter one could be guessed."""
+
+_ORIGIN = re.compile(r"https?://[^/\s]+")
 
 
 class Settings(BaseSettings):
     """Everything that can be set, read once at start from the environment variables `HUBLESS_<NAME>`."""
 
-    model_config = SettingsConfigDict(env_prefix="HUBLESS_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="HUBLESS_", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
+    )
 
     catalog: Path = Field(description="Folder with the collections to serve.")
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 for all interfaces.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    insecure: bool = Field(
+        default=False, description="Listen on other addresses than this machine's own without any API key."
+    )
+    read_keys: SecretStr | None = Field(
+        default=None, description="API keys that may read, of 16 characters or more, separated by commas."
+    )
+    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read and administer, likewise.")
+    keys_file: Path | None = Field(
+        default=None, description="File with further API keys, read anew when it changes; see docs/security.md."
+    )
+    metrics_public: bool = Field(default=False, description="Answer /metrics without a key, where there are keys.")
+    cors_origins: str | None = Field(
+        default=None,
+        description="Origins whose pages may ask from a browser, such as https://shop.example, separated by commas; "
+        "* for all.",
+    )
     verify: bool = Field(
         default=True,
         description="Compare the hash of every file with the manifest before a collection is served.",
@@ -108,6 +131,27 @@ class Settings(BaseSettings):
         description="Share of the requests that get a log line, drawn at random; one that failed always gets its own.",
     )
 
+    @property
+    def origins(self) -> frozenset[str]:
+        """`cors_origins` one by one."""
+        return frozenset(split(self.cors_origins or ""))
+
+    @field_validator("read_keys", "admin_keys")
+    @classmethod
+    def _long_enough(cls, keys: SecretStr | None) -> SecretStr | None:
+        for key in split(keys.get_secret_value() if keys else ""):
+            if len(key) < SHORTEST_KEY or not (key.isascii() and key.isprintable()):
+                raise ValueError(f"expected keys of {SHORTEST_KEY} or more printable ASCII characters")
+        return keys
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _origins(cls, origins: str | None) -> str | None:
+        for origin in split(origins or ""):
+            if origin != "*" and not _ORIGIN.fullmatch(origin):
+                raise ValueError("expected origins such as https://shop.example, or *")
+        return origins
+
     @model_validator(mode="after")
     def _default_within_maximum(self) -> "Settings":
         if self.default_limit > self.max_limit:
@@ -117,3 +161,8 @@ class Settings(BaseSettings):
                 f"default_timeout_ms {self.default_timeout_ms} is above max_timeout_ms {self.max_timeout_ms}"
             )
         return self
+
+
+def split(listed: str) -> list[str]:
+    """What stands between commas."""
+    return [part.strip() for part in listed.split(",") if part.strip()]

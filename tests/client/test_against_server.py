@@ -7,11 +7,14 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 from support import catalogs
+from support.serving import serving, wait_until_ready
 
 import hubless
 import hubless_client
 from hubless_client import AsyncClient, Client, Query, errors
 from hubless_service import problems
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
 
 
 @pytest.fixture
@@ -218,6 +221,22 @@ def test_every_code_that_the_service_can_answer_has_its_class():
     for code, kind in problems.KINDS.items():
         assert errors.BY_CODE[code].code == code
         assert issubclass(errors.BY_CODE[code], errors.BY_STATUS[kind.status]) or kind.status == 503
+
+
+def test_key_of_the_client_opens_a_server_that_wants_one_and_is_never_shown(catalog):
+    key = "reader-0123456789"
+    with serving(create_app(Settings(catalog=catalog, read_keys=key))) as base_url:
+        wait_until_ready(base_url)
+        with Client(base_url, api_key=key) as client:
+            assert len(client.query("words", text="amber")) == 10
+            assert set(client.ready().collections) == {"words", "numbers"}
+            assert key not in repr(client) + repr(vars(client)) + repr(vars(client._http))
+        for wrong in (None, "other-0123456789"):
+            with Client(base_url, api_key=wrong) as client:
+                with pytest.raises(hubless_client.Unauthenticated) as caught:
+                    client.query("words", text="amber")
+                assert "0123456789" not in str(caught.value)
+                assert client.ready().collections is None
 
 
 def test_async_client_answers_the_same_also_many_at_once(server, client):

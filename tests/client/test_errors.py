@@ -19,6 +19,8 @@ CONTRACT = {
     "unknown_words": (422, hubless_client.UnknownWords),
     "unknown_field": (422, hubless_client.UnknownField),
     "unsupported": (422, hubless_client.Unsupported),
+    "unauthenticated": (401, hubless_client.Unauthenticated),
+    "forbidden": (403, hubless_client.Forbidden),
     "not_found": (404, hubless_client.NotFoundError),
     "collection_not_found": (404, hubless_client.CollectionNotFound),
     "point_not_found": (404, hubless_client.PointNotFound),

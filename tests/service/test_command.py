@@ -85,6 +85,51 @@ def test_impossible_setting_is_told_in_a_line(catalog, arguments, environment, s
     assert ended.stderr.count("\n") == 1
 
 
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.org"])  # noqa: S104
+def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
+    ended = run("--catalog", catalog, "--host", host)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith(f"Error: host {host} lets other machines in: set HUBLESS_READ_KEYS")
+    assert ended.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["--insecure"], {}),
+        ([], {"HUBLESS_INSECURE": "true"}),
+        ([], {"HUBLESS_READ_KEYS": "secret-0123456789"}),
+        (["--workers", "2"], {"HUBLESS_ADMIN_KEYS": "secret-0123456789"}),
+    ],
+)
+def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(catalog, arguments, environment):
+    process = subprocess.Popen(
+        [*SERVE, "--catalog", str(catalog), "--host", "0.0.0.0", "--port", "0", *arguments],  # noqa: S104
+        env=ENVIRONMENT | environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        log = [process.stderr.readline()]
+        port = re.search(r"listening on http://0\.0\.0\.0:(\d+)", log[0])[1]
+        assert wait_until_ready(f"http://127.0.0.1:{port}").status_code == 200
+        answer = httpx.post(f"http://127.0.0.1:{port}/v1/collections/words/query", json={"text": "amber"})
+        assert answer.status_code == (200 if "--insecure" in arguments or "HUBLESS_INSECURE" in environment else 401)
+    finally:
+        process.terminate()
+        log.append(process.communicate(timeout=30)[1])
+    assert "secret" not in "".join(log)
+
+
+def test_wrong_keys_are_told_without_showing_them(catalog, tmp_path):
+    ended = run("--catalog", catalog, HUBLESS_READ_KEYS="secret")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("Error: HUBLESS_READ_KEYS: ")
+    assert "secret" not in ended.stderr
+    ended = run("--catalog", catalog, HUBLESS_KEYS_FILE=str(tmp_path / "none.json"))
+    assert (ended.returncode, ended.stderr) == (1, f"Error: {tmp_path / 'none.json'}: no such file or folder\n")
+
+
 def test_port_that_is_taken_is_told_without_a_traceback(catalog):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         ended = run("--catalog", catalog, "--port", taken.getsockname()[1])
@@ -105,5 +150,5 @@ def test_help_names_every_option():
     app = typer.Typer()
     app.command()(serve)
     page = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120", "NO_COLOR": "1"}).output
-    for option in ("--catalog", "--host", "--port", "--log-level"):
+    for option in ("--catalog", "--host", "--port", "--insecure", "--log-level"):
         assert option in page

@@ -16,6 +16,8 @@
         │   ├── UnknownField
         │   └── Unsupported
         ├── AccessError             401, 403
+        │   ├── Unauthenticated     401
+        │   └── Forbidden           403
         ├── NotFoundError           404
         │   ├── CollectionNotFound
         │   └── PointNotFound
@@ -189,6 +191,18 @@ class AccessError(ProblemError):
     code = "access"
 
 
+class Unauthenticated(AccessError):
+    """The server wants an API key, and none was given that it knows."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(AccessError):
+    """The API key does not allow this."""
+
+    code = "forbidden"
+
+
 class NotFoundError(ProblemError, LookupError):
     """The thing that was named does not exist."""
 
@@ -297,6 +311,8 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         UnknownWords,
         UnknownField,
         Unsupported,
+        Unauthenticated,
+        Forbidden,
         NotFoundError,
         CollectionNotFound,
         PointNotFound,

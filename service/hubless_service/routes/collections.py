@@ -7,6 +7,7 @@ from fastapi import APIRouter, Request, Response
 
 import hubless
 from hubless_service import answers, bodies, openapi, queries
+from hubless_service.authentication import access_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import CollectionInfo, Collections, Count, CountRequest, LiveHubness, Point, fields_of
@@ -24,7 +25,7 @@ _SHOWN = fields_of(CollectionInfo)
 )
 async def list_collections(request: Request) -> Response:
     """Those that cannot be served are in /readyz."""
-    served = state_of(request).engine.collections()
+    served = state_of(request).engine.collections(access_of(request))
     return answers.answer({"collections": [_info(collection) for collection in served]})
 
 
@@ -35,7 +36,7 @@ async def list_collections(request: Request) -> Response:
 )
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    return answers.answer(_info(state_of(request).engine.collection(collection)))
+    return answers.answer(_info(state_of(request).engine.collection(collection, access_of(request))))
 
 
 @router.get(
@@ -46,7 +47,7 @@ async def get_collection(request: Request, collection: str) -> Response:
 async def get_hubness(request: Request, collection: str) -> Response:
     """Of the queries that it answered lately; they begin anew with each version."""
     state = state_of(request)
-    asked = state.engine.collection(collection)
+    asked = state.engine.collection(collection, access_of(request))
     document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked))
     return answers.answer({**document, "collection": asked.name, "version": asked.version})
 
@@ -72,7 +73,7 @@ async def get_hubness(request: Request, collection: str) -> Response:
 async def count(request: Request, collection: str) -> Response:
     """A request without a body counts all."""
     state = state_of(request)
-    counted = state.engine.collection(collection)
+    counted = state.engine.collection(collection, access_of(request))
     if body := await bodies.read(request, state.settings):
         bodies.media_type(request, bodies.JSON)
         queries.check_count(body)
@@ -98,7 +99,7 @@ async def count(request: Request, collection: str) -> Response:
 async def get_point(request: Request, collection: str, id: str) -> Response:
     """Its offset and, where the collection has one, its payload."""
     state = state_of(request)
-    holder = state.engine.collection(collection)
+    holder = state.engine.collection(collection, access_of(request))
     wanted = queries.url_extras(request)
     document = await state.engine.run(trace_of(request), partial(_point, holder, id, "vector" in wanted))
     return answers.answer(document)

@@ -6,6 +6,8 @@ from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from hubless_service import answers, openapi
+from hubless_service.authentication import access_of
+from hubless_service.keys import NOTHING
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
@@ -30,10 +32,11 @@ async def livez(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """Ready as soon as everything is loaded and its canary queries were answered rightly.
 
-    A collection that cannot be served is named here; the server is ready for the others.
+    A collection that cannot be served is named here; the server is ready for the others. Where there are API keys, only
+    a request that bears one is told of collections.
     """
-    engine = state_of(request).engine
-    details = {"collections": engine.details()}
+    engine, access = state_of(request).engine, access_of(request)
+    details = {} if access is NOTHING else {"collections": engine.details(access)}
     if engine.draining:
         raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if engine.ready:
@@ -47,10 +50,16 @@ async def readyz(request: Request) -> Response:
     "/metrics",
     summary="Metrics for Prometheus",
     responses={
-        200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}}
+        200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
+        **openapi.refusals("forbidden"),
     },
 )
 async def metrics(request: Request) -> Response:
-    """Requests, errors, latency by stage, collections by state, the process's memory."""
+    """Requests, errors, latency by stage, collections by state, the process's memory.
+
+    A key that is limited to some collections may not see them.
+    """
+    if not state_of(request).settings.metrics_public and access_of(request).collections is not None:
+        raise Problem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as the files of many workers take their time
     return Response(await asyncio.to_thread(state_of(request).metrics.page), media_type=CONTENT_TYPE_LATEST)

@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request, Response
 
 from hubless_service import answers, bodies, openapi, queries
+from hubless_service.authentication import access_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
@@ -40,7 +41,7 @@ async def query(request: Request, collection: str) -> Response:
     In each hit score = similarity − strength · offset.
     """
     state, trace = state_of(request), trace_of(request)
-    asked = state.engine.collection(collection)
+    asked = state.engine.collection(collection, access_of(request))
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
     state.engine.check_room()
     body = await bodies.read(request, state.settings)
@@ -62,7 +63,7 @@ async def query(request: Request, collection: str) -> Response:
 async def query_batch(request: Request, collection: str) -> Response:
     """Answers come in the order of the queries. If one query is wrong, the whole batch is refused."""
     state, trace = state_of(request), trace_of(request)
-    asked = state.engine.collection(collection)
+    asked = state.engine.collection(collection, access_of(request))
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
     state.engine.check_room()
     body = await bodies.read(request, state.settings)

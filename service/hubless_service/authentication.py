@@ -1,0 +1,91 @@
+"""Who may do what: the key of a request is checked before anything else is done for it."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from fastapi import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hubless_service.keys import EVERYTHING, NOTHING, Access, Keys
+from hubless_service.problems import Problem, respond
+from hubless_service.trace import SCOPE_KEY
+
+ACCESS = "hubless.access"
+# probes have no keys, and what the documentation says stands in the source code too
+DOCS = "/docs"
+PUBLIC = frozenset({"/livez", "/readyz", DOCS, "/openapi.json"})
+ASSETS = f"{DOCS}/assets/"
+METRICS = "/metrics"
+_CHALLENGE = 'Bearer realm="hubless"'
+_BEARER = b"bearer "
+
+
+class Authenticate:
+    """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search. Only there if keys are wanted."""
+
+    def __init__(self, app: ASGIApp, keys: Keys, metrics_public: bool) -> None:
+        self.app = app
+        self.keys = keys
+        self.public = PUBLIC | {METRICS} if metrics_public else PUBLIC
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through with what its key allows, or answer 401."""
+        if scope["type"] == "http":
+            presented = _presented(scope)
+            access = None if presented is None else self.keys.access(presented)
+            path: str = scope["path"]
+            if access is None and not (path in self.public or path.startswith(ASSETS)):
+                await respond(_refusal(presented), scope[SCOPE_KEY])(scope, receive, send)
+                return
+            scope[ACCESS] = access or NOTHING
+        await self.app(scope, receive, send)
+
+
+def access_of(request: Request) -> Access:
+    """What the request may do; everything where no keys are wanted."""
+    access: Access = request.scope.get(ACCESS, EVERYTHING)
+    return access
+
+
+def check_admin(request: Request, origins: frozenset[str]) -> Access:
+    """Raise `forbidden` unless the request may administer; return what it may do.
+
+    Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
+    name: otherwise any page that somebody opens here could change what is served.
+    """
+    access = access_of(request)
+    if not access.admin:
+        raise Problem("forbidden", "This needs a key of role admin.")
+    origin = request.headers.get("origin")
+    if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(urlsplit(origin).hostname):
+        raise Problem("forbidden", "Without API keys a page of another origin may not do this.")
+    return access
+
+
+def is_loopback(host: str | None) -> bool:
+    """Whether a name or an address is this machine's alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _presented(scope: Scope) -> bytes | None:
+    for name, value in scope["headers"]:
+        if name == b"x-api-key":
+            key: bytes = value
+            return key
+        if name == b"authorization" and value[:7].lower() == _BEARER:
+            token: bytes = value[7:].strip()
+            return token
+    return None
+
+
+def _refusal(presented: bytes | None) -> Problem:
+    if presented is None:
+        detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
+        return Problem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
+    challenge = f'{_CHALLENGE}, error="invalid_token"'
+    return Problem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})

@@ -1,0 +1,160 @@
+"""API keys: which there are, and what a request that brings one may do.
+
+Only hashes are kept. A file of keys is looked at every second, so that a key can be revoked without a restart.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from hmac import compare_digest
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+
+from hubless.errors import HublessError, InputError
+from hubless.storage import storage_errors
+from hubless_service.settings import SHORTEST_KEY, Settings, split
+
+log = logging.getLogger("hubless.keys")
+
+_LOOK_SECONDS = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a request may do: administer or only read; in all collections, or in some."""
+
+    admin: bool
+    collections: frozenset[str] | None = None
+
+    def sees(self, collection: str) -> bool:
+        """Whether the collection exists for this request."""
+        return self.collections is None or collection in self.collections
+
+
+EVERYTHING = Access(admin=True)
+NOTHING = Access(admin=False, collections=frozenset())
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    digest: bytes
+    access: Access
+
+
+class _Record(BaseModel):
+    """A key in the file: itself or its hash, what it is for, and perhaps to which collections it is limited."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: Annotated[SecretStr, Field(min_length=SHORTEST_KEY)] | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
+    role: Literal["read", "admin"]
+    collections: list[str] | None = None
+
+
+class _File(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    keys: list[_Record]
+
+
+class Keys:
+    """All keys of a server.
+
+    Raises
+    ------
+    StorageError, InputError
+        if the file cannot be read, or is not what it has to be; never with a key in the message.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        given = ((settings.read_keys, False), (settings.admin_keys, True))
+        self._fixed = [
+            _Key(_digest(key), Access(admin)) for keys, admin in given if keys for key in split(keys.get_secret_value())
+        ]
+        self._path = settings.keys_file
+        self._stopping = threading.Event()
+        self._seen: object = None
+        self._trouble = ""
+        self._keys = self._fixed
+        if self._path:
+            self._seen = _fingerprint(self._path)
+            self._keys = [*self._fixed, *_read(self._path)]
+
+    @property
+    def wanted(self) -> bool:
+        """Whether requests must bring one: also if the file that was named has none."""
+        return bool(self._fixed or self._path)
+
+    def access(self, presented: bytes) -> Access | None:
+        """What a key allows; None if it is not known. Takes as long whichever key it is."""
+        digest = sha256(presented).digest()
+        found = None
+        for key in self._keys:
+            if compare_digest(key.digest, digest):
+                found = key.access
+        return found
+
+    def start(self) -> None:
+        """Begin to watch the file, if there is one."""
+        if self._path:
+            threading.Thread(target=self._watch, args=(self._path,), name="keys", daemon=True).start()
+
+    def stop(self) -> None:
+        """End that."""
+        self._stopping.set()
+
+    def _watch(self, path: Path) -> None:
+        while not self._stopping.wait(_LOOK_SECONDS):
+            self._look(path)
+
+    def _look(self, path: Path) -> None:
+        """Read the file if it has changed; what cannot be read changes nothing."""
+        try:
+            if (now := _fingerprint(path)) == self._seen:
+                return
+            self._keys = [*self._fixed, *_read(path)]
+            self._seen, self._trouble = now, ""
+            log.info("API keys were read anew: %d", len(self._keys))
+        except HublessError as error:
+            if str(error) != self._trouble:
+                log.warning("API keys stay as they were: %s", error)
+            self._trouble = str(error)
+
+
+def _digest(key: str) -> bytes:
+    return sha256(key.encode()).digest()
+
+
+def _fingerprint(path: Path) -> object:
+    with storage_errors(path):
+        found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _read(path: Path) -> list[_Key]:
+    with storage_errors(path):
+        content = path.read_bytes()
+    try:
+        records = _File.model_validate_json(content).keys
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InputError(
+            f"keys_file, {place or 'content'}", "keys as docs/security.md has them", first["msg"]
+        ) from None
+    return list(_keys_of(records))
+
+
+def _keys_of(records: list[_Record]) -> Iterator[_Key]:
+    for number, record in enumerate(records):
+        if (record.key is None) == (record.sha256 is None):
+            got = "neither" if record.key is None else "both"
+            raise InputError(f"keys_file, keys.{number}", "either key or sha256", got)
+        limit = None if record.collections is None else frozenset(record.collections)
+        digest = _digest(record.key.get_secret_value()) if record.key else bytes.fromhex(record.sha256 or "")
+        yield _Key(digest, Access(record.role == "admin", limit))

@@ -1,0 +1,230 @@
+"""API keys: what each of them opens, and that none of them is ever shown."""
+
+import hashlib
+import json
+import logging
+import os
+
+import httpx
+import pytest
+from support.serving import serving, wait_until_ready
+
+from hubless.errors import InputError, StorageError
+from hubless_service.app import create_app
+from hubless_service.keys import Keys
+from hubless_service.settings import Settings
+
+READ, ADMIN, LIMITED, HASHED = ("reader-0123456789", "admin-0123456789", "limited-0123456789", "hashed-0123456789")
+QUERY = "/v1/collections/words/query"
+ASK = {"text": "amber"}
+FILE = {
+    "keys": [
+        {"key": LIMITED, "role": "read", "collections": ["words"]},
+        {"sha256": hashlib.sha256(HASHED.encode()).hexdigest(), "role": "read"},
+    ]
+}
+
+
+def bearer(key):
+    return {"Authorization": f"Bearer {key}"}
+
+
+@pytest.fixture(scope="module")
+def keys_file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("keys") / "keys.json"
+    path.write_text(json.dumps(FILE))
+    return path
+
+
+@pytest.fixture(scope="module")
+def guarded(catalog, keys_file):
+    """Address of a server that wants keys."""
+    settings = Settings(catalog=catalog, read_keys=f"{READ}, other-0123456789", admin_keys=ADMIN, keys_file=keys_file)
+    with serving(create_app(settings)) as base_url:
+        wait_until_ready(base_url)
+        yield base_url
+
+
+@pytest.fixture
+def client(guarded, contract):
+    def check(response):
+        response.read()
+        contract.check(response)
+
+    with httpx.Client(base_url=guarded, event_hooks={"response": [check]}) as client:
+        yield client
+
+
+@pytest.mark.parametrize("key", [READ, "other-0123456789", ADMIN, LIMITED, HASHED])
+@pytest.mark.parametrize(
+    "header", [bearer, lambda key: {"X-API-Key": key}, lambda key: {"authorization": f"BEARER {key}"}]
+)
+def test_known_key_in_either_header_may_query(client, key, header):
+    assert len(client.post(QUERY, json=ASK, headers=header(key)).json()["hits"]) == 10
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"Authorization": f"Basic {READ}"},
+        {"Authorization": READ},
+        {"X-API-Key": ""},
+        bearer(READ + "x"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", QUERY),
+        ("GET", "/v1/collections"),
+        ("GET", "/v1/collections/no-such"),
+        ("GET", "/metrics"),
+        ("GET", "/v1/nothing"),
+        ("GET", "/docs/../v1/collections"),
+        ("OPTIONS", QUERY),
+    ],
+)
+def test_without_a_known_key_nothing_is_told(client, method, path, headers):
+    answer = client.request(method, path, headers=headers)
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated")
+    assert answer.headers["www-authenticate"].startswith('Bearer realm="hubless"')
+    assert answer.headers["x-request-id"] == answer.json()["request_id"]
+    assert ("invalid_token" in answer.headers["www-authenticate"]) == (
+        "Bearer " in headers.get("Authorization", "") or "X-API-Key" in headers
+    )
+
+
+def test_probes_and_documentation_need_no_key_and_name_no_collection(client):
+    assert client.get("/livez").json() == {"status": "ok"}
+    assert client.get("/readyz").json() == {"status": "ready"}
+    assert client.get("/readyz", headers=bearer("wrong-0123456789")).json() == {"status": "ready"}
+    assert client.get("/docs").status_code == 200
+    assert client.get("/docs/assets/swagger-ui.css").status_code == 200
+    assert client.get("/openapi.json").status_code == 200
+    assert set(client.get("/readyz", headers=bearer(READ)).json()["collections"]) == {"words", "numbers"}
+
+
+def test_limited_key_sees_its_collections_only(client):
+    headers = bearer(LIMITED)
+    assert [each["name"] for each in client.get("/v1/collections", headers=headers).json()["collections"]] == ["words"]
+    assert set(client.get("/readyz", headers=headers).json()["collections"]) == {"words"}
+    assert client.get("/v1/collections/words", headers=headers).status_code == 200
+    assert client.get("/metrics", headers=headers).json()["code"] == "forbidden"
+    assert client.get("/metrics", headers=bearer(READ)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", ""), ("POST", "/query"), ("POST", "/query/batch"), ("POST", "/count"), ("GET", "/points/1")],
+)
+def test_collection_that_a_key_may_not_see_cannot_be_told_from_one_that_is_not_there(client, method, path):
+    answers = [
+        client.request(method, f"/v1/collections/{name}{path}", headers=bearer(LIMITED) | {"X-Request-ID": "same"})
+        for name in ("numbers", "strange")
+    ]
+    assert {answer.status_code for answer in answers} == {404}
+    forbidden, unknown = (answer.text for answer in answers)
+    assert forbidden.replace("numbers", "strange") == unknown
+
+
+def test_metrics_may_be_public(catalog):
+    app = create_app(Settings(catalog=catalog, read_keys=READ, metrics_public=True))
+    with serving(app) as base_url:
+        assert httpx.get(f"{base_url}/metrics").status_code == 200
+        assert httpx.get(f"{base_url}/v1/collections").status_code == 401
+
+
+def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_path, catalog, caplog):
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps(FILE))
+    keys = Keys(Settings(catalog=catalog, read_keys=READ, keys_file=path))
+    assert keys.access(LIMITED.encode()).collections == {"words"}
+
+    path.write_text(json.dumps({"keys": [{"key": "fresh-0123456789", "role": "admin"}]}))
+    keys._look(path)
+    assert keys.access(LIMITED.encode()) is None
+    assert keys.access(b"fresh-0123456789").admin
+    assert not keys.access(READ.encode()).admin
+
+    with caplog.at_level(logging.WARNING):
+        path.write_text(json.dumps({"keys": [{"key": "short", "role": "admin"}]}))
+        keys._look(path)
+        keys._look(path)
+        path.unlink()
+        keys._look(path)
+    assert keys.access(b"fresh-0123456789").admin
+    assert len(caplog.records) == 2
+    assert "short" not in caplog.text.replace("shorter", "")
+
+
+def test_revoked_key_is_refused_by_a_running_server(tmp_path, catalog):
+    path = tmp_path / "keys.json"
+    path.write_text(json.dumps(FILE))
+    with serving(create_app(Settings(catalog=catalog, keys_file=path))) as base_url:
+        wait_until_ready(base_url)
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK, headers=bearer(LIMITED)).status_code == 200
+        path.with_suffix(".new").write_text(json.dumps({"keys": []}))
+        os.replace(path.with_suffix(".new"), path)  # noqa: PTH105
+        while httpx.get(f"{base_url}/v1/collections", headers=bearer(LIMITED)).status_code != 401:
+            pass
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("{", "content"),
+        ("[]", "content"),
+        ('{"keys": [{"role": "read"}]}', "keys.0: expected either key or sha256, got neither"),
+        ('{"keys": [{"key": "secret-0123456789", "sha256": "%s", "role": "read"}]}' % ("0" * 64), "got both"),
+        ('{"keys": [{"key": "secret-0123456789", "role": "root"}]}', "keys.0.role"),
+        ('{"keys": [{"key": "secret", "role": "read"}]}', "keys.0.key"),
+        ('{"keys": [{"sha256": "SECRET", "role": "read"}]}', "keys.0.sha256"),
+        ('{"keys": [{"key": "secret-0123456789", "role": "read", "secret": 1}]}', "keys.0"),
+    ],
+)
+def test_wrong_file_is_refused_at_the_start_without_its_content(tmp_path, catalog, content, said):
+    path = tmp_path / "keys.json"
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        Keys(Settings(catalog=catalog, keys_file=path))
+    assert said in str(caught.value)
+    assert "0123456789" not in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_missing_file_is_refused_at_the_start(tmp_path, catalog):
+    with pytest.raises(StorageError, match=r"keys\.json"):
+        Keys(Settings(catalog=catalog, keys_file=tmp_path / "keys.json"))
+
+
+def test_empty_file_opens_to_nobody(tmp_path, catalog):
+    path = tmp_path / "keys.json"
+    path.write_text('{"keys": []}')
+    keys = Keys(Settings(catalog=catalog, keys_file=path))
+    assert keys.wanted
+    assert keys.access(b"") is None
+
+
+def test_settings_do_not_show_their_keys(catalog):
+    settings = Settings(catalog=catalog, read_keys=READ, admin_keys=ADMIN)
+    for shown in (repr(settings), str(settings), str(settings.model_dump()), settings.model_dump_json()):
+        assert READ not in shown
+        assert ADMIN not in shown
+
+
+@pytest.mark.parametrize("keys", ["secret-012345678", "secret-01234567,secret-ä123456789"])
+def test_key_that_is_too_short_or_no_ascii_is_refused_without_showing_it(catalog, keys):
+    with pytest.raises(ValueError, match="read_keys") as caught:
+        Settings(catalog=catalog, read_keys=keys[:-1])
+    assert "secret" not in str(caught.value)
+
+
+def test_log_of_a_request_does_not_show_its_key(client, caplog):
+    with caplog.at_level(logging.DEBUG):
+        client.post(QUERY, json=ASK, headers=bearer(READ))
+        client.post(QUERY, json=ASK, headers=bearer("wrong-0123456789"))
+    assert "401" in caplog.text
+    assert READ not in caplog.text
+    assert "wrong-0123456789" not in caplog.text
