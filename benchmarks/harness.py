@@ -1,17 +1,22 @@
 """What the benchmarks share: data with hubs, fair timing, and results as JSON that name the machine."""
 
 import json
+import multiprocessing
 import os
 import platform
-from collections.abc import Callable, Mapping
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 
 import numpy as np
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("hubless", "faiss-cpu", "numpy")
+DOTS = 110
 RANK, NOISE, LEAN = 64, 0.45, 1.0
 
 
@@ -65,13 +70,51 @@ def medians(times):
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
-def machine():
+def cost(work):
+    """What work returns, and what it cost: seconds by the clock and of all threads' processors, and the peak of memory.
+
+    Memory is what the process holds at most while it works, above what it held before: above the inputs.
+    """
+    Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
+    before = status("VmRSS")
+    wall, processor = perf_counter(), process_time()
+    found = work()
+    measured = {"seconds": perf_counter() - wall, "processor_seconds": process_time() - processor}
+    return found, {**measured, "peak_bytes": status("VmHWM") - before}
+
+
+def status(field):
+    """A field of what Linux says of this process, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
+
+
+def in_children(measure, sides: Iterable[str], repeats: int):
+    """Of each side the run of the least processor time, and the array that it left; the sides take turns.
+
+    Each run is a process of its own, so that none inherits memory that another has freed: `measure(side, path=...)`
+    returns what `cost` measured, and leaves an array in the file.
+    """
+    costs: dict[str, dict[str, float]] = {}
+    arrays = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(repeats):
+            for side in sides:
+                path = Path(folder) / "array.npy"
+                with multiprocessing.get_context("spawn").Pool(1) as pool:
+                    found = pool.apply(measure, (side,), {"path": path})
+                if side not in costs or found["processor_seconds"] < costs[side]["processor_seconds"]:
+                    costs[side], arrays[side] = found, np.load(path)
+    return costs, arrays
+
+
+def machine(packages=PACKAGES):
     """Where and with what it was measured."""
     model = next(
         (line.split(":")[1].strip() for line in cpu_lines() if line.startswith("model name")), platform.processor()
     )
     versions = {}
-    for package in PACKAGES:
+    for package in packages:
         try:
             versions[package] = version(package)
         except PackageNotFoundError:
@@ -91,9 +134,29 @@ def cpu_lines():
     return path.read_text().splitlines() if path.is_file() else []
 
 
-def write(name, result):
-    """Write a result with the machine it was measured on; the file's path."""
+def write(name, result, plot=None, packages=PACKAGES):
+    """Write a result with the machine and the command, and its plot beside it; the file's path.
+
+    Parameters
+    ----------
+    plot : draws the result on a figure
+    packages : whose versions matter
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
-    path.write_text(json.dumps({"machine": machine(), **result}, indent=2) + "\n")
+    arguments = [Path(each).name if Path(each).is_dir() else each for each in sys.argv[1:]]
+    command = shlex.join(["python", "-m", f"benchmarks.{name}", *arguments])
+    whole = {"command": command, "machine": machine(packages), **result}
+    path.write_text(json.dumps(whole, indent=1) + "\n")
+    if plot is not None:
+        draw(whole, plot, path.with_suffix(".png"))
     return path
+
+
+def draw(result, plot, path):
+    """Draw a result to a file."""
+    from matplotlib.figure import Figure  # an extra
+
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    plot(result, figure)
+    figure.savefig(path, dpi=DOTS)

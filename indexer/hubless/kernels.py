@@ -124,14 +124,29 @@ def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advanc
 
 
 class _TopK:
-    """The k largest so far."""
+    """The k largest so far, the smallest of them first."""
 
     def __init__(self, rows: int, k: int) -> None:
         self._k = k
         self._largest = np.full((rows, k), -np.inf, np.float32)
 
     def add(self, rows: slice, products: F32, first: int) -> None:
-        candidates = np.concatenate([self._largest[rows], products], axis=1)
+        largest = self._largest[rows]
+        # after the first columns few are larger, and to compare costs a tenth of finding the k-th largest
+        found = np.flatnonzero(products > largest[:, :1])
+        if not len(found):
+            return
+        count, width = products.shape
+        row = found // width
+        larger = np.bincount(row, minlength=count)
+        most = int(larger.max())
+        if 4 * most > width:
+            candidates = np.concatenate([largest, products], axis=1)
+        else:
+            candidates = np.full((count, self._k + most), -np.inf, np.float32)
+            candidates[:, : self._k] = largest
+            place = np.arange(len(found)) - (np.cumsum(larger) - larger)[row]
+            candidates[row, self._k + place] = products.ravel()[found]
         candidates.partition(candidates.shape[1] - self._k, axis=1)
         self._largest[rows] = candidates[:, -self._k :]
 

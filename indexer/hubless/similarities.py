@@ -1,8 +1,8 @@
 """The similarities of bank and targets, for log-sum-exps over both sides, again and again: what Sinkhorn needs.
 
 LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. The matrix is kept if it is small enough:
-as factors exp(S_ij/τ) if float32 holds these, as then a log-sum-exp is a matrix-vector product at the speed of the
-memory; else as similarities, with all in logarithms. A larger matrix is computed anew at each pass.
+as factors of the exponential if float32 holds these, as then a log-sum-exp is a matrix-vector product at the speed of
+the memory; else as similarities, with all in logarithms. A larger matrix is computed anew at each pass.
 """
 
 from dataclasses import dataclass
@@ -47,10 +47,17 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
     (matrix,) = stream(targets, bank, partial(_Products, columns=targets.shape[0]))
-    largest, smallest = matrix.max(), matrix.min()
-    if largest - smallest > MOST_SPREAD * temperature:
+    of_bank = matrix.max(axis=1)
+    of_targets = _most_above(matrix, of_bank)
+    if np.ptp(of_targets) > MOST_SPREAD * temperature:
         return Kept(matrix, temperature)
-    return Factors(_factors(matrix, largest, temperature), float(largest) / temperature)
+    _exponentiate(matrix, of_bank, of_targets, temperature)
+    return Factors(
+        matrix,
+        of_bank.astype(np.float64) / temperature,
+        of_targets.astype(np.float64) / temperature,
+        Recomputed(bank, targets, temperature),
+    )
 
 
 def rows_kept(targets: int) -> int:
@@ -60,13 +67,23 @@ def rows_kept(targets: int) -> int:
 
 @dataclass(frozen=True)
 class Factors:
-    """exp(S_ij/τ − shift), (b, n)."""
+    """exp(S_ij/τ − u_i − v_j), (b, n), with u and v such that each row and each column has a 1 and nothing larger.
+
+    Potentials are taken beside u and v. In Sinkhorn these sums spread little, even where the similarities spread so far
+    that float32 could not hold exp(S_ij/τ) itself: what is lost below 1e-38 is nothing beside the 1. Where they do
+    spread, `exact` answers.
+    """
 
     factors: F32
-    shift: float
+    of_bank: F64
+    of_targets: F64
+    exact: "Recomputed"
 
     def over_bank(self, potentials: F64) -> F64:
-        weights, shift = self._weights(potentials)
+        exponents = potentials + self.of_bank
+        if np.ptp(exponents) > MOST_SPREAD:
+            return self.exact.over_bank(potentials)
+        weights, shift = _weights(exponents)
         parts = np.empty((-(-len(self.factors) // self._rows), self.factors.shape[1]), np.float32)
 
         def sum_up(rows: slice) -> None:
@@ -74,40 +91,56 @@ class Factors:
 
         in_parallel(sum_up, len(self.factors), self._rows)
         total: F64 = parts.sum(axis=0, dtype=np.float64)
-        return np.log(total) + shift
+        return np.log(total) + shift + self.of_targets
 
     def over_targets(self, potentials: F64) -> F64:
-        weights, shift = self._weights(potentials)
+        exponents = potentials + self.of_targets
+        if np.ptp(exponents) > MOST_SPREAD:
+            return self.exact.over_targets(potentials)
+        weights, shift = _weights(exponents)
         total = np.empty(len(self.factors))
 
         def sum_up(rows: slice) -> None:
             total[rows] = self.factors[rows] @ weights
 
         in_parallel(sum_up, len(self.factors), self._rows)
-        return np.log(total) + shift
-
-    def _weights(self, potentials: F64) -> tuple[F32, float]:
-        # in Sinkhorn potentials spread no more than the similarities: float32 holds these too
-        most = float(potentials.max())
-        return np.exp(potentials - most).astype(np.float32), self.shift + most
+        return np.log(total) + shift + self.of_bank
 
     @property
     def _rows(self) -> int:
         return max(1, FACTORS_SIZE // int(self.factors.shape[1]))
 
 
-def _factors(matrix: F32, largest: np.float32, temperature: float) -> F32:
-    """exp((S_ij − largest)/τ), in place of the similarities."""
+def _weights(exponents: F64) -> tuple[F32, float]:
+    most = float(exponents.max())
+    return np.exp(exponents - most).astype(np.float32), most
+
+
+def _most_above(matrix: F32, of_bank: F32) -> F32:
+    """max_i(S_ij − u_i) of each column j."""
+    strip_rows = _strip_rows(matrix)
+    parts = np.empty((-(-len(matrix) // strip_rows), matrix.shape[1]), np.float32)
+
+    def reduce(rows: slice) -> None:
+        (matrix[rows] - of_bank[rows, np.newaxis]).max(axis=0, out=parts[rows.start // strip_rows])
+
+    in_parallel(reduce, len(matrix), strip_rows)
+    most: F32 = parts.max(axis=0)
+    return most
+
+
+def _exponentiate(matrix: F32, of_bank: F32, of_targets: F32, temperature: float) -> None:
+    """exp((S_ij − u_i − v_j)/τ), in place of the similarities."""
     scale = np.float32(1 / temperature)
 
     def exponentiate(rows: slice) -> None:
         strip = matrix[rows]
-        strip -= largest
+        strip -= of_bank[rows, np.newaxis]
+        strip -= of_targets
         strip *= scale
         np.exp(strip, out=strip)
 
     in_parallel(exponentiate, len(matrix), _strip_rows(matrix))
-    return matrix
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,28 @@ def between(temperature):
     )
 
 
+def smallest_temperature_of_factors():
+    """Below it the best of some targets lie further below the best of their bank queries than float32 reaches."""
+    products = PROBLEM.bank @ PROBLEM.targets.T
+    below = (products - products.max(axis=1, keepdims=True)).max(axis=0)
+    return float(np.ptp(below)) / similarities.MOST_SPREAD
+
+
 def test_factors_are_kept_only_where_float32_holds_them():
-    spread = np.ptp(PROBLEM.bank @ PROBLEM.targets.T)
-    limit = spread / similarities.MOST_SPREAD
+    limit = smallest_temperature_of_factors()
     assert isinstance(between(limit * 1.01), Factors)
     assert isinstance(between(limit * 0.99), Kept)
+
+
+@pytest.mark.parametrize("spread", [40, 60, 1000])
+def test_factors_are_exact_with_potentials_of_any_spread(spread):
+    temperature = 1.01 * smallest_temperature_of_factors()
+    factors = between(temperature)
+    of_bank, of_targets = (spread * np.linspace(-0.5, 0.5, count)[::-1] for count in (400, 300))
+    expected = naive.softmax_offsets(PROBLEM.bank, PROBLEM.targets, temperature, of_bank)
+    np.testing.assert_allclose(temperature * factors.over_bank(of_bank), expected, atol=2e-6)
+    expected = naive.softmax_offsets(PROBLEM.targets, PROBLEM.bank, temperature, of_targets)
+    np.testing.assert_allclose(temperature * factors.over_targets(of_targets), expected, atol=2e-6)
 
 
 def test_matrix_that_is_too_large_to_keep_is_computed_anew(monkeypatch):
@@ -37,8 +54,8 @@ def test_matrix_that_is_too_large_to_keep_is_computed_anew(monkeypatch):
 
 @pytest.mark.parametrize("distance", [0.5, 0.99, 1.01, 2])
 def test_sinkhorn_is_the_naive_one_on_both_sides_of_what_float32_holds(distance):
-    temperature = np.ptp(PROBLEM.bank @ PROBLEM.targets.T) / similarities.MOST_SPREAD / distance
-    found = fit(temperature=float(temperature)).offsets(PROBLEM.targets)
+    temperature = smallest_temperature_of_factors() / distance
+    found = fit(temperature=temperature).offsets(PROBLEM.targets)
     expected = naive.sinkhorn_offsets(PROBLEM.bank, PROBLEM.targets, PROBLEM.targets, temperature, 10)
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
 

@@ -1,0 +1,147 @@
+"""Sinkhorn beside POT's dense one: `python -m benchmarks.sinkhorn_vs_pot [--rows 10000] [--folder F ...]`.
+
+`sn` with its sample of the targets, and fitted on all of them, against `ot.sinkhorn` as the published code of DBSN
+calls it (scaling: exp(S/τ) outside of the logarithm), and against its log-domain variant, which small temperatures
+need. Same bank, targets, temperature and number of steps; each side in a process of its own, product of bank and
+targets included. Time is processor time of all threads, memory the peak above the inputs.
+
+The price of the sample is measured as well: agreement of the corrected top 10 with that of the exact fit, and on real
+folders (as `benchmarks.real_sets` reads them) the change of R@1.
+"""
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.real_sets import hits, open_set, trial
+from hubless import CORRECTIONS
+from hubless.entries import Entry
+from hubless.kernels import rankings
+from hubless.sources import as_source
+
+DIM, TEMPERATURE, STEPS, QUERIES, SEEDS = 512, 0.01, 10, 1000, 10
+SAMPLES = (256, 512, 1024, 2048, 4096)
+SIDES = ("sample", "all", "POT, scaling", "POT, log domain")
+
+
+def ours(bank, targets, sample):
+    fitted = CORRECTIONS["sn"](temperature=TEMPERATURE, iterations=STEPS, fit_sample=sample).fit(bank, targets)
+    return fitted.offsets(targets)
+
+
+def pot(bank, targets, method):
+    import ot
+
+    products = targets @ bank.T
+    rows, columns = (np.full(count, 1 / count) for count in products.shape)
+    _, log = ot.sinkhorn(rows, columns, 1 - products, TEMPERATURE, method, numItermax=STEPS, log=True, warn=False)
+    return -TEMPERATURE * (log["log_u"] if method == "sinkhorn_log" else np.log(log["u"]))
+
+
+def offsets_of(side, bank, targets):
+    if side.startswith("POT"):
+        return pot(bank, targets, "sinkhorn_log" if side == "POT, log domain" else "sinkhorn")
+    return ours(bank, targets, CORRECTIONS["sn"]().fit_sample if side == "sample" else None)
+
+
+def vectors(rows):
+    return harness.with_hubs(rows, rows, QUERIES, DIM)
+
+
+def in_child(side, rows, path):
+    """What a child measures; offsets are left in a file."""
+    targets, bank, _ = vectors(rows)
+    offsets, cost = harness.cost(partial(offsets_of, side, bank, targets))
+    np.save(path, np.asarray(offsets, np.float32))
+    return cost
+
+
+def agreement(queries, targets, offsets, exact):
+    """Mean share of the top 10 that two sets of offsets have in common."""
+    (_, ours_), (_, theirs) = rankings(queries, as_source(targets, "targets"), 10, offsets, exact)
+    return float(np.mean([len(np.intersect1d(*pair)) / 10 for pair in zip(ours_, theirs, strict=True)]))
+
+
+def real(folder, samples):
+    """R@1 of the raw ranking, and its change with potentials fitted on samples, and on all targets, in points."""
+    data = open_set(folder)
+    most = len(trial(data, None, 0).targets) + (0 if data.bank is not None else len(trial(data, None, 0).target_bank))
+    sizes = [size for size in samples if size < most]
+    method = "sn" if data.bank is not None else "dbsn"
+    entries = [Entry(method, {"fit_sample": size}) for size in (*sizes, None)]
+    changes = {size: [] for size in (*sizes, None)}
+    raw = []
+    for seed in range(1 if data.bank is not None else SEEDS):
+        found = list(hits(trial(data, None, seed), [Entry("none"), *entries]).values())
+        raw.append(100 * found[0].mean())
+        for size, right in zip(changes, found[1:], strict=True):
+            changes[size].append(100 * right.mean() - raw[-1])
+    means = {"all" if size is None else str(size): float(np.mean(values)) for size, values in changes.items()}
+    return {"folder": data.name, "method": method, "targets": most, "raw": float(np.mean(raw)), "changes": means}
+
+
+def plot(result, figure):
+    """Cost of the sides, and what the sample does to R@1."""
+    left, right = figure.subplots(1, 2)
+    sides = result["sides"]
+    places = np.arange(len(sides))
+    left.barh(places + 0.2, [side["processor_seconds"] for side in sides.values()], 0.4, label="processor seconds")
+    left.barh(places - 0.2, [side["peak_bytes"] / 1e8 for side in sides.values()], 0.4, label="memory, 100 MB")
+    left.set(yticks=places, yticklabels=list(sides))
+    left.legend()
+    for line in result["real"]:
+        sizes = [size for size in line["changes"] if size != "all"]
+        right.plot([int(size) for size in sizes], [line["changes"][size] for size in sizes], "o-", label=line["folder"])
+        right.axhline(line["changes"]["all"], linewidth=0.6, color="black")
+    right.set(xlabel="targets in the sample (line: all)", ylabel="change of R@1, points")
+    if result["real"]:
+        right.set_xscale("log", base=2)
+        right.legend(fontsize=7)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=10_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--samples", type=int, nargs="*", default=SAMPLES)
+    parser.add_argument("--folder", type=Path, nargs="*", default=[])
+    given = parser.parse_args()
+    costs, offsets = harness.in_children(partial(in_child, rows=given.rows), SIDES, given.repeats)
+    targets, bank, queries = vectors(given.rows)
+    sides = {}
+    for side, cost in costs.items():
+        against = costs["sample"]
+        sides[side] = cost | {
+            "time_ratio": cost["processor_seconds"] / against["processor_seconds"],
+            "memory_ratio": cost["peak_bytes"] / against["peak_bytes"],
+            "top_10_agreement": agreement(queries, targets, offsets[side], offsets["all"]),
+        }
+        line = sides[side]
+        print(
+            f"{side:16} {line['processor_seconds']:6.2f} s of processor ({line['time_ratio']:5.2f} ×), "
+            f"{line['peak_bytes'] / 1e6:5,.0f} MB ({line['memory_ratio']:5.2f} ×), "
+            f"top 10 as the exact one's {line['top_10_agreement']:.4f}",
+            flush=True,
+        )
+    samples = {
+        str(size): agreement(queries, targets, ours(bank, targets, size), offsets["all"])
+        for size in given.samples
+        if size < given.rows
+    }
+    print("sample: agreement", samples)
+    found = [real(folder, given.samples) for folder in given.folder]
+    for line in found:
+        print(line)
+    harness.write(
+        "sinkhorn_vs_pot",
+        {"rows": given.rows, "dim": DIM, "temperature": TEMPERATURE, "steps": STEPS}
+        | {"sides": sides, "samples": samples, "real": found},
+        plot,
+    )
+
+
+if __name__ == "__main__":
+    main()
