@@ -18,8 +18,8 @@ import hubless
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
 from hubless_service.entries import Entry, as_problem
-from hubless_service.live import Live
 from hubless_service.keys import Access
+from hubless_service.live import Live
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.queries import Query
 from hubless_service.search import Found, search
