@@ -38,6 +38,7 @@ from hubless.indexing import Asked, Indexed, build_index
 from hubless.kernels import rankings
 from hubless.knn import Aims, Setting, agreement, index_type, parse_aims
 from hubless.knn.aims import RECALL
+from hubless.payload import PayloadWriter
 from hubless.progress import progress_bars
 from hubless.ranking import Ranker
 from hubless.records import id_array, one_line, open_payload, payload_schema, read_ids, write_ids
@@ -301,9 +302,14 @@ def _write_records(inputs: _Inputs, staged: Staging) -> None:
     try:
         scanner = inputs.payload.scanner(columns=inputs.payload_columns)
         schema = payload_schema(scanner.projected_schema)
-        with pq.ParquetWriter(staged.folder / bundle.PAYLOAD, schema) as writer:
+        with (
+            pq.ParquetWriter(staged.folder / bundle.PAYLOAD, schema) as writer,
+            PayloadWriter(staged.folder / bundle.PAYLOAD_MAPPED, schema) as mapped,
+        ):
             for batch in scanner.to_batches():
-                writer.write_batch(batch.cast(schema, safe=False))
+                stored = batch.cast(schema, safe=False)
+                writer.write_batch(stored)
+                mapped.write(stored)
     except (pa.ArrowException, OSError) as error:
         if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
             raise

@@ -28,6 +28,7 @@ OFFSETS = "offsets.npy"
 CORRECTION = "correction.npz"
 QUERY_TIME = "query_time.npz"
 PAYLOAD = "payload.parquet"
+PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
 
 _HASH = "manifest_sha256"

@@ -215,6 +215,10 @@ def query(
     param: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as candidates; repeatable.")
     ] = None,
+    filter_: Annotated[
+        str | None,
+        typer.Option("--filter", metavar="JSON", help='Only targets such as {"field": "year", "gte": 2000}.'),
+    ] = None,
     version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -223,13 +227,14 @@ def query(
         raise typer.BadParameter("give either --vectors or --text", param_hint="--vectors")
     opened = hubless.open(catalog, collection, version=version)
     parameters = _key_values(param or [], "--param")
+    wanted = None if filter_ is None else opened.filter(_json(filter_, "--filter"))
     if vectors is None:
-        found = [opened.query(opened.encode(text or []), limit, strength, parameters)]
+        found = [opened.query(opened.encode(text or []), limit, strength, parameters, wanted)]
     else:
         source = open_items(vectors, "vectors").vectors
         # so that an error names the row as the file counts it, not as the block does
         blocks = (UnitVectors(source) if opened.metric == "cosine" else source).blocks(1024)
-        found = [opened.query(block, limit, strength, parameters) for block in blocks]
+        found = [opened.query(block, limit, strength, parameters, wanted) for block in blocks]
     answers = [answer for results in found for answer in _answers(opened, results)]
     if json_:
         print_json({"results": answers})
@@ -268,6 +273,13 @@ app.command("diagnose")(diagnose_command)
 app.command("scan")(scan_command)
 app.command("report")(report_command)
 app.command()(demo)
+
+
+def _json(text: str, option: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise typer.BadParameter(f"expected JSON, got {text}: {error}", param_hint=option) from error
 
 
 def _key_values(settings: list[str], option: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@
     │   ├── ZeroVector
     │   ├── DuplicateIds
     │   ├── NoEncoder
+    │   ├── UnknownField
     │   └── UnknownWords
     ├── NotFoundError
     │   ├── CollectionNotFound
@@ -69,6 +70,12 @@ class NoEncoder(InputError):
     """A text was given to a collection that has no encoder."""
 
     code = "no_encoder"
+
+
+class UnknownField(InputError):
+    """There is no field, member or payload column of this name: says which there are."""
+
+    code = "unknown_field"
 
 
 class UnknownWords(InputError):

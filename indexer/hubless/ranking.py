@@ -15,7 +15,8 @@ from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError, NotFinite
-from hubless.knn import IndexType
+from hubless.knn import IndexType, search_selected
+from hubless.matches import Matches
 
 MOST_CANDIDATES = 5000
 """More are refused: what a rescorer holds of them at once can be large."""
@@ -58,8 +59,15 @@ class Ranker:
         self._query_time = query_time
         self._pivot = pivot
 
-    def rank(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
-        """The best k targets, k ≤ n, of each query (m, d).
+    def rank(
+        self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
+    ) -> Ranked:
+        """The best k targets of each query (m, d); k ≤ n, and 0 only where nothing matches.
+
+        Parameters
+        ----------
+        matches : look at these targets only, of which there are at least k; the ranking is that of a collection that
+            holds no others, with the offsets of this one
 
         Raises
         ------
@@ -71,13 +79,15 @@ class Ranker:
         wanted = CANDIDATES if rescorer is None else chosen.pop("candidates", CANDIDATES)
         self._kind.check(chosen)
         _check_candidates(wanted)
+        if k == 0:
+            return self._nothing(len(queries))
         if strength == 0 or self._query_time is None:
-            ranked = self._folded_ranking(queries, k, strength, chosen)
+            ranked = self._folded_ranking(queries, k, strength, chosen, matches)
             gated = isinstance(self._query_time, Switch)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if gated else ranked
         if isinstance(self._query_time, Gate):
-            return self._gated(self._query_time, queries, k, strength, chosen)
-        return self._rescored(self._query_time, queries, k, strength, max(wanted, k), chosen)
+            return self._gated(self._query_time, queries, k, strength, chosen, matches)
+        return self._rescored(self._query_time, queries, k, strength, max(wanted, k), chosen, matches)
 
     def folded(self, queries: F32, k: int) -> Ranked:
         """The best k targets by the folded offsets alone, without gate or rescorer: what the index itself answers."""
@@ -88,14 +98,24 @@ class Ranker:
         stored: F32 = self._index.reconstruct_batch(np.asarray(rows, np.int64))
         return np.ascontiguousarray(stored[:, : self._dim])
 
-    def _folded_ranking(self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
-        return self._ranked(*self._search(self._augmented(queries, strength), k, parameters), strength)
+    def _folded_ranking(
+        self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
+    ) -> Ranked:
+        return self._ranked(*self._search(self._augmented(queries, strength), k, parameters, matches), strength)
 
-    def _gated(self, gate: Gate, queries: F32, k: int, strength: float, parameters: Mapping[str, Any]) -> Ranked:
+    def _gated(
+        self,
+        gate: Gate,
+        queries: F32,
+        k: int,
+        strength: float,
+        parameters: Mapping[str, Any],
+        matches: Matches | None,
+    ) -> Ranked:
         """Raw and corrected in one call of the index, then for each query the one that its raw top-1 asks for."""
         m = len(queries)
         both = np.concatenate([self._augmented(queries, 0), self._augmented(queries, strength)])
-        scores, rows = self._search(both, k, parameters)
+        scores, rows = self._search(both, k, parameters, matches)
         on = gate.is_on(rows[:m, 0])
         raw, corrected = self._ranked(scores[:m], rows[:m], 0.0), self._ranked(scores[m:], rows[m:], strength)
         line = on[:, np.newaxis]
@@ -108,13 +128,20 @@ class Ranker:
         )
 
     def _rescored(
-        self, rescorer: Rescorer, queries: F32, k: int, strength: float, wanted: int, parameters: Mapping[str, Any]
+        self,
+        rescorer: Rescorer,
+        queries: F32,
+        k: int,
+        strength: float,
+        wanted: int,
+        parameters: Mapping[str, Any],
+        matches: Matches | None,
     ) -> Ranked:
         """Candidates by folded offsets, and with a gate by raw similarity too, scored anew."""
-        count = min(wanted, len(self._offsets))
+        count = min(wanted, len(self._offsets) if matches is None else matches.count)
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
         calls = np.concatenate([self._augmented(queries, value) for value in strengths])
-        scores, rows = self._search(calls, count, parameters)
+        scores, rows = self._search(calls, count, parameters, matches)
         found = [
             self._ranked(*part, value) for part, value in zip(_parts(scores, rows, strengths), strengths, strict=True)
         ]
@@ -132,18 +159,40 @@ class Ranker:
         best_rows, best_scores, best_similarities, best_offsets = ranked
         return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
 
+    def _nothing(self, queries: int) -> Ranked:
+        none = np.empty((queries, 0), np.float32)
+        gated = isinstance(self._query_time, Switch)
+        return Ranked(none.astype(np.int64), none, none, none, np.zeros(queries, np.bool_) if gated else None)
+
     def _augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self._pivot)
 
-    def _search(self, augmented: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
-        scores, rows = self._kind.search(self._index, augmented, k, parameters)
+    def _search(
+        self, augmented: F32, k: int, parameters: Mapping[str, Any], matches: Matches | None
+    ) -> tuple[F32, I64]:
+        scores, rows = self._approximate(augmented, k, parameters, matches)
         if (missed := (rows < 0).any(axis=1)).any():
-            # a graph search may reach fewer than k targets; the rest is found by comparing with all
-            scores[missed], rows[missed] = self._kind.exact(self._index, augmented[missed], k)
+            # a graph or a few lists may hold fewer than k of them; the rest is found by comparing with all
+            scores[missed], rows[missed] = self._exact(augmented[missed], k, matches)
         if (rows < 0).any() or not np.isfinite(scores).all():
             # without a cosine's bounds, the product of finite vectors can be infinite, and Faiss passes over it
             raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return scores, rows
+
+    def _approximate(
+        self, augmented: F32, k: int, parameters: Mapping[str, Any], matches: Matches | None
+    ) -> tuple[F32, I64]:
+        if matches is None:
+            return self._kind.search(self._index, augmented, k, parameters)
+        narrowed = self._kind.narrowed(parameters, matches.count, matches.total)
+        if narrowed is None:
+            return self._exact(augmented, k, matches)
+        return self._kind.search(self._index, augmented, k, narrowed, matches.selector)
+
+    def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
+        if matches is None:
+            return self._kind.exact(self._index, augmented, k)
+        return search_selected(self._kind, self._index, augmented, k, matches.rows, matches.selector)
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self._offsets[rows]

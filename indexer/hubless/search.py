@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
@@ -20,6 +18,7 @@ from hubless.bundle import (
     MANIFEST,
     OFFSETS,
     PAYLOAD,
+    PAYLOAD_MAPPED,
     PIVOT,
     QUERY_TIME,
     Manifest,
@@ -32,14 +31,18 @@ from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, NoEncoder
+from hubless.errors import BundleDamaged, InputError, NoEncoder
+from hubless.filters import LIMITS, Filter, Limits, parse_filter
 from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
+from hubless.matches import Matches, MatchesCache
+from hubless.payload import Payload
 from hubless.ranking import Ranked, Ranker
 from hubless.records import IdTable, read_npy
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
 CANARY_LIMIT = 10
+FILTER_CACHE = 64 * 2**20
 _SAME_ANSWERS = 0.9
 """A rank among a bank can jump where two similarities are one but for rounding."""
 
@@ -115,7 +118,7 @@ class Collection:
     Made by `hubless.open`.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest) -> None:
+    def __init__(self, folder: Path, manifest: Manifest, filter_cache: int = FILTER_CACHE) -> None:
         self.manifest = manifest
         self._folder = folder
         with reading(folder / INDEX):
@@ -125,11 +128,13 @@ class Collection:
         with reading(folder / IDS):
             self._ids = IdTable(folder / IDS)
         held = {INDEX: index.ntotal, OFFSETS: len(self._offsets), IDS: len(self._ids)}
-        self._payload: pa.Table | None = None
+        self._payload: Payload | None = None
         if manifest.payload_columns:
-            with reading(folder / PAYLOAD):
-                self._payload = pq.read_table(folder / PAYLOAD, memory_map=True)
-            held[PAYLOAD] = len(self._payload)
+            name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
+            with reading(folder / name):
+                self._payload = Payload(folder / name)
+            held[name] = len(self._payload)
+        self._matches = None if self._payload is None else MatchesCache(self._payload, filter_cache)
         for name, count in held.items():
             if count != manifest.count:
                 raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
@@ -189,6 +194,7 @@ class Collection:
         limit: int = 10,
         strength: float = 1.0,
         parameters: Mapping[str, Any] | None = None,
+        filter: Filter | Mapping[str, Any] | None = None,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -199,16 +205,50 @@ class Collection:
         strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2
         parameters : search parameters of the index, instead of those in the manifest; and `candidates`, how many
             targets a rescored correction looks at
+        filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
+            The ranking is that of a collection of these alone, with the offsets of this one; also a gate goes by the
+            best of these
 
         Raises
         ------
-        InputError, DimensionMismatch, NotFinite, ZeroVector
+        InputError, UnknownField, DimensionMismatch, NotFinite, ZeroVector
         """
         queries = self.prepare(vectors)
         check_at_least("limit", limit, 1)
         check_between("strength", strength, 0, MOST_STRENGTH)
-        ranked = self._ranker.rank(queries, int(min(limit, self.count)), strength, parameters or {})
+        matches = None if filter is None else self.matches(filter)
+        most = self.count if matches is None else matches.count
+        ranked = self._ranker.rank(queries, int(min(limit, most)), strength, parameters or {}, matches)
         return Results(ranked, [self._ids.ids(line) for line in ranked.rows])
+
+    def filter(self, document: Mapping[str, Any], limits: Limits = LIMITS, name: str = "filter") -> Filter:
+        """A filter from its JSON, checked against the payload's columns: see docs/filters.md.
+
+        Parameters
+        ----------
+        name : what errors call it
+
+        Raises
+        ------
+        UnknownField
+            for a column that the payload does not have, naming those that it has.
+        InputError
+        """
+        if self._payload is None:
+            raise self._no_payload(name)
+        return parse_filter(document, self._payload.schema, limits, name)
+
+    def matches(self, filter: Filter | Mapping[str, Any]) -> Matches:
+        """The targets that meet a filter.
+
+        Raises
+        ------
+        InputError, UnknownField
+        """
+        parsed = filter if isinstance(filter, Filter) else self.filter(filter)
+        if self._matches is None:
+            raise self._no_payload("filter")
+        return self._matches.of(parsed)
 
     def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
         """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation.
@@ -282,9 +322,10 @@ class Collection:
         """Payload of some rows, all columns or some; None for each row if the collection has none."""
         if self._payload is None:
             return [None] * len(rows)
-        table = self._payload if columns is None else self._payload.select(columns)
-        found: list[dict[str, Any] | None] = table.take(pa.array(rows, pa.int64())).to_pylist()
-        return found
+        return [*self._payload.take(rows, columns)]
+
+    def _no_payload(self, name: str) -> InputError:
+        return InputError(name, f"none, as collection {self.name!r} has no payload", "a filter")
 
     def correction(self) -> FittedCorrection:
         """The fitted correction, which gives the offsets of further targets (not centred)."""
@@ -334,7 +375,12 @@ class Collection:
 
 
 def open_collection(
-    catalog: str | Path | Catalog, collection: str, *, version: str | None = None, hashes: bool = True
+    catalog: str | Path | Catalog,
+    collection: str,
+    *,
+    version: str | None = None,
+    hashes: bool = True,
+    filter_cache: int = FILTER_CACHE,
 ) -> Collection:
     """Open a version of a collection, by default the current one, for queries.
 
@@ -343,6 +389,7 @@ def open_collection(
     catalog : the folder that holds the collections
     version : the id of a version
     hashes : compare the content of all files with the manifest; without it only their sizes
+    filter_cache : bytes to keep of what recently used filters matched; each takes n/8, and at most twice that
 
     Raises
     ------
@@ -356,7 +403,7 @@ def open_collection(
     folder = home.folder(collection, version)
     manifest = read_manifest(folder)
     verify(folder, manifest, hashes=hashes)
-    return Collection(folder, manifest)
+    return Collection(folder, manifest, filter_cache)
 
 
 def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:

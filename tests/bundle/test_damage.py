@@ -18,6 +18,7 @@ FILES = [
     "ids.arrow",
     "index.faiss",
     "offsets.npy",
+    "payload.arrow",
     "payload.parquet",
 ]
 
@@ -157,7 +158,7 @@ def test_sealed_manifest_with_an_unknown_field_or_index_is_refused(catalog, fold
     assert "magic" in refused(catalog, "manifest.json")
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.parquet", "encoder.npy"])
+@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.arrow", "encoder.npy"])
 @pytest.mark.parametrize("content", [b"", b"x", b"\x93NUMPY\x01\x00\xff\xff{", b"PK\x03\x04", b"\x80\x04N."])
 def test_sealed_file_of_another_kind_is_refused_naming_it(catalog, folder, name, content):
     (folder / name).write_bytes(content)
@@ -165,7 +166,7 @@ def test_sealed_file_of_another_kind_is_refused_naming_it(catalog, folder, name,
     refused(catalog, "encoder.json" if name == "encoder.npy" else name)
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.parquet"])
+@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "ids.arrow", "payload.arrow"])
 def test_sealed_file_of_other_targets_is_refused_naming_both_counts(catalog, folder, name, tmp_path):
     rows = small.COUNT - 1
     other = hubless.build(

@@ -10,6 +10,7 @@ from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
 from hubless.knn.ivf import Ivf
 from hubless.knn.making import make_index
+from hubless.knn.selected import search_selected
 from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, choose, measure
 
 INDEXES: dict[str, IndexType] = {
@@ -41,6 +42,7 @@ __all__ = [
     "measure",
     "parse_aims",
     "read_index",
+    "search_selected",
     "write_index",
 ]
 

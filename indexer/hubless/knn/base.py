@@ -55,6 +55,12 @@ class IndexType(Protocol):
     def check(self, parameters: SearchParameters) -> None:
         """Raise `InputError` for search parameters that this kind does not know, or values that it refuses."""
 
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        """Search parameters that find as much among `selected` targets of `count` as the given ones do among all.
+
+        None where it costs less to compare with all that are selected.
+        """
+
     def search(
         self,
         index: faiss.Index,

@@ -10,7 +10,7 @@ import faiss
 
 from hubless.arrays import F32, I64
 from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, check_parameters, scan
-from hubless.knn.ivf import list_count, list_training_rows, probes, probing
+from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
 from hubless.knn.refined import search_refined, with_storage
 
 CODED_DIMENSIONS = 4
@@ -20,6 +20,9 @@ K_FACTORS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 IVF_K_FACTORS = (4, 16, 64, 256)
 SCANS_A_K = 2000
 """Rescoring the 10 candidates of one `k_factor` takes as long as scanning so many codes."""
+
+SCANNED_A_COMPARED = 32
+"""Scanning so many codes takes as long as comparing with one vector."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +62,9 @@ class FastScan:
     def check(self, parameters: SearchParameters) -> None:
         check_parameters(parameters, ("k_factor",), self.name)
 
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        return None if selected * SCANNED_A_COMPARED <= count else parameters
+
     def search(
         self,
         index: faiss.Index,
@@ -94,6 +100,9 @@ class IvfFastScan(FastScan):
 
     def check(self, parameters: SearchParameters) -> None:
         check_parameters(parameters, ("nprobe", "k_factor"), self.name)
+
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        return narrowed_probes(parameters, selected, count)
 
     def search(
         self,

@@ -33,6 +33,9 @@ class Flat:
     def check(self, parameters: SearchParameters) -> None:
         check_parameters(parameters, (), self.name)
 
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        return None
+
     def search(
         self,
         index: faiss.Index,

@@ -3,6 +3,7 @@
 Source: Malkov and Yashunin, IEEE TPAMI 2020.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from hubless.knn.refined import TUNED_AT, search_refined, with_storage
 SQ8_TRAINING_ROWS = 50_000
 SQ8_K_FACTOR = 2
 """Candidates by 8-bit codes are in nearly the right order."""
+COMPARED_A_NODE = 60
+"""A walk takes as long, for each node that it keeps in sight, as comparing with so many vectors in a row."""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,13 @@ class Hnsw:
 
     def check(self, parameters: SearchParameters) -> None:
         check_parameters(parameters, ("ef",), self.name)
+
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        # the walk passes through targets that are not selected: with the same ef, few of those it ends with are
+        share = selected / count
+        if share <= (COMPARED_A_NODE * parameters["ef"] / count) ** (2 / 3):
+            return None
+        return {**parameters, "ef": math.ceil(parameters["ef"] / math.sqrt(share))}
 
     def search(
         self,

@@ -12,6 +12,8 @@ from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParam
 TRAINED_A_LIST = 64
 LEAST_A_LIST = 39
 MOST_LISTS = 2**16
+PASSED_A_COMPARED = 0.03
+"""To pass over a target that is not selected takes so much of the time of comparing one that is."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,9 @@ class Ivf:
     def check(self, parameters: SearchParameters) -> None:
         check_parameters(parameters, ("nprobe",), self.name)
 
+    def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+        return narrowed_probes(parameters, selected, count)
+
     def search(
         self,
         index: faiss.Index,
@@ -79,6 +84,18 @@ def probes(count: int) -> list[int]:
     """Numbers of lists to try: 4, 8, 16 … and all."""
     lists = list_count(count)
     return [*(2**power for power in range(2, 16) if 2**power < lists), lists]
+
+
+def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
+    """Parameters with an `nprobe` for a search among `selected` targets of `count`; see `IndexType.narrowed`.
+
+    Their nearest lie in more lists: √(count/selected) times as many held as much in measurements.
+    """
+    share, lists = selected / count, list_count(count)
+    probed = min(parameters["nprobe"], lists) / lists
+    if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):
+        return None
+    return {**parameters, "nprobe": min(lists, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
 
 
 def probing(nprobe: int, selector: faiss.IDSelector | None = None) -> faiss.SearchParametersIVF:

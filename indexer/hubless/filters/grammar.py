@@ -1,0 +1,214 @@
+"""From the JSON of a filter to conditions, checked against the payload's schema.
+
+    filter     {"and": [filter, …]} | {"or": [filter, …]} | {"not": filter} | condition
+    condition  {"field": name, operator: value, …}        all of its operators have to hold
+    operator   eq ne in gt gte lt lte exists contains prefix
+
+The name of a column is a value here, never a key, so that a column may be called `and`, `in` or `a.b`.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+
+from hubless.errors import InputError, UnknownField
+from hubless.filters import conditions
+from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
+from hubless.filters.kinds import EQUALITY, ORDER, Kind, kind_of
+
+FIELD = "field"
+COMBINATIONS = ("and", "or", "not")
+_LONGEST = 80
+"""Of what an error shows of a filter, in characters."""
+OPERATORS = (*EQUALITY, *ORDER, "exists", "contains", "prefix")
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How large a filter may be.
+
+    Parameters
+    ----------
+    depth : of filters within filters; a condition alone is 1
+    conditions : operators in the whole filter
+    values : of one `in`
+    """
+
+    depth: int = 10
+    conditions: int = 256
+    values: int = 10_000
+
+
+LIMITS = Limits()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Conditions that targets have to meet; made by `Collection.filter`.
+
+    Two of the same `key` are equal: they were written alike, but for the order of members.
+    """
+
+    key: str
+    root: Node = field(compare=False, repr=False)
+
+    def mask(self, rows: pa.RecordBatch) -> Mask:
+        """Which of some rows of payload meet them, (r,), without nulls."""
+        return self.root.mask(rows)
+
+
+def parse_filter(document: Any, schema: pa.Schema, limits: Limits = LIMITS, name: str = "filter") -> Filter:
+    """A filter from its JSON.
+
+    Parameters
+    ----------
+    document : of dicts, lists, strings, numbers and booleans
+    schema : the payload's
+    name : what errors call it
+
+    Raises
+    ------
+    UnknownField
+        for a column or a member that there is not, naming those that there are.
+    InputError
+        for a value that is not of the column's type, an operator that the type does not have, and what is too large.
+    """
+    parser = _Parser(schema, limits, name)
+    root = parser.node(document, name, 1)
+    return Filter(json.dumps(document, sort_keys=True), root)
+
+
+class _Parser:
+    def __init__(self, schema: pa.Schema, limits: Limits, name: str) -> None:
+        self._schema = schema
+        self._limits = limits
+        self._name = name
+        self._conditions = 0
+
+    def node(self, document: Any, where: str, depth: int) -> Node:
+        if depth > self._limits.depth:
+            raise InputError(self._name, f"filters nested at most {self._limits.depth} deep", "deeper ones")
+        members = _object(document, where)
+        if FIELD in members:
+            return self._conditions_on(members, where)
+        if len(members) != 1:
+            expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators"
+            raise InputError(where, expected, f"an object of {', '.join(map(_shown, members)) or 'nothing'}")
+        ((name, inner),) = members.items()
+        place = f"{where}.{name}"
+        match name:
+            case "and":
+                return Every(self._nodes(inner, place, depth))
+            case "or":
+                return Some(self._nodes(inner, place, depth))
+            case "not":
+                return Opposite(self.node(inner, place, depth + 1))
+        if name in OPERATORS:
+            raise InputError(where, f"{FIELD} beside {name}", "none")
+        raise UnknownField(f"{where}.{_cut(name)}", f"one of {', '.join((*COMBINATIONS, FIELD))}", "an unknown member")
+
+    def _nodes(self, document: Any, where: str, depth: int) -> tuple[Node, ...]:
+        if not isinstance(document, list):
+            raise InputError(where, "a list of filters", _shown(document))
+        return tuple(self.node(inner, f"{where}[{i}]", depth + 1) for i, inner in enumerate(document))
+
+    def _conditions_on(self, members: Mapping[str, Any], where: str) -> Node:
+        name = members[FIELD]
+        if not isinstance(name, str):
+            raise InputError(f"{where}.{FIELD}", "the name of a payload column", _shown(name))
+        if name not in self._schema.names:
+            known = f"one of {', '.join(self._schema.names)}" if self._schema.names else "none, as there is no payload"
+            raise UnknownField(f"{where}.{FIELD}", known, _shown(name))
+        asked = [member for member in members if member != FIELD]
+        if not asked:
+            raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
+        parts = [Condition(name, self._test(name, member, members[member], where)) for member in asked]
+        return parts[0] if len(parts) == 1 else Every(tuple(parts))
+
+    def _test(self, name: str, operator: str, value: Any, where: str) -> Test:
+        place = f"{where}.{_cut(operator)}"
+        if operator not in OPERATORS:
+            raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
+        self._conditions += 1
+        if self._conditions > self._limits.conditions:
+            raise InputError(self._name, f"at most {self._limits.conditions} conditions", "more")
+        stored = self._schema.field(name).type
+        if operator == "exists":
+            if not isinstance(value, bool):
+                raise InputError(place, "true or false", _shown(value))
+            return conditions.exists(value)
+        values, kind = _asked_of(stored, operator, place, name)
+        read = partial(_read, kind=kind, stored=values, field=f'as field "{_cut(name)}" is {stored}')
+        if operator == "contains":
+            return conditions.contains(read(value, place), values, kind)
+        if operator == "prefix":
+            return conditions.has_prefix(read(value, place), values, kind)
+        if operator == "in":
+            listed = self._values(value, place)
+            return conditions.is_in([read(one, f"{place}[{i}]") for i, one in enumerate(listed)], values, kind)
+        return conditions.compare(operator, read(value, place), values, kind)
+
+    def _values(self, value: Any, place: str) -> list[Any]:
+        if not isinstance(value, list):
+            raise InputError(place, "a list of values", _shown(value))
+        if len(value) > self._limits.values:
+            raise InputError(place, f"at most {self._limits.values} values", len(value))
+        return value
+
+
+def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, Kind]:
+    """The type of the values that are compared, and its kind; for a list these are its elements.
+
+    Raises
+    ------
+    InputError
+        if the type does not have the operator, naming those that it has.
+    """
+    listed = _is_list(stored)
+    values = stored.value_type if listed else stored
+    if pa.types.is_dictionary(values):
+        values = values.value_type
+    kind = kind_of(values)
+    known: tuple[str, ...] = ()
+    if kind is not None:
+        known = ("contains",) if listed else kind.operators
+    if kind is None or operator not in known:
+        expected = f'{" or ".join((*known, "exists"))}, as field "{_cut(name)}" is {stored}'
+        raise InputError(place, expected, operator)
+    return values, kind
+
+
+def _is_list(stored: pa.DataType) -> bool:
+    types = pa.types
+    return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
+
+
+def _read(value: Any, place: str, kind: Kind, stored: pa.DataType, field: str) -> Any:
+    try:
+        return kind.read(value, stored)
+    except (TypeError, ValueError, OverflowError) as error:
+        hint = "; exists asks for null" if value is None else ""
+        raise InputError(place, f"{kind.says}, {field}{hint}", _shown(value)) from error
+
+
+def _object(document: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(document, dict):
+        raise InputError(where, "an object", _shown(document))
+    return document
+
+
+def _shown(value: Any) -> str:
+    """A JSON value in a few words."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    return _cut(json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -1,0 +1,95 @@
+"""The targets that meet a filter: as the bitmap that Faiss asks, and where they are few, as their row numbers."""
+
+from collections import OrderedDict
+from threading import Lock
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.arrays import I64
+from hubless.filters import Filter
+from hubless.payload import Payload
+
+ROW_BYTES = 8
+
+
+class Matches:
+    """Which of n targets meet a filter.
+
+    Attributes
+    ----------
+    bits : (⌈n/8⌉,) uint8; target i is bit i mod 8, from the lowest, of byte ⌊i/8⌋, as in Arrow and in Faiss
+    total : n
+    count : how many targets match
+    selector : asks the bits, and holds on to them; may be used by several threads
+    """
+
+    def __init__(self, mask: NDArray[np.bool_]) -> None:
+        self.bits = np.packbits(mask, bitorder="little")
+        self.total = len(mask)
+        self.count = int(np.count_nonzero(mask))
+        self.selector = faiss.IDSelectorBitmap(self.bits)
+        # not more than the bits take
+        self._rows = np.flatnonzero(mask) if self.count * ROW_BYTES <= self.bits.nbytes else None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.bits.nbytes + (0 if self._rows is None else self._rows.nbytes)
+
+    @property
+    def rows(self) -> I64:
+        """The rows that match, ascending, (count,)."""
+        if self._rows is not None:
+            return self._rows
+        return np.flatnonzero(np.unpackbits(self.bits, count=self.total, bitorder="little"))
+
+
+def find_matches(filter: Filter, payload: Payload) -> Matches:
+    """Evaluate a filter, batch by batch of the payload."""
+    masks = [filter.mask(batch) for batch in payload.batches]
+    return Matches(np.concatenate([mask.to_numpy(zero_copy_only=False) for mask in masks]))
+
+
+class MatchesCache:
+    """The matches of filters that were used lately, within so many bytes. Safe to use from several threads."""
+
+    def __init__(self, payload: Payload, room: int) -> None:
+        self._payload = payload
+        self._room = room
+        self._held: OrderedDict[Filter, Matches] = OrderedDict()
+        self._taken = 0
+        self._lock = Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, never more than there is room."""
+        return self._taken
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def of(self, filter: Filter) -> Matches:
+        """The matches of a filter, evaluated if it was not used lately."""
+        with self._lock:
+            if filter in self._held:
+                self._held.move_to_end(filter)
+                return self._held[filter]
+        # outside of the lock: two threads may do the same work, none waits for another's
+        found = find_matches(filter, self._payload)
+        with self._lock:
+            self._keep(filter, found)
+        return found
+
+    def _keep(self, filter: Filter, found: Matches) -> None:
+        if filter in self._held or _size(filter, found) > self._room:
+            return
+        self._held[filter] = found
+        self._taken += _size(filter, found)
+        while self._taken > self._room:
+            self._taken -= _size(*self._held.popitem(last=False))
+
+
+def _size(filter: Filter, found: Matches) -> int:
+    return found.nbytes + len(filter.key)

@@ -1,0 +1,84 @@
+"""The bitmap that Faiss asks, and the cache of those that were used lately."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from hubless.filters import parse_filter
+from hubless.matches import Matches, MatchesCache, find_matches
+from hubless.payload import Payload, PayloadWriter
+
+COUNT = 1003  # not a multiple of 8
+
+
+@pytest.fixture(scope="module")
+def payload(tmp_path_factory):
+    path = tmp_path_factory.mktemp("payload") / "payload.arrow"
+    table = pa.table({"n": range(COUNT)})
+    with PayloadWriter(path, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=100):
+            writer.write(batch)
+    return Payload(path)
+
+
+def below(payload, value):
+    return parse_filter({"field": "n", "lt": value}, payload.schema)
+
+
+@pytest.mark.parametrize("share", [0, 0.001, 0.01, 0.5, 1])
+def test_selector_and_rows_are_those_of_the_mask(share):
+    mask = np.random.default_rng(1).random(COUNT) < share
+    matches = Matches(mask)
+    assert [matches.selector.is_member(row) for row in range(COUNT)] == mask.tolist()
+    np.testing.assert_array_equal(matches.rows, np.flatnonzero(mask))
+    assert matches.count == mask.sum()
+    assert matches.nbytes <= 2 * -(-COUNT // 8)
+
+
+def test_selector_lives_on_when_the_rest_is_dropped():
+    selector = Matches(np.arange(COUNT) % 3 == 0).selector
+    for _ in range(100):
+        np.full(COUNT // 8 + 1, 255, np.uint8)  # likely to be given the memory of the bits, were it free
+    assert [selector.is_member(row) for row in range(6)] == [True, False, False] * 2
+
+
+def test_rows_are_those_of_the_whole_payload_whatever_its_batches(payload):
+    assert find_matches(below(payload, 250), payload).rows.tolist() == list(range(250))
+
+
+def test_filter_that_was_used_lately_is_not_evaluated_again(payload):
+    cache = MatchesCache(payload, 10_000)
+    first = cache.of(below(payload, 5))
+    assert cache.of(below(payload, 5)) is first
+    assert cache.of(below(payload, 6)) is not first
+
+
+def test_cache_stays_within_its_room_and_forgets_what_was_used_longest_ago(payload):
+    cache = MatchesCache(payload, 1000)
+    kept = cache.of(below(payload, 500))
+    for value in range(501, 600):
+        cache.of(below(payload, value))
+        assert cache.nbytes <= 1000
+        assert cache.of(below(payload, 500)) is kept
+    assert 2 <= len(cache) <= 1000 // (COUNT // 8)
+    last = cache.of(below(payload, 599))
+    assert cache.of(below(payload, 599)) is last
+
+
+def test_what_has_no_room_is_answered_and_not_kept(payload):
+    cache = MatchesCache(payload, 10)
+    assert cache.of(below(payload, 5)).count == 5
+    assert len(cache) == cache.nbytes == 0
+
+
+def test_threads_that_share_a_cache_get_right_matches_within_its_room(payload):
+    cache = MatchesCache(payload, 1000)
+
+    def ask(turn):
+        value = 1 + turn % 20
+        return cache.of(below(payload, value)).count == value and cache.nbytes <= 1000
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(ask, range(400)))

@@ -1,0 +1,172 @@
+"""Filtered search: the same as comparing with every match, whatever the index, the correction and the share."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless.arrays import unit_rows
+from hubless.augment import AugmentedVectors, centre, pivot_of
+from hubless.corrections import CORRECTIONS, Gate
+from hubless.corrections.query_time import Candidates, rescore
+from hubless.errors import InputError, UnknownField
+from hubless.knn import INDEXES, make_index
+from hubless.matches import Matches
+from hubless.progress import Silent
+from hubless.ranking import Ranker
+from hubless.sources import as_source
+
+COUNT, DIM, K = 1500, 16, 10
+SHARES = [1, 0.5, 0.1, 0.02, 0.003]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    made = with_hubs(targets=COUNT, bank=200, target_bank=60, queries=20, dim=DIM, seed=5)
+    for name, rows in vars(made).items():
+        object.__setattr__(made, name, unit_rows(rows, name))
+    return made
+
+
+@pytest.fixture(scope="module", params=INDEXES)
+def made(request, problem):
+    """A ranker over an index of the kind, with its cheapest parameters, and what it would score exactly."""
+    kind = INDEXES[request.param]
+    offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
+    targets, bank = as_source(problem.targets, "targets"), as_source(problem.bank, "bank")
+    pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
+    half = kind.precision == "float16"
+    index = make_index(kind, AugmentedVectors(targets, offsets, pivot, half), 0, Silent())
+    stored = index.reconstruct_batch(np.arange(COUNT))[:, :DIM]
+    exact = problem.queries.astype(np.float64) @ stored.T - offsets
+    return Ranker(kind, index, offsets, DIM, kind.ladder(COUNT)[0], None, pivot), exact
+
+
+class TestKinds:
+    @pytest.mark.parametrize("share", SHARES)
+    @pytest.mark.parametrize("together", [1, 20])
+    def test_hits_are_matches_as_many_as_asked_for_with_exact_scores(self, made, problem, share, together):
+        ranker, exact = made
+        mask = np.random.default_rng(3).random(COUNT) < share
+        matches = Matches(mask)
+        k = min(K, matches.count)
+        assert k > 0
+        best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :k]
+        for start in range(0, len(problem.queries), together):
+            part = slice(start, start + together)
+            found = ranker.rank(problem.queries[part], k, 1.0, {}, matches)
+            assert found.rows.shape == (together, k)
+            assert mask[found.rows].all()
+            assert all(len(set(line)) == k for line in found.rows.tolist())
+            np.testing.assert_allclose(
+                found.scores, np.take_along_axis(exact[part], found.rows, axis=1), rtol=0, atol=1e-3
+            )
+            if k < K or share < 0.01:  # few enough to be compared with
+                np.testing.assert_allclose(found.scores, best[part], rtol=0, atol=1e-3)
+
+    def test_as_many_hits_as_matches_are_always_found(self, made, problem):
+        ranker, _ = made
+        for count in (1, 2, 7, 100, 700, COUNT):
+            rows = np.argsort(problem.targets @ problem.queries.mean(axis=0))[:count]  # the least likely to be found
+            mask = np.zeros(COUNT, np.bool_)
+            mask[rows] = True
+            found = ranker.rank(problem.queries, count, 1.0, {}, Matches(mask))
+            np.testing.assert_array_equal(np.sort(found.rows, axis=1), np.tile(np.sort(rows), (20, 1)))
+
+    def test_threads_with_other_filters_do_not_disturb_each_other(self, made, problem):
+        ranker, _ = made
+        filters = [Matches(np.arange(COUNT) % 5 == rest) for rest in range(5)]
+        alone = [ranker.rank(problem.queries, K, 1.0, {}, matches).rows for matches in filters]
+        with ThreadPoolExecutor(4) as pool:
+            answers = pool.map(lambda turn: ranker.rank(problem.queries, K, 1.0, {}, filters[turn % 5]).rows, range(20))
+            for turn, rows in enumerate(answers):
+                np.testing.assert_array_equal(rows, alone[turn % 5])
+
+
+@pytest.fixture(scope="module", params=CORRECTIONS)
+def corrected(request, problem, tmp_path_factory):
+    count, path = 300, tmp_path_factory.mktemp("filtered")
+    hubless.build(
+        path,
+        "c",
+        problem.targets[:count],
+        problem.bank,
+        target_bank=problem.target_bank,
+        payload=[{"n": row} for row in range(count)],
+        correction=request.param,
+        parameters={"query_temperature": 0.1} if request.param == "dual_dis" else {},
+        index="flat",
+        progress=False,
+    )
+    return hubless.open(path, "c")
+
+
+class TestCorrections:
+    @pytest.mark.parametrize("strength", [0, 1, 1.5])
+    @pytest.mark.parametrize("count", [250, 30, 3])
+    def test_ranking_is_that_of_a_collection_of_the_matches_alone(self, corrected, problem, strength, count):
+        rows = np.arange(300 - count, 300)
+        rescored = corrected._query_time is not None and not isinstance(corrected._query_time, Gate)
+        everything = {"candidates": 300} if rescored else {}
+        found = corrected.query(problem.queries, K, strength, everything, filter={"field": "n", "gte": 300 - count})
+        scores, on = brute_force(corrected, problem.queries, rows, strength)
+        expected = -np.sort(-scores, axis=1)[:, : min(K, count)]
+        np.testing.assert_allclose(found.scores, expected, rtol=1e-5, atol=1e-5)
+        assert found.rows.min() >= 300 - count
+        if on is not None and strength:
+            np.testing.assert_array_equal(found.corrected, on)
+
+    def test_filter_that_nothing_meets_gives_no_hits(self, corrected, problem):
+        found = corrected.query(problem.queries, K, filter={"field": "n", "lt": 0})
+        assert found.rows.shape == found.scores.shape == (20, 0)
+        assert list(found) == [[]] * 20
+
+
+def brute_force(opened, queries, rows, strength):
+    """Scores (m, r) of some rows, and whether a gate was on, one query after the other."""
+    query_time = opened._query_time
+    similarities = queries @ opened.vectors(rows).T
+    folded = similarities - np.float32(strength) * opened.offsets[rows]
+    top = rows[similarities.argmax(axis=1)]
+    on = query_time.is_on(top) if hasattr(query_time, "is_on") else None
+    if query_time is None or strength == 0:
+        return folded, on
+    if isinstance(query_time, Gate):
+        return np.where(on[:, np.newaxis], folded, similarities), on
+    scores = [
+        rescore(query_time, query, Candidates(rows, line, lambda: opened.vectors(rows)), strength)[1]
+        for query, line in zip(queries, similarities, strict=True)
+    ]
+    return np.array(scores), on
+
+
+@pytest.fixture(scope="module")
+def words(catalog):
+    return hubless.open(catalog, "words", filter_cache=100)
+
+
+class TestCollection:
+    def test_hits_meet_the_filter_and_are_in_the_order_of_the_whole_ranking(self, words):
+        query = words.encode(["amber cedar"])
+        every = words.query(query, limit=words.count)[0]
+        asked = {"and": [{"field": "tags", "contains": "amber"}, {"not": {"field": "rank", "lt": 50}}]}
+        wanted = [hit.id for hit, row in zip(every, words.payload([hit.row for hit in every]), strict=True)
+                  if "amber" in row["tags"] and row["rank"] >= 50]  # fmt: skip
+        assert len(wanted) > 5
+        assert [hit.id for hit in words.query(query, limit=100, filter=asked)[0]] == wanted
+
+    def test_filter_is_parsed_once_and_used_often(self, words):
+        parsed = words.filter({"field": "rank", "lt": 3})
+        assert words.matches(parsed).rows.tolist() == [0, 1, 2]
+        assert words.query(words.encode(["amber"]), filter=parsed).rows.shape == (1, 3)
+
+    def test_unknown_column_is_refused_naming_the_columns(self, words):
+        with pytest.raises(UnknownField, match="one of title, rank, tags"):
+            words.query(words.encode(["amber"]), filter={"field": "rnak", "lt": 3})
+
+    def test_collection_without_payload_takes_no_filter(self, catalog):
+        opened = hubless.open(catalog, "numbers")
+        with pytest.raises(InputError, match=r"^filter: expected none, as collection 'numbers' has no payload"):
+            opened.query(np.ones(opened.dim), filter={"and": []})
