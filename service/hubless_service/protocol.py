@@ -1,4 +1,4 @@
-"""HTTP over a connection, for clients that send slowly: uvicorn waits for the head of a request for ever."""
+"""HTTP over a connection, for clients that send or take slowly: uvicorn waits for them for ever."""
 
 import asyncio
 from typing import Any
@@ -7,13 +7,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 
 class Protocol(HttpToolsProtocol):
-    """Closes a connection that has not sent the whole head of a request in time.
+    """Closes a connection that has not sent the whole head of a request in time, or takes none of a long answer.
 
     Between requests uvicorn's own keep-alive timeout holds; how long a body may take, the app decides.
     """
 
     seconds = 20.0
     _timer: asyncio.TimerHandle | None = None
+    _stalled: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -27,8 +28,24 @@ class Protocol(HttpToolsProtocol):
         self._stop_timer()
         super().on_headers_complete()
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        # to close would be to wait until all that was written is taken
+        self._stalled = self.loop.call_later(self.seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_stalled()
+        super().resume_writing()
+
+    def timeout_keep_alive_handler(self) -> None:
+        if self.transport.get_write_buffer_size():
+            self.transport.abort()
+        else:
+            super().timeout_keep_alive_handler()
+
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_stalled()
         super().connection_lost(exc)
 
     def _expect_head(self) -> None:
@@ -39,6 +56,11 @@ class Protocol(HttpToolsProtocol):
         if self._timer:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_stalled(self) -> None:
+        if self._stalled:
+            self._stalled.cancel()
+            self._stalled = None
 
 
 def protocol_of(seconds: float) -> type[Protocol]:

@@ -88,7 +88,8 @@ class Settings(BaseSettings):
     receive_seconds: float = Field(
         default=20,
         gt=0,
-        description="Seconds in which a client has to send the head of a request, and again its body.",
+        description="Seconds in which a client has to send the head of a request, and again its body; and for which it "
+        "may take nothing of a long answer.",
     )
     keep_alive_seconds: int = Field(
         default=65,

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 
 import httpx
+import pytest
 from support.server_process import served
 
 QUERY = "/v1/collections/words/query"
@@ -41,6 +42,7 @@ def wait_until_both_have_loaded(server):
         pass
 
 
+@pytest.mark.slow
 def test_only_the_connections_of_killed_workers_break(catalog):
     seen = Counter()
     with served(catalog, "--workers", 2) as server:

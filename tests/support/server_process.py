@@ -34,7 +34,7 @@ class Served:
 
     def metrics(self):
         """Series -> value, as /metrics has them."""
-        page = httpx.get(f"{self.url}/metrics").text
+        page = httpx.get(f"{self.url}/metrics", timeout=60).text
         pairs = [line.rpartition(" ") for line in page.splitlines() if line[0] != "#"]
         return {series: float(value) for series, _, value in pairs}
 

@@ -1,0 +1,97 @@
+"""Files that vanish or change under a running server: what is deleted stays mapped, what is cut kills who reads it."""
+
+import os
+import shutil
+import signal
+import time
+
+import httpx
+import pytest
+from support.server_process import served
+
+import hubless
+
+QUICK = {"poll_seconds": 0.1}
+
+
+@pytest.fixture
+def copy(catalog, tmp_path):
+    """A catalog that may be damaged."""
+    return shutil.copytree(catalog, tmp_path / "catalog")
+
+
+def ask(server, collection, **more):
+    """The status of a query's answer, or None where the connection broke."""
+    body = {"vector": [1.0] * 24, "with": ["payload", "vector"], **more}
+    try:
+        return httpx.post(f"{server.url}/v1/collections/{collection}/query", json=body, timeout=60).status_code
+    except httpx.TransportError:
+        return None
+
+
+def ready(server):
+    return httpx.get(f"{server.url}/readyz").json()["collections"]
+
+
+def test_deleted_version_is_served_on_from_what_is_mapped(copy):
+    with served(copy, **QUICK) as server:
+        shutil.rmtree(hubless.Catalog(copy).folder("words"))
+        time.sleep(0.5)  # some looks at the catalog
+        assert [ask(server, "words", limit=300) for _ in range(3)] == [200] * 3
+        assert ready(server)["words"]["status"] == "ready"
+
+
+def test_catalog_that_vanishes_for_a_while_does_not_stop_what_is_served(copy):
+    with served(copy, **QUICK) as server:
+        gone = copy.rename(copy.with_name("gone"))
+        while not any("the catalog cannot be served" in line for line in server.log):
+            pass
+        assert ask(server, "words") == 200
+        assert httpx.get(f"{server.url}/readyz").status_code == 200
+        gone.rename(copy)
+        told = [line for line in server.log if "the catalog cannot be served" in line]
+        assert len(told) == 1
+        assert ask(server, "words") == 200
+
+
+def truncate(catalog, collection):
+    os.truncate(hubless.Catalog(catalog).folder(collection) / "index.faiss", 0)
+
+
+def test_index_that_is_cut_kills_a_single_process_and_is_refused_at_its_next_start(copy):
+    with served(copy, **QUICK) as server:
+        truncate(copy, "words")
+        while (status := ask(server, "words")) is not None:
+            assert status == 200  # a part may still be in memory
+        assert server.process.wait(30) == -signal.SIGBUS
+    with served(copy, **QUICK) as server:
+        state = ready(server)
+        assert state["words"] == {"status": "failed", "code": "bundle_damaged", "detail": state["words"]["detail"]}
+        assert state["words"]["detail"].startswith("index.faiss: has 0 bytes")
+        assert (ask(server, "words"), ask(server, "numbers")) == (503, 200)
+
+
+@pytest.mark.slow
+def test_index_that_is_cut_costs_its_collection_alone_where_there_are_several_workers(copy):
+    with served(copy, "--workers", 2, **QUICK) as server:
+        truncate(copy, "words")
+        refusals = 0
+        while refusals < 20:
+            refusals = refusals + 1 if ask(server, "words") == 503 else 0
+        assert {ask(server, "numbers") for _ in range(20)} == {200}
+        assert len(server.workers()) == 2
+
+
+NO_WRITING = """
+import errno, os, sys
+def refuse(event, args):
+    if event == "open" and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT) and args[0] != os.devnull:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), args[0])
+sys.addaudithook(refuse)
+"""
+
+
+def test_server_that_can_write_nowhere_serves(copy):
+    with served(copy, before=NO_WRITING, **QUICK) as server:
+        assert ask(server, "words") == 200
+        assert {state["status"] for state in ready(server).values()} == {"ready"}
