@@ -4,6 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 ARGS   ?=
+JOBS   ?= 2
+PYTEST := $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 OPENAPI := docs/openapi.json
 
@@ -28,11 +30,11 @@ demo: setup  ## search Python's standard library in plain English, raw beside co
 
 test: setup  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: setup  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest $(ARGS)
+	$(PYTEST) $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
