@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
@@ -139,11 +140,14 @@ def build(
     with progress_bars(progress) as steps:
         steps.step("reading the inputs")
         inputs = _open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
+        for bank in filter(None, (inputs.query_bank, inputs.target_bank)):
+            _check_all(bank)
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
             _write_records(inputs, staged)
             fitting, measuring, held_out = _hold_out(inputs.query_bank, seed)
             steps.step("fitting the correction")
-            fitted = method.fit(fitting, inputs.targets, inputs.target_bank)
+            with _naming_held_out(inputs.query_bank, fitting):
+                fitted = method.fit(fitting, inputs.targets, inputs.target_bank)
             advance = steps.step("computing offsets", inputs.targets.shape[0])
             offsets = centre(fitted.offsets(inputs.targets, advance))
             query_time = fitted.query_time(inputs.targets, steps.step("preparing for queries", inputs.targets.shape[0]))
@@ -325,6 +329,25 @@ def _hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32, bool]:
     chosen = np.random.default_rng(seed).choice(count, held, replace=False)
     kept = np.setdiff1d(np.arange(count), chosen)
     return SelectedVectors(bank, kept, bank.name), bank.take(np.sort(chosen)), True
+
+
+def _check_all(bank: VectorSource) -> None:
+    """Look at every row: no correction `none`, and none that has no use for a target bank, would."""
+    for _ in bank.blocks(block_rows(bank.shape[1])):
+        pass
+
+
+@contextmanager
+def _naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None]:
+    """Say of a query bank that is too small how many of its rows were held out."""
+    try:
+        yield
+    except InputError as error:
+        held = bank.shape[0] - fitting.shape[0]
+        if not held or error.parameter != bank.name or error.received != str(fitting.shape[0]):
+            raise
+        received = f"{error.received}, as {held} of {bank.shape[0]} are held out to measure with"
+        raise InputError(error.parameter, error.expected, received) from error
 
 
 def _measure(

@@ -138,6 +138,8 @@ class Catalog:
         wanted = current if version is None else version
         if wanted not in self._version_ids(name):
             if version is None:
+                if self.current(name) != current:  # meanwhile another was made current, and this one pruned
+                    return self.folder(name)
                 raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / _VERSIONS / wanted

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hubless.arrays import I64
 from hubless.errors import InputError, StorageError
-from hubless.records import one_line
+from hubless.records import one_line, read_npy
 
 NAMED_ROWS = 10
 
@@ -34,7 +34,7 @@ def read_relevant(path: str | Path) -> Relevant:
     try:
         match path.suffix:
             case ".npy":
-                return np.asarray(np.load(path, allow_pickle=False))
+                return read_npy(path)
             case ".json":
                 read: Relevant = json.loads(path.read_text("utf-8"))
                 return read

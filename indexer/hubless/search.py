@@ -31,7 +31,7 @@ from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, InputError, NoEncoder
+from hubless.errors import BundleDamaged, BundleError, InputError, NoEncoder, StorageError
 from hubless.filters import LIMITS, Filter, Limits, parse_filter
 from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
 from hubless.matches import Matches, MatchesCache
@@ -400,10 +400,16 @@ def open_collection(
         naming the file and what is wrong with it.
     """
     home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
-    folder = home.folder(collection, version)
-    manifest = read_manifest(folder)
-    verify(folder, manifest, hashes=hashes)
-    return Collection(folder, manifest, filter_cache)
+    while True:
+        folder = home.folder(collection, version)
+        try:
+            manifest = read_manifest(folder)
+            verify(folder, manifest, hashes=hashes)
+            return Collection(folder, manifest, filter_cache)
+        except (BundleError, StorageError):
+            # meanwhile another may have been made current, and this one pruned
+            if version is not None or home.folder(collection) == folder:
+                raise
 
 
 def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:

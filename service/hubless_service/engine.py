@@ -29,11 +29,6 @@ from hubless_service.trace import Trace
 
 log = logging.getLogger("hubless.engine")
 T = TypeVar("T")
-_PRODUCTS_FROM = 2000
-"""Queries times dimensions from which Faiss scans by matrix products; its own is 128,000.
-
-On 100,000 × 528, one thread, milliseconds of processor a query: 13 scanned; as a product of 2 15, of 4 6.7, of 16 2.6.
-"""
 
 
 class Engine:
@@ -55,7 +50,6 @@ class Engine:
 
     def start(self) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once."""
-        faiss.cvar.distance_compute_blas_threshold = _PRODUCTS_FROM
         self._batcher.start()
         self.live.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process

@@ -9,6 +9,7 @@ from support import processes, small
 
 import hubless
 from hubless import catalog as catalog_module
+from hubless.errors import BundleDamaged
 
 PREPARE = """
 import sys
@@ -153,3 +154,45 @@ def test_build_that_fails_half_way_leaves_nothing(tmp_path, error):
         raise error
     assert small.contents(tmp_path) == before
     assert small.entries(tmp_path) == [version]
+
+
+@pytest.mark.parametrize(
+    "where", ["hubless.search.read_manifest", "hubless.search.verify", "hubless.search.read_index"]
+)
+def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_one(tmp_path, monkeypatch, where):
+    old = small.build(tmp_path)
+    module, _, name = where.rpartition(".")
+    step = getattr(sys.modules[module], name)
+
+    def overtaken(*args, **options):
+        monkeypatch.setattr(where, step)
+        small.build(tmp_path, data=1)
+        hubless.Catalog(tmp_path).prune("photos", 1)
+        return step(*args, **options)
+
+    monkeypatch.setattr(where, overtaken)
+    opened = hubless.open(tmp_path, "photos")
+    assert opened.version == hubless.Catalog(tmp_path).current("photos") != old.version
+
+
+def test_version_that_is_pruned_between_two_looks_is_not_taken_for_a_damaged_catalog(tmp_path, monkeypatch):
+    small.build(tmp_path)
+    catalog, look = hubless.Catalog(tmp_path), hubless.Catalog._version_ids
+
+    def overtaken(self, name):
+        monkeypatch.setattr(hubless.Catalog, "_version_ids", look)
+        small.build(tmp_path, data=1)
+        catalog.prune("photos", 1)
+        return look(self, name)
+
+    monkeypatch.setattr(hubless.Catalog, "_version_ids", overtaken)
+    assert catalog.folder("photos").name == catalog.current("photos")
+
+
+def test_current_version_that_is_damaged_is_told_once_and_not_tried_again(tmp_path, monkeypatch):
+    (small.folder(tmp_path, small.build(tmp_path)) / "offsets.npy").unlink()
+    tries, read = [], hubless.search.read_manifest
+    monkeypatch.setattr("hubless.search.read_manifest", lambda folder: tries.append(folder) or read(folder))
+    with pytest.raises(BundleDamaged, match="missing"):
+        hubless.open(tmp_path, "photos")
+    assert len(tries) == 1

@@ -394,13 +394,22 @@ class TestBuild:
             hubless.build(tmp_path / "catalog", "c", **files)
         assert hubless.build(tmp_path / "catalog", "c", **files, metric="dot").count == 30
 
+    @pytest.mark.parametrize("correction", ["auto", "none", "cent"])
     @pytest.mark.parametrize("which", ["targets", "query_bank", "target_bank"])
-    def test_nan_is_refused(self, tmp_path, files, which):
+    def test_nan_is_refused_also_where_the_correction_reads_no_bank(self, tmp_path, files, which, correction):
         rows = ROWS.copy()
         rows[17, 0] = np.nan
         files[which] = write_npy(tmp_path / "x.npy", rows)
         with pytest.raises(NotFinite, match=rf"^{which.replace('_', ' ')} \(x.npy\), row 17, column 0:"):
-            hubless.build(tmp_path / "catalog", "c", **files, metric="dot")
+            hubless.build(tmp_path / "catalog", "c", **files, metric="dot", correction=correction)
+
+    def test_bank_that_the_hold_out_makes_too_small_is_refused_naming_the_hold_out(self, tmp_path, files):
+        parameters = {"k": len(ROWS)}
+        with pytest.raises(InputError) as caught:
+            hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters=parameters)
+        received = "27, as 3 of 30 are held out to measure with"
+        assert str(caught.value) == f"query bank (q.npy): expected {caught.value.expected}, got {received}"
+        assert hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters={"k": 27}).count == 30
 
     @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
     def test_vectors_so_long_that_their_products_overflow_are_refused(self, tmp_path, files):

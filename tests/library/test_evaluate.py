@@ -103,6 +103,12 @@ def test_evaluation_is_plain_json(collection):
 
 
 class TestRelevantThatCannotBe:
+    def test_archive_under_the_name_of_an_array(self, collection, tmp_path):
+        with (tmp_path / "relevant.npy").open("wb") as file:
+            np.savez(file, RELEVANT)
+        with pytest.raises(InputError, match=r"^relevant \(relevant.npy\): expected a readable .npy file, got "):
+            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.npy")
+
     @pytest.mark.parametrize(
         ("relevant", "message"),
         [
