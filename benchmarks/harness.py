@@ -8,6 +8,7 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from time import perf_counter, process_time
@@ -70,11 +71,14 @@ def medians(times):
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
-def cost(work):
+def cost(work, warm=None):
     """What work returns, and what it cost: seconds by the clock and of all threads' processors, and the peak of memory.
 
-    Memory is what the process holds at most while it works, above what it held before: above the inputs.
+    Memory is what the process holds at most while it works, above what it held before: above the inputs. `warm` is done
+    first, and not counted: a little of the same, for modules to be imported and threads to be started.
     """
+    if warm is not None:
+        warm()
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before = status("VmRSS")
     wall, processor = perf_counter(), process_time()
@@ -101,8 +105,8 @@ def in_children(measure, sides: Iterable[str], repeats: int):
         for _ in range(repeats):
             for side in sides:
                 path = Path(folder) / "array.npy"
-                with multiprocessing.get_context("spawn").Pool(1) as pool:
-                    found = pool.apply(measure, (side,), {"path": path})
+                with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+                    found = pool.submit(measure, side, path=path).result()
                 if side not in costs or found["processor_seconds"] < costs[side]["processor_seconds"]:
                     costs[side], arrays[side] = found, np.load(path)
     return costs, arrays

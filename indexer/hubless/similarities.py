@@ -6,15 +6,14 @@ the memory; else as similarities, with all in logarithms. A larger matrix is com
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 
 from hubless.arrays import F32, F64
 from hubless.kernels import MOST_SPREAD, log_sum_exp
-from hubless.sources import VectorSource
-from hubless.streaming import in_parallel, slices, stream
+from hubless.sources import VectorSource, in_memory
+from hubless.streaming import BANK_ROWS, cores, in_parallel, slices
 
 KEEP_BYTES = 192 * 2**20
 """The largest matrix that is kept."""
@@ -46,7 +45,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     """
     if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
-    (matrix,) = stream(targets, bank, partial(_Products, columns=targets.shape[0]))
+    matrix = _products(bank, targets)
     of_bank = matrix.max(axis=1)
     of_targets = _most_above(matrix, of_bank)
     if np.ptp(of_targets) > MOST_SPREAD * temperature:
@@ -204,17 +203,18 @@ class Recomputed:
         return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
 
 
-class _Products:
-    """The products themselves."""
+def _products(bank: VectorSource, targets: VectorSource) -> F32:
+    matrix = np.empty((bank.shape[0], targets.shape[0]), np.float32)
+    columns = in_memory(targets).T
+    done = 0
+    for block in bank.blocks(BANK_ROWS):
 
-    def __init__(self, rows: int, columns: int) -> None:
-        self._matrix = np.empty((rows, columns), np.float32)
+        def multiply(rows: slice, block: F32 = block, done: int = done) -> None:
+            np.matmul(block[rows], columns, out=matrix[done + rows.start : done + rows.stop])
 
-    def add(self, rows: slice, products: F32, first: int) -> None:
-        self._matrix[rows, first : first + products.shape[1]] = products
-
-    def result(self) -> F32:
-        return self._matrix
+        in_parallel(multiply, len(block), -(-len(block) // cores()))
+        done += len(block)
+    return matrix
 
 
 def _strip_rows(matrix: F32) -> int:

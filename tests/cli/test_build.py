@@ -121,7 +121,7 @@ def test_set_twice_for_one_key_takes_the_last(build):
     [
         ("k", "expected KEY=VALUE, got k"),
         ("=4", "expected one of k, weight"),
-        ("q=4", "expected one of k, weight, got q"),
+        ("q=4", "expected one of k, weight, bank_index, got q"),
         ("k=", "k: expected a whole number"),
         ("k=0", "k: expected a whole number of at least 1"),
         ("k=1.5", "k: expected a whole number"),

@@ -1,0 +1,96 @@
+"""Offsets of `nnn` beside the published package: `python -m benchmarks.nnn_vs_package [--bank 566000]`.
+
+The shape of table A5 of the paper of NNN by default. `nnn-retrieval` on the CPU (torch) against the exact offsets and
+those of a bank index, codes made and error measured included, and against the bare product of targets and bank. Each
+side in a process of its own; the ratios are of processor time, as that is not changed by what else runs. The package
+is no dependency (`pip install -r benchmarks/requirements-peers.txt`): without it the others are measured.
+"""
+
+import argparse
+import tempfile
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import harness
+from benchmarks.offsets_vs_gemm import product
+from hubless import CORRECTIONS
+
+DIM, K, WEIGHT, WARM = 512, 128, 0.75, 1000
+PACKAGE = "nnn-retrieval"
+PACKAGES = (*harness.PACKAGES, PACKAGE, "torch")
+
+
+def ours(bank, targets, bank_index):
+    return CORRECTIONS["nnn"](K, WEIGHT, bank_index).fit(bank, targets).offsets(targets)
+
+
+def package(bank, targets):
+    from nnn import NNNRanker, NNNRetriever
+
+    ranker = NNNRanker(NNNRetriever(DIM), targets, bank, alternate_ks=K, alternate_weight=WEIGHT, batch_size=256)
+    return WEIGHT * np.asarray(ranker.alignment_means).ravel()
+
+
+SIDES = {
+    "product": lambda bank, targets: product(bank, targets) or np.zeros(len(targets)),
+    "exact": partial(ours, bank_index="exact"),
+    "fastscan": partial(ours, bank_index="fastscan"),
+    PACKAGE: package,
+}
+
+
+def in_child(side, folder, path):
+    """What a child measures; offsets are left in a file."""
+    bank, targets = (np.load(Path(folder) / f"{name}.npy") for name in ("bank", "targets"))
+    warm = partial(SIDES[side], bank[:WARM], targets[:WARM])
+    offsets, cost = harness.cost(partial(SIDES[side], bank, targets), warm)
+    np.save(path, np.asarray(offsets, np.float32))
+    return cost
+
+
+def plot(result, figure):
+    """Processor time of the sides, in units of the product's."""
+    axes = figure.subplots()
+    lines = result["sides"]
+    axes.barh(list(lines), [line["ratio"] for line in lines.values()])
+    axes.invert_yaxis()
+    axes.set_xlabel(f"processor time, × the product of {result['targets']:,} × {result['bank']:,}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bank", type=int, default=566_000)
+    parser.add_argument("--targets", type=int, default=5000)
+    parser.add_argument("--repeats", type=int, default=1)
+    given = parser.parse_args()
+    sides = [side for side in SIDES if side != PACKAGE or find_spec("nnn")]
+    if PACKAGE not in sides:
+        print(f"without {PACKAGE}: it is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        targets, bank, _ = harness.with_hubs(given.targets, given.bank, 1, DIM)
+        np.save(Path(folder) / "bank.npy", bank)
+        np.save(Path(folder) / "targets.npy", targets)
+        del bank
+        costs, offsets = harness.in_children(partial(in_child, folder=folder), sides, given.repeats)
+    against = {side: costs[side]["processor_seconds"] for side in sides}
+    for side, cost in costs.items():
+        cost["ratio"] = cost["processor_seconds"] / against["product"]
+        cost["package_ratio"] = against.get(PACKAGE, np.nan) / cost["processor_seconds"]
+        error = None if side == "product" else np.abs(offsets[side] - offsets["exact"])
+        cost["error"] = None if error is None else {"mean": float(error.mean()), "most": float(error.max())}
+        print(
+            f"{side:14} {cost['processor_seconds']:7.1f} s of processor, {cost['seconds']:7.1f} s, "
+            f"{cost['ratio']:5.2f} × the product, the package takes {cost['package_ratio']:5.2f} ×, "
+            f"{cost['peak_bytes'] / 1e6:6,.0f} MB, error {cost['error']}",
+            flush=True,
+        )
+    result = {"bank": given.bank, "targets": given.targets, "dim": DIM, "k": K}
+    result |= {"spread": float(offsets["exact"].std()), "sides": costs}
+    harness.write("nnn_vs_package", result, plot, PACKAGES)
+
+
+if __name__ == "__main__":
+    main()
