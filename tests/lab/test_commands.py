@@ -126,7 +126,7 @@ class TestEvaluate:
             (["--strict", "--correction", "foo"], "foo"),
             (["--strict", "--set", "nnn.k"], "NAME.KEY=VALUE"),
             (["--strict", "--set", "k=3"], "NAME.KEY=VALUE"),
-            (["--strict", "--set", "nnn.n=3"], "expected one of k, weight, got n"),
+            (["--strict", "--set", "nnn.n=3"], "expected one of k, weight, bank_index, got n"),
             (["--strict", "--output", "table.doc"], ".json, .csv, .md, .tex"),
             (["--strict", "--payload", "PAYLOAD"], "--payload"),
             (["--strict", "--attribute", "kind"], "--attribute"),
