@@ -107,7 +107,8 @@ def build(
     target_bank : (g, d) extra targets, for the corrections that use one
     ids : unique strings or 64-bit integers, one a target; by default those in the targets' file, else the row numbers
     payload : one row a target; by default the further columns of the targets' file
-    encoder : folder of an encoder, or an encoder, so that queries can be texts
+    encoder : folder of an encoder, a file that describes one (.json or .toml), or an encoder, so that queries can be
+        texts
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
@@ -209,7 +210,7 @@ def _open_inputs(
     if extra is not None:
         check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
     count, dim = items.vectors.shape
-    loaded = load_encoder(Path(encoder)) if isinstance(encoder, str | Path) else encoder
+    loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
     if loaded is not None:
         check_dim(loaded.dim, dim, "encoder", items.vectors.name)
     table, columns = _payload(payload, items)
@@ -286,7 +287,7 @@ def _files_record(files: Sequence[Path]) -> InputRecord:
 
 
 def _files(path: Path) -> list[Path]:
-    return [path / name for name in (DESCRIPTION, ROWS)] if path.is_dir() else [path]
+    return [path / name for name in (DESCRIPTION, ROWS) if (path / name).exists()] if path.is_dir() else [path]
 
 
 def _array_record(source: VectorSource) -> InputRecord:

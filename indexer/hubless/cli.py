@@ -82,7 +82,7 @@ def build_command(
     ids: Annotated[Path | None, typer.Option(metavar="F", help="Ids of the targets: .npy, .txt or .parquet.")] = None,
     payload: Annotated[Path | None, typer.Option(metavar="F", help="Payload: .parquet, .jsonl or .csv.")] = None,
     encoder: Annotated[
-        Path | None, typer.Option(metavar="F", help="Folder of a text encoder, for text queries.")
+        Path | None, typer.Option(metavar="F", help="Of texts: a folder, or a description in .json or .toml.")
     ] = None,
     metric: Annotated[Literal["cosine", "dot"], typer.Option(help="cosine brings vectors to length 1.")] = "cosine",
     correction: Annotated[

@@ -16,6 +16,8 @@
     ├── BundleError             a version on disk cannot be served
     │   ├── BundleDamaged
     │   └── BundleTooNew
+    ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
+    │   └── EncoderTimeout
     └── StorageError            the disk or the folder refuses
 
 Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
@@ -129,6 +131,21 @@ class BundleTooNew(BundleError):
     """The bundle was written in a format that this version of hubless does not know yet."""
 
     code = "bundle_too_new"
+
+
+class EncoderFailed(HublessError):
+    """An encoder that is not ours cannot be reached, refuses, or answers with something else than vectors."""
+
+    code = "encoder_failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The encoder of the collection failed: {reason}.")
+
+
+class EncoderTimeout(EncoderFailed):
+    """An encoder did not answer in time."""
+
+    code = "encoder_timeout"
 
 
 class StorageError(HublessError):

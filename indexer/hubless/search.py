@@ -31,7 +31,7 @@ from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, BundleError, InputError, NoEncoder, StorageError
+from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, NoEncoder, StorageError
 from hubless.filters import LIMITS, Filter, Limits, parse_filter
 from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
 from hubless.matches import Matches, MatchesCache
@@ -118,7 +118,13 @@ class Collection:
     Made by `hubless.open`.
     """
 
-    def __init__(self, folder: Path, manifest: Manifest, filter_cache: int = FILTER_CACHE) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        manifest: Manifest,
+        filter_cache: int = FILTER_CACHE,
+        encoder: Mapping[str, Any] | None = None,
+    ) -> None:
         self.manifest = manifest
         self._folder = folder
         with reading(folder / INDEX):
@@ -139,9 +145,13 @@ class Collection:
             if count != manifest.count:
                 raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
         self._encoder: Encoder | None = None
-        if manifest.encoder:
+        if encoder:
+            self._encoder = load_encoder(folder, manifest.dim, encoder)
+        elif manifest.encoder:
             with reading(folder / ENCODER):
                 self._encoder = load_encoder(folder)
+        if self._encoder and self._encoder.dim != manifest.dim:
+            raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", self._encoder.dim)
         self._query_time = _read_query_time(folder, manifest)
         with reading(folder / MANIFEST):
             kind = index_type(manifest.index.type)
@@ -275,11 +285,17 @@ class Collection:
         queries = as_vectors(vectors, "vector", self.dim)
         return unit_rows(queries, "vector") if self.metric == "cosine" else queries
 
-    def encode(self, texts: Sequence[str]) -> F32:
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d).
+
+        Parameters
+        ----------
+        seconds : in which an encoder that is not on this machine has to answer, beside its own timeout
 
         Raises
         ------
+        EncoderFailed, EncoderTimeout
+            if the encoder is not on this machine, or another package's.
         NoEncoder
             if the collection was built without one.
         UnknownWords
@@ -287,7 +303,7 @@ class Collection:
         """
         if self._encoder is None:
             raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
-        return self._encoder.encode(texts)
+        return self._encoder.encode(texts, seconds)
 
     def parse_id(self, text: str) -> str | int:
         """An id from its text, by the type of this collection's ids.
@@ -381,6 +397,7 @@ def open_collection(
     version: str | None = None,
     hashes: bool = True,
     filter_cache: int = FILTER_CACHE,
+    encoder: Mapping[str, Any] | None = None,
 ) -> Collection:
     """Open a version of a collection, by default the current one, for queries.
 
@@ -390,6 +407,7 @@ def open_collection(
     version : the id of a version
     hashes : compare the content of all files with the manifest; without it only their sizes
     filter_cache : bytes to keep of what recently used filters matched; each takes n/8, and at most twice that
+    encoder : fields that replace those of the stored description of its encoder, such as the URL; or a description
 
     Raises
     ------
@@ -405,7 +423,7 @@ def open_collection(
         try:
             manifest = read_manifest(folder)
             verify(folder, manifest, hashes=hashes)
-            return Collection(folder, manifest, filter_cache)
+            return Collection(folder, manifest, filter_cache, encoder)
         except (BundleError, StorageError):
             # meanwhile another may have been made current, and this one pruned
             if version is not None or home.folder(collection) == folder:

@@ -43,7 +43,7 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
     StorageError, InputError
         if there is a file of keys that cannot be used.
     """
-    engine = engine or Engine(CatalogSource(settings.catalog, settings.verify), settings)
+    engine = engine or Engine(CatalogSource(settings.catalog, settings.verify, settings.encoders), settings)
     metrics = Metrics()
     keys = Keys(settings)
 

@@ -76,13 +76,13 @@ class Batcher:
         for thread in self._threads:
             thread.start()
 
-    def stop(self) -> None:
-        """Let the searches that run finish, and begin no other."""
+    def stop(self, patience: float = _PATIENCE) -> None:
+        """Begin nothing more, and let what runs finish within some seconds."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
         for thread in self._threads:
-            thread.join(_PATIENCE)
+            thread.join(patience)
 
     @property
     def waiting(self) -> int:

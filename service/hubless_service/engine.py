@@ -17,6 +17,7 @@ from fastapi import Request
 import hubless
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
+from hubless_service.encoding import Encoding
 from hubless_service.entries import Entry, as_problem
 from hubless_service.keys import Access
 from hubless_service.live import Live
@@ -25,7 +26,7 @@ from hubless_service.queries import Query
 from hubless_service.search import Found, search
 from hubless_service.settings import Settings
 from hubless_service.source import Source
-from hubless_service.trace import Trace
+from hubless_service.trace import Trace, trace_of
 
 log = logging.getLogger("hubless.engine")
 T = TypeVar("T")
@@ -46,6 +47,7 @@ class Engine:
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
         self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
         self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
         self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
 
     def start(self) -> None:
@@ -59,6 +61,7 @@ class Engine:
         """Let the searches that run finish, and open nothing more."""
         self._stopping.set()
         self._batcher.stop()
+        self._encoding.stop()
         self.live.stop()
 
     def drain(self) -> None:
@@ -144,7 +147,9 @@ class Engine:
     async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Found]:
         """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
         seconds = min(query.timeout_ms for query in queries) / 1000
-        return await search(request, self._batcher, collection, queries, seconds, self.live.observe)
+        deadline = trace_of(request).started + seconds
+        queries = await self._encoding.encode(request, collection, queries, deadline)
+        return await search(request, self._batcher, collection, queries, deadline, self.live.observe)
 
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""

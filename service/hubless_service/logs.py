@@ -15,6 +15,8 @@ def configure(level: str, format_: str) -> None:
     handler = logging.StreamHandler()
     handler.setFormatter(FORMATTERS[format_])
     logging.basicConfig(level=level.upper(), handlers=[handler])
+    for client in ("httpx", "httpcore"):  # a line for each call of an encoder says nothing
+        logging.getLogger(client).setLevel(logging.WARNING)
 
 
 class JsonFormatter(logging.Formatter):

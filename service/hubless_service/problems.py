@@ -44,11 +44,13 @@ KINDS = {
     "unknown_words": Kind(422, "No word of the text is known"),
     "too_many_requests": Kind(429, "Too many queries are waiting"),
     "internal_error": Kind(500, "The server has failed"),
+    "encoder_failed": Kind(502, "The encoder of the collection has failed"),
     "not_ready": Kind(503, "The server is not ready"),
     "bundle_damaged": Kind(503, "The collection cannot be served: its files are damaged"),
     "bundle_too_new": Kind(503, "The collection cannot be served: its format is too new"),
     "storage": Kind(503, "The storage of the server refuses"),
     "deadline_exceeded": Kind(504, "The time that the request has is over"),
+    "encoder_timeout": Kind(504, "The encoder of the collection did not answer in time"),
 }
 
 

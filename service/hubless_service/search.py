@@ -38,15 +38,16 @@ async def search(
     batcher: Batcher,
     collection: hubless.Collection,
     queries: Sequence[Query],
-    seconds: float,
+    deadline: float,
     observe: Observe,
 ) -> list[Found]:
     """Answer queries in their order, all or none.
 
     Parameters
     ----------
+    queries : with vectors all
+    deadline : on the clock of `perf_counter`
     observe : told in the search thread what was found
-    seconds : the time that the request has from its arrival
 
     Raises
     ------
@@ -60,7 +61,6 @@ async def search(
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
     work = partial(answer, collection, observe)
-    deadline = trace.started + seconds
     futures = []
     answers: list[Found] = [{}] * len(queries)
     try:
@@ -80,32 +80,23 @@ async def search(
 
 def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Part]) -> list[list[Found] | Exception]:
     """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
-    outcomes: dict[int, list[Found] | Exception] = {}
-    vectors: dict[int, F32] = {}
-    for i, part in enumerate(parts):
-        try:
-            vectors[i] = _vectors(collection, part)
-        except Exception as error:
-            outcomes[i] = error
-    if vectors:
-        started = perf_counter()
-        queries = [query for i in vectors for query in parts[i].queries]
-        asked = np.concatenate(list(vectors.values()))
-        found = _ask(collection, queries, asked)
-        seconds = perf_counter() - started
-        rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
-        lines = iter(found)
-    for i in vectors:
-        part = parts[i]
+    started = perf_counter()
+    queries = [query for part in parts for query in part.queries]
+    vectors = np.stack([query.asked for query in queries])
+    found = _ask(collection, queries, vectors)
+    seconds = perf_counter() - started
+    rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
+    lines = iter(found)
+    outcomes: list[list[Found] | Exception] = []
+    for part in parts:
         part.trace.add("search", seconds - rescoring)
         if rescoring:
             part.trace.add("rescore", rescoring)
         own = [next(lines) for _ in part.queries]
         with part.trace.stage("payload"):
-            outcomes[i] = _all_hits(collection, part.queries, own)
-    if vectors:
-        _tell(observe, collection, queries, asked, found)
-    return [outcomes[i] for i in range(len(parts))]
+            outcomes.append(_all_hits(collection, part.queries, own))
+    _tell(observe, collection, queries, vectors, found)
+    return outcomes
 
 
 def _tell(
@@ -130,25 +121,6 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     """Equal for queries that one call can answer."""
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
     return collection, query.limit, query.strength, parameters
-
-
-def _vectors(collection: hubless.Collection, part: Part) -> F32:
-    """The part's vectors (m, d), its texts encoded together."""
-    vectors = {i: query.asked for i, query in enumerate(part.queries) if not isinstance(query.asked, str)}
-    texts = {i: query.asked for i, query in enumerate(part.queries) if isinstance(query.asked, str)}
-    if texts:
-        with part.trace.stage("encode"):
-            vectors |= _encode(collection, part.queries, texts)
-    return np.stack([vectors[i] for i in range(len(part.queries))])
-
-
-def _encode(collection: hubless.Collection, queries: Sequence[Query], texts: dict[int, str]) -> dict[int, F32]:
-    try:
-        return dict(zip(texts, collection.encode(list(texts.values())), strict=True))
-    except InputError as error:
-        for i, text in texts.items() if len(texts) > 1 else ():  # one by one, to tell which of them it is
-            _encode(collection, queries, {i: text})
-        raise _renamed(error, f"{queries[min(texts)].where}text") from error
 
 
 def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32) -> list[Line | Exception]:

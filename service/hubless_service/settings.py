@@ -3,7 +3,7 @@
 import os
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -95,6 +95,13 @@ class Settings(BaseSettings):
         default=65,
         ge=0,
         description="Seconds that an idle connection stays open. Longer than the idle timeout of a load balancer.",
+    )
+    encoders: dict[str, dict[str, Any]] = Field(
+        default={},
+        description="JSON: by collection, fields that replace those of its encoder's description, such as the URL.",
+    )
+    encoder_threads: int = Field(
+        default=4, ge=1, description="Calls of an encoder that run at the same time, for each collection."
     )
     hubness: bool = Field(
         default=True,

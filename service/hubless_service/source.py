@@ -1,9 +1,9 @@
 """Where an engine's collections come from."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import hubless
 
@@ -30,6 +30,7 @@ class CatalogSource:
 
     path: Path
     hashes: bool
+    encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def names(self) -> list[str]:
         """Name all collections of the catalog."""
@@ -41,4 +42,4 @@ class CatalogSource:
 
     def open(self, name: str) -> hubless.Collection:
         """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
-        return hubless.open(self.path, name, hashes=self.hashes)
+        return hubless.open(self.path, name, hashes=self.hashes, encoder=self.encoders.get(name))

@@ -30,6 +30,8 @@ CONTRACT = {
     "unsupported_media_type": (415, hubless_client.UnsupportedMediaType),
     "too_many_requests": (429, hubless_client.TooManyRequests),
     "internal_error": (500, hubless_client.InternalError),
+    "encoder_failed": (502, hubless_client.EncoderFailed),
+    "encoder_timeout": (504, hubless_client.EncoderTimeout),
     "not_ready": (503, hubless_client.NotReady),
     "bundle_damaged": (503, hubless_client.BundleDamaged),
     "bundle_too_new": (503, hubless_client.BundleTooNew),

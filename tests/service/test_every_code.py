@@ -47,6 +47,8 @@ REQUESTS = {
 
 # these need a server that is busy: test_overload.py
 IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
+# these a collection whose encoder is an endpoint: test_encoders.py
+OF_ENCODERS = {"encoder_failed", "encoder_timeout"}
 # these a server with keys: test_keys.py
 GUARDED = {"unauthenticated", "forbidden"}
 
@@ -74,7 +76,7 @@ def client(serve, words, numbers, tmp_path):
 
 
 def test_every_code_has_its_request():
-    assert set(REQUESTS) | IN_OVERLOAD | GUARDED == set(KINDS)
+    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED == set(KINDS)
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {"not_ready"}))

@@ -31,6 +31,8 @@
         │   └── DeadlineExceeded    504
         └── ServerError             the other 5xx
             ├── InternalError       500
+            ├── EncoderFailed       502: a text could not be turned into a vector
+            │   └── EncoderTimeout  504
             ├── BundleDamaged       503: a collection's files are not what was built
             ├── BundleTooNew        503: a collection was built by a newer hubless
             └── StorageError        503: the disk refuses
@@ -281,6 +283,18 @@ class InternalError(ServerError):
     code = "internal_error"
 
 
+class EncoderFailed(ServerError):
+    """The collection's encoder cannot be reached or fails; queries by vector are answered all the same."""
+
+    code = "encoder_failed"
+
+
+class EncoderTimeout(EncoderFailed):
+    """The collection's encoder did not answer in time."""
+
+    code = "encoder_timeout"
+
+
 class BundleDamaged(ServerError):
     """The collection cannot be served: its files are not what was built."""
 
@@ -324,6 +338,8 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         NotReady,
         DeadlineExceeded,
         InternalError,
+        EncoderFailed,
+        EncoderTimeout,
         BundleDamaged,
         BundleTooNew,
         StorageError,

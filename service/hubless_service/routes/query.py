@@ -25,6 +25,8 @@ PROBLEMS = (
     "zero_vector",
     "no_encoder",
     "unknown_words",
+    "encoder_failed",
+    "encoder_timeout",
     *openapi.SEARCHED,
 )
 

@@ -1,8 +1,4 @@
-"""Encoders that turn text into query vectors with numpy alone: what a server needs to take questions in words.
-
-An encoder is stored beside the index as JSON and plain arrays, so that serving it needs neither the library it was
-trained with nor pickle. `ENCODERS` names every kind.
-"""
+"""The built-in encoder, one vector a word: numpy alone, so that serving needs no library that it was trained with."""
 
 import json
 import re
@@ -10,16 +6,16 @@ import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
 from hubless.arrays import F32, F64, as_float32
+from hubless.encoders.base import DESCRIPTION, brief
 from hubless.errors import InputError, UnknownWords, ZeroVector
 from hubless.records import one_line
 from hubless.storage import storage_errors, write_array
 
-DESCRIPTION = "encoder.json"
 ROWS = "encoder.npy"
 
 # changes whenever `tokenise` cuts any text differently: an encoder is only right with the words it was trained on
@@ -29,20 +25,6 @@ TOKENISER = "identifier-words-1"
 # time is linear in the text
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
-
-
-class Encoder(Protocol):
-    """What a collection needs of an encoder."""
-
-    @property
-    def dim(self) -> int:
-        """How many dimensions its vectors have."""
-
-    def encode(self, texts: Sequence[str]) -> F32:
-        """Texts as (m, d) vectors of length 1."""
-
-    def save(self, folder: Path) -> None:
-        """Write the encoder into a folder that exists."""
 
 
 def tokenise(text: str) -> list[str]:
@@ -84,7 +66,7 @@ class BagOfWords:
         """How many dimensions its vectors have."""
         return int(self.rows.shape[1])
 
-    def encode(self, texts: Sequence[str]) -> F32:
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors of length 1.
 
         Raises
@@ -127,7 +109,7 @@ class BagOfWords:
             raise InputError(f"{path}, tokeniser", repr(TOKENISER), repr(description.get("tokeniser")))
         words = description.get("vocabulary")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-            raise InputError(f"{path}, vocabulary", "a list of words", _brief(words))
+            raise InputError(f"{path}, vocabulary", "a list of words", brief(words))
         vocabulary = {word: row for row, word in enumerate(words)}
         if len(vocabulary) != len(words):
             raise InputError(f"{path}, vocabulary", "each word once", "a word twice")
@@ -141,41 +123,18 @@ class BagOfWords:
 
     def _encode_one(self, text: str, name: str) -> F64:
         if not isinstance(text, str):
-            raise InputError(name, "a text", _brief(text))
+            raise InputError(name, "a text", brief(text))
         known = Counter(row for word in tokenise(text) if (row := self.vocabulary.get(word)) is not None)
         if not known:
-            raise UnknownWords(name, f"at least one of the encoder's {len(self.rows)} words", _brief(text))
+            raise UnknownWords(name, f"at least one of the encoder's {len(self.rows)} words", brief(text))
         # counted, so that a long text takes no more memory than the vocabulary; float64, because a sum of rows can
         # overflow float32, and so can the squares of its length
         counts = np.fromiter(known.values(), np.float64)
         total = counts @ self.rows[list(known)]
         length = float(np.sqrt(total @ total))
         if length == 0.0:
-            raise ZeroVector(name, "words whose vectors do not cancel out", _brief(text))
+            raise ZeroVector(name, "words whose vectors do not cancel out", brief(text))
         return np.asarray(total / length)
-
-
-ENCODERS: dict[str, type[BagOfWords]] = {"bag-of-words": BagOfWords}
-
-
-def load_encoder(folder: Path) -> Encoder:
-    """Read an encoder that `save` wrote.
-
-    Raises
-    ------
-    InputError
-        naming the file that is missing, damaged, or does not fit the other one.
-    """
-    folder = Path(folder)
-    path = folder / DESCRIPTION
-    try:
-        description = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise InputError(str(path), "the JSON description of an encoder", one_line(error)) from error
-    kind = description.get("type") if isinstance(description, dict) else None
-    if not isinstance(kind, str) or kind not in ENCODERS:
-        raise InputError(f"{path}, type", f"one of {', '.join(ENCODERS)}", _brief(kind))
-    return ENCODERS[kind].load(folder, description)
 
 
 def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
@@ -185,7 +144,7 @@ def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
         raise InputError("encoder vocabulary", f"each row from 0 to {rows - 1} once", "other row numbers")
     for word in vocabulary:
         if tokenise(word) != [word]:
-            raise InputError("encoder vocabulary", "lower-case words as tokenise cuts them", _brief(word))
+            raise InputError("encoder vocabulary", "lower-case words as tokenise cuts them", brief(word))
 
 
 def _read_rows(path: Path) -> np.ndarray[Any, Any]:
@@ -197,8 +156,3 @@ def _read_rows(path: Path) -> np.ndarray[Any, Any]:
     if rows.dtype != np.float32 or rows.ndim != 2:
         raise InputError(str(path), "a matrix of float32", f"{rows.dtype}, shape {rows.shape}")
     return np.array(rows)
-
-
-def _brief(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."

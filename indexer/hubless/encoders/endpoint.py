@@ -1,0 +1,215 @@
+"""An encoder that is asked over HTTP: any server that has OpenAI's `POST /v1/embeddings`."""
+
+import json
+import logging
+import os
+import weakref
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, Self
+from urllib.parse import urlsplit
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from hubless.arrays import F32
+from hubless.encoders.base import DESCRIPTION, brief, checked
+from hubless.encoders.breaker import Breaker
+from hubless.encoders.recent import Recent
+from hubless.errors import EncoderFailed, EncoderTimeout, InputError
+from hubless.storage import storage_errors
+
+if TYPE_CHECKING:
+    import httpx
+
+log = logging.getLogger("hubless.encoders")
+
+_AGAIN = (429, 500, 502, 503, 504)
+_OF_THE_TEXT = (400, 413, 422)  # say nothing about whether the next text is encoded
+_LONGEST_WAIT = 2.0  # seconds between two attempts
+_BYTES_A_NUMBER = 32
+_BYTES_BESIDE = 2**20
+
+
+class Description(BaseModel):
+    """An endpoint as a bundle or a setting describes it: nothing in it is secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["openai"] = "openai"
+    url: str = Field(description="Up to and without `/embeddings`, such as `https://api.openai.com/v1`.")
+    model: str
+    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
+    dimensions: int | None = Field(
+        default=None, ge=1, description="Asked for, of models that can shorten their vectors."
+    )
+    api_key_env: str | None = Field(default=None, description="Name of the environment variable that holds the key.")
+    timeout: float = Field(default=10, gt=0, description="Seconds in which the endpoint has to answer.")
+    retries: int = Field(default=2, ge=0, description="Attempts after the first, where it refuses or fails.")
+    connections: int = Field(default=8, ge=1, description="Most connections that are open at a time.")
+    batch: int = Field(default=256, ge=1, description="Most texts in one call.")
+    cache: int = Field(default=1000, ge=0, description="Recent texts of which the vectors are kept.")
+    breaker_failures: int = Field(default=5, ge=1, description="Failures in a row, after which it is left alone.")
+    breaker_seconds: float = Field(default=10, gt=0, description="Seconds that it is left alone.")
+
+    @field_validator("url")
+    @classmethod
+    def _check_url(cls, url: str) -> str:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+            raise ValueError("expected http:// or https://, a host and a path")
+        if parts.username or parts.password:
+            raise ValueError("expected no password in it: name a variable in api_key_env")
+        return url.rstrip("/")
+
+
+class Endpoint:
+    """Texts are sent as they are, those of one call together; the vectors are taken as they come."""
+
+    def __init__(self, description: Description) -> None:
+        self.description = description
+        self._recent = Recent(description.cache)
+        self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
+        self._http = _client(description)
+        weakref.finalize(self, self._http.close)
+
+    @property
+    def dim(self) -> int:
+        """How many dimensions its vectors have."""
+        return self.description.dim
+
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
+        """Texts as (m, d) vectors; recent ones without asking.
+
+        Raises
+        ------
+        EncoderTimeout
+            if the answer does not come within the endpoint's timeout and those seconds.
+        EncoderFailed
+            if it cannot be reached, refuses, or answers with anything but one sound vector for each text.
+        """
+        known = self._recent.known(texts)
+        wanted = [text for text in dict.fromkeys(texts) if text not in known]
+        ends = None if seconds is None else monotonic() + seconds
+        for start in range(0, len(wanted), self.description.batch):
+            some = wanted[start : start + self.description.batch]
+            vectors = dict(zip(some, self._ask(some, ends), strict=True))
+            self._recent.remember(vectors)
+            known |= vectors
+        return np.stack([known[text] for text in texts])
+
+    def save(self, folder: Path) -> None:
+        """Write `encoder.json` into a folder that exists."""
+        with storage_errors(Path(folder)):
+            (Path(folder) / DESCRIPTION).write_text(self.description.model_dump_json(exclude_none=True), "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
+        """Make it from its description; `InputError` names the field that is wrong."""
+        try:
+            return cls(Description.model_validate(description))
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"])
+            # what is refused may be a key that somebody wrote where only its variable's name belongs
+            got = "an unknown field" if first["type"] == "extra_forbidden" else brief(type(first["input"]).__name__)
+            raise InputError(f"encoder, {field}", first["msg"], got) from None
+
+    def _ask(self, texts: list[str], ends: float | None) -> F32:
+        if not self._breaker.allows():
+            raise EncoderFailed(f"it failed {self.description.breaker_failures} times in a row and is left alone")
+        try:
+            vectors = self._vectors(texts, ends)
+        except (_Refused, _CutShort):
+            raise
+        except EncoderFailed as error:
+            if self._breaker.failed():
+                log.warning("encoder %s is left alone for a while: %s", self.description.url, error)
+            raise
+        if self._breaker.succeeded():
+            log.info("encoder %s answers again", self.description.url)
+        return vectors
+
+    def _vectors(self, texts: list[str], ends: float | None) -> F32:
+        content = self._post(texts, ends)
+        try:
+            data = json.loads(content)["data"]
+            by_index = {item["index"]: item["embedding"] for item in data}
+            rows = [by_index[index] for index in range(len(texts))]
+            complete = len(data) == len(texts)
+        except (ValueError, TypeError, LookupError, RecursionError) as error:
+            raise EncoderFailed("its answer is not JSON of one embedding for each text") from error
+        if not complete:
+            raise EncoderFailed(f"it answered with {len(data)} embeddings to {len(texts)} texts")
+        return checked(rows, len(texts), self.dim)
+
+    def _post(self, texts: list[str], ends: float | None) -> bytes:
+        import httpx
+
+        left = self.description.timeout
+        late: type[EncoderTimeout] = EncoderTimeout
+        if ends is not None and (remaining := ends - monotonic()) < left:
+            left, late = remaining, _CutShort
+        if left <= 0:
+            raise late("there was no time left to ask it")
+        finish = monotonic() + left
+        body: dict[str, Any] = {"model": self.description.model, "input": texts}
+        if self.description.dimensions:
+            body["dimensions"] = self.description.dimensions
+        most = _BYTES_BESIDE + _BYTES_A_NUMBER * len(texts) * self.dim
+        content = bytearray()
+        try:
+            with self._http.stream("POST", "embeddings", json=body, headers=self._headers(), timeout=left) as response:
+                if response.status_code != 200:
+                    kind = _Refused if response.status_code in _OF_THE_TEXT else EncoderFailed
+                    raise kind(f"it answered with status {response.status_code}")
+                for part in response.iter_bytes():
+                    content += part
+                    if len(content) > most:
+                        raise EncoderFailed(f"it answered with more than {most} bytes")
+                    if monotonic() > finish:
+                        raise late("its answer took too long")
+        except httpx.TimeoutException as error:
+            raise late("it did not answer in time") from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            raise EncoderFailed("it cannot be reached") from error
+        return bytes(content)
+
+    def _headers(self) -> dict[str, str]:
+        name = self.description.api_key_env
+        if name is None:
+            return {}
+        key = os.environ.get(name, "").strip()
+        if not key:
+            raise EncoderFailed(f"the environment variable {name} with its key is not set")
+        if not (key.isascii() and key.isprintable()):
+            raise EncoderFailed(f"the environment variable {name} holds what no header can")
+        return {"Authorization": f"Bearer {key}"}
+
+
+class _Refused(EncoderFailed):
+    """The endpoint is well and does not want the text."""
+
+
+class _CutShort(EncoderTimeout):
+    """The endpoint did not have the time that it should have."""
+
+
+def _client(description: Description) -> "httpx.Client":
+    import httpx
+    from httpx_retries import Retry, RetryTransport
+
+    retry = Retry(
+        total=description.retries,
+        allowed_methods=["POST"],
+        status_forcelist=_AGAIN,
+        # not a timeout in reading: the endpoint may still be working on the first one
+        retry_on_exceptions=[httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout],
+        backoff_factor=0.1,
+        max_backoff_wait=_LONGEST_WAIT,
+        total_timeout=description.timeout,
+    )
+    limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
+    transport = RetryTransport(httpx.HTTPTransport(limits=limits), retry)
+    return httpx.Client(base_url=f"{description.url}/", transport=transport, follow_redirects=False)

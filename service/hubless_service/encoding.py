@@ -1,0 +1,73 @@
+"""Texts become vectors in threads of their own: a slow encoder holds up texts, but no queries that are vectors."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import perf_counter
+
+from fastapi import Request
+
+import hubless
+from hubless.arrays import F32
+from hubless.errors import InputError
+from hubless_service.batching import Batcher
+from hubless_service.clients import watched
+from hubless_service.queries import Query
+from hubless_service.trace import trace_of
+
+
+class Encoding:
+    """The threads that wait for encoders, some for each collection, so that none waits for another's."""
+
+    def __init__(self, threads: int, room: int) -> None:
+        self._threads = threads
+        self._room = room
+        self._batchers: dict[str, Batcher] = {}
+
+    def stop(self) -> None:
+        """Begin nothing more; what an encoder on another machine still answers is of no use."""
+        for batcher in self._batchers.values():
+            batcher.stop(patience=0)
+
+    async def encode(
+        self, request: Request, collection: hubless.Collection, queries: Sequence[Query], deadline: float
+    ) -> Sequence[Query]:
+        """The queries with a vector in the place of each text, the texts of all encoded by one call.
+
+        Raises
+        ------
+        Problem
+            `too_many_requests`, `deadline_exceeded`.
+        HublessError
+            what the encoder has against a text, in the words of the request, or why it failed.
+        """
+        texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
+        if not texts:
+            return queries
+        trace = trace_of(request)
+
+        def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
+            with trace.stage("encode"):
+                return [_encode(collection, queries, texts, deadline)]
+
+        future = self._batcher(collection.name).submit(trace, deadline, answer, None)
+        async with watched(request, future):
+            vectors = await future
+        return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+
+    def _batcher(self, name: str) -> Batcher:
+        if name not in self._batchers:
+            self._batchers[name] = Batcher(self._threads, self._room, 1, lambda: None)
+            self._batchers[name].start()
+        return self._batchers[name]
+
+
+def _encode(
+    collection: hubless.Collection, queries: Sequence[Query], texts: dict[int, str], deadline: float
+) -> dict[int, F32]:
+    try:
+        vectors = collection.encode(list(texts.values()), deadline - perf_counter())
+    except InputError as error:
+        for i, text in texts.items() if len(texts) > 1 else ():  # one by one, to tell which of them it is
+            _encode(collection, queries, {i: text}, deadline)
+        raise type(error)(f"{queries[min(texts)].where}text", error.expected, error.received) from error
+    return dict(zip(texts, vectors, strict=True))

@@ -1,0 +1,226 @@
+"""An encoder that is asked over HTTP, against a real server that is right, slow, down, or talks nonsense."""
+
+import contextlib
+import threading
+
+import numpy as np
+import pytest
+from support import catalogs
+from support.embeddings import data, embeddings, right
+
+from hubless.encoders import load_encoder
+from hubless.encoders.breaker import Breaker
+from hubless.errors import EncoderFailed, EncoderTimeout, InputError
+
+DIM = catalogs.DIM
+TEXTS = ["amber birch", "cedar", "delta ember"]
+
+
+@pytest.fixture
+def server():
+    with embeddings() as server:
+        yield server
+
+
+@pytest.fixture
+def encoder(server, tmp_path):
+    """Makes encoders of the server, with other fields if wanted."""
+    return lambda **more: load_encoder(tmp_path, DIM, server.describe(**more))
+
+
+def test_vectors_are_those_of_the_endpoint_in_the_order_of_the_texts(server, encoder):
+    np.testing.assert_allclose(encoder().encode(TEXTS), catalogs.encoder().encode(TEXTS), atol=1e-6)
+    assert server.asked == [("/v1/embeddings", {"model": "words", "input": TEXTS})]
+
+
+def test_texts_are_sent_in_calls_of_a_batch_and_each_once(server, encoder):
+    texts = [*TEXTS, "amber birch", "fjord"]
+    found = encoder(batch=3).encode(texts)
+    np.testing.assert_allclose(found, catalogs.encoder().encode(texts), atol=1e-6)
+    assert [body["input"] for _, body in server.asked] == [TEXTS, ["fjord"]]
+
+
+def test_recent_texts_are_not_asked_for_again_and_the_oldest_are_forgotten(server, encoder):
+    asking = encoder(cache=2)
+    for text in ("amber", "birch", "amber", "cedar", "amber", "birch"):
+        asking.encode([text])
+    assert [body["input"] for _, body in server.asked] == [["amber"], ["birch"], ["cedar"], ["birch"]]
+
+
+def test_dimensions_are_asked_for_where_they_are_set(server, encoder):
+    encoder(dimensions=DIM).encode(["amber"])
+    assert server.asked[0][1]["dimensions"] == DIM
+
+
+def test_key_comes_from_the_environment_and_stands_in_the_header_alone(server, encoder, tmp_path, monkeypatch, caplog):
+    monkeypatch.setenv("WORDS_KEY", "hidden-key\n")
+    asking = encoder(api_key_env="WORDS_KEY")
+    with caplog.at_level("DEBUG"):
+        asking.encode(["amber"])
+        server.answer = lambda body: (401, b"hidden-key is wrong")
+        with pytest.raises(EncoderFailed) as caught:
+            asking.encode(["birch"])
+    asking.save(tmp_path)
+    assert server.headers[0]["Authorization"] == "Bearer hidden-key"
+    assert "hidden-key" not in str(server.asked) + caplog.text + str(caught.value)
+    assert "hidden-key" not in (tmp_path / "encoder.json").read_text()
+
+
+def test_without_a_key_no_header_is_sent_and_without_its_variable_nothing_is(server, encoder, monkeypatch):
+    monkeypatch.delenv("WORDS_KEY", raising=False)
+    encoder().encode(["amber"])
+    assert "Authorization" not in server.headers[0]
+    with pytest.raises(EncoderFailed, match="the environment variable WORDS_KEY with its key is not set"):
+        encoder(api_key_env="WORDS_KEY").encode(["amber"])
+    assert len(server.asked) == 1
+
+
+ONE = [1.0] * DIM
+
+
+@pytest.mark.parametrize(
+    ("document", "problem"),
+    [
+        (b"<html>", "not JSON of one embedding for each text"),
+        ([], "not JSON of one embedding for each text"),
+        ({"data": None}, "not JSON of one embedding for each text"),
+        ({"data": [{"embedding": ONE}]}, "not JSON of one embedding for each text"),
+        ({"data": [{"index": 1, "embedding": ONE}]}, "not JSON of one embedding for each text"),
+        (data(), "not JSON of one embedding for each text"),
+        (data(ONE, ONE), "answered with 2 embeddings to 1 texts"),
+        (data(ONE[1:]), f"{DIM - 1} dimensions, the collection has {DIM}"),
+        (data("abcd"), "something else than vectors"),
+        (data([*ONE[1:], None]), "not finite"),
+        (data([*ONE[1:], float("nan")]), "not finite"),
+        (data([*ONE[1:], 1e300]), "not finite"),
+        (data([0.0] * DIM), "a vector of length zero"),
+        (b" " * 2**21, "more than"),
+    ],
+)
+def test_answer_that_is_no_sound_vectors_fails(server, encoder, document, problem):
+    server.answer = lambda body: (200, document)
+    with pytest.raises(EncoderFailed, match=problem):
+        encoder().encode(["amber"])
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 500, 503])
+def test_status_of_a_failure_is_told(server, encoder, status):
+    server.answer = lambda body: (status, {"error": "why"})
+    with pytest.raises(EncoderFailed, match=f"status {status}"):
+        encoder().encode(["amber"])
+
+
+def test_failure_that_passes_is_retried(server, encoder):
+    answers = iter([(503, {}), (500, {})])
+    server.answer = lambda body: next(answers, None) or right(body)
+    assert encoder(retries=2).encode(["amber"]).shape == (1, DIM)
+    assert len(server.asked) == 3
+
+
+def test_text_that_is_refused_is_not_sent_again_and_does_not_open_the_breaker(server, encoder):
+    server.answer = lambda body: (400, {})
+    asking = encoder(retries=2, breaker_failures=1)
+    for _ in range(3):
+        with pytest.raises(EncoderFailed, match="status 400"):
+            asking.encode(["amber"])
+    assert len(server.asked) == 3
+
+
+def test_endpoint_that_is_down_fails(encoder, server):
+    asking = encoder(url="http://127.0.0.1:9/v1")
+    with pytest.raises(EncoderFailed, match="cannot be reached"):
+        asking.encode(["amber"])
+
+
+def test_endpoint_that_is_slow_times_out(server, encoder):
+    going = threading.Event()
+    server.answer = lambda body: (going.wait(20), right(body))[1]
+    asking = encoder(timeout=0.05)
+    with pytest.raises(EncoderTimeout, match="did not answer in time"):
+        asking.encode(["amber"])
+    going.set()
+
+
+def test_time_that_the_caller_has_not_got_does_not_open_the_breaker(server, encoder):
+    asking = encoder(breaker_failures=1)
+    with pytest.raises(EncoderTimeout, match="no time left"):
+        asking.encode(["amber"], seconds=-1.0)
+    assert asking.encode(["amber"], seconds=20.0).shape == (1, DIM)
+
+
+def test_breaker_leaves_a_failing_endpoint_alone_and_tries_it_again(server, encoder, caplog):
+    asking = encoder(breaker_failures=2, breaker_seconds=0.2)
+    asking.encode(["cedar"])
+    server.answer = lambda body: (500, {})
+    for _ in range(2):
+        with pytest.raises(EncoderFailed, match="status 500"):
+            asking.encode(["amber"])
+    server.answer = right
+    with pytest.raises(EncoderFailed, match="left alone"):
+        asking.encode(["amber"])
+    assert asking.encode(["cedar"]).shape == (1, DIM)  # which is known
+    assert len(server.asked) == 3
+    while len(server.asked) == 3:
+        with contextlib.suppress(EncoderFailed):
+            asking.encode(["amber"])
+    assert asking.encode(["amber"]).shape == (1, DIM)
+    assert len(server.asked) == 4
+    assert "is left alone for a while" in caplog.text
+
+
+def test_breaker_lets_one_call_through_when_its_time_is_over():
+    now = 0.0
+    breaker = Breaker(2, 10, lambda: now)
+    assert (breaker.failed(), breaker.allows(), breaker.failed(), breaker.allows()) == (False, True, True, False)
+    now = 9.9
+    assert not breaker.allows()
+    now = 10.0
+    assert (breaker.allows(), breaker.allows()) == (True, False)
+    assert not breaker.failed()
+    now = 19.9
+    assert not breaker.allows()
+    now = 20.0
+    assert breaker.allows()
+    assert breaker.succeeded()
+    assert (breaker.allows(), breaker.allows(), breaker.failed()) == (True, True, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"api_key": "hidden"}, "encoder, api_key: .*got an unknown field"),
+        ({"url": "ftp://host/v1"}, "encoder, url: .*expected http"),
+        ({"url": "http://user:hidden@host/v1"}, "encoder, url: .*no password"),
+        ({"model": None}, "encoder, model"),
+        ({"timeout": 0}, "encoder, timeout"),
+        ({"type": "words"}, "one of bag-of-words, openai, installed, got 'words'"),
+    ],
+)
+def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fields, problem):
+    with pytest.raises(InputError, match=problem) as caught:
+        encoder(**fields)
+    assert "hidden" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("e.json", '{"type": "openai", "url": "https://host/v1/", "model": "m"}'),
+        ("e.toml", 'type = "openai"\nurl = "https://host/v1"\nmodel = "m"\n'),
+    ],
+)
+def test_description_can_be_json_or_toml_and_is_saved_as_it_was(tmp_path, name, text):
+    (tmp_path / name).write_text(text)
+    encoder = load_encoder(tmp_path / name, 7)
+    (tmp_path / "saved").mkdir()
+    encoder.save(tmp_path / "saved")
+    assert load_encoder(tmp_path / "saved").description == encoder.description
+    assert (encoder.dim, encoder.description.url) == (7, "https://host/v1")
+
+
+def test_fields_are_replaced_and_another_type_replaces_all(server, encoder, tmp_path):
+    encoder().save(tmp_path)
+    changed = load_encoder(tmp_path, DIM, {"url": "http://staging/v1"}).description
+    assert (changed.url, changed.model) == ("http://staging/v1", "words")
+    installed = load_encoder(tmp_path, DIM, {"type": "installed", "name": "other"}).description
+    assert (installed.name, installed.options) == ("other", {})

@@ -1,0 +1,143 @@
+"""Texts whose encoder is an endpoint: what goes wrong there is told, and vectors are answered all the same."""
+
+import json
+import threading
+
+import httpx
+import pytest
+from support import catalogs
+from support.embeddings import data, embeddings, right
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+QUERY = "/v1/collections/far/query"
+BATCH = "/v1/collections/far/query/batch"
+VECTOR = {"vector": catalogs.words().query_bank[0].tolist()}
+
+
+@pytest.fixture(scope="module")
+def far(tmp_path_factory):
+    """Path of a catalog whose collection names an endpoint that does not exist."""
+    path = tmp_path_factory.mktemp("far")
+    description = path / "encoder.json"
+    description.write_text(
+        json.dumps({"type": "openai", "url": "http://127.0.0.1:9/v1", "model": "words", "retries": 0, "timeout": 20})
+    )
+    words = catalogs.words()
+    hubless.build(path / "catalog", "far", words.targets, words.query_bank, encoder=description, correction="csls")
+    return path / "catalog"
+
+
+@pytest.fixture
+def endpoint():
+    with embeddings() as server:
+        yield server
+
+
+def checked_client(base_url, contract):
+    """A client that holds every answer against the OpenAPI document."""
+
+    def check(response):
+        response.read()
+        contract.check(response)
+
+    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
+
+
+@pytest.fixture
+def client(far, endpoint, contract):
+    """A client of a server that asks the endpoint, by a setting of its deployment."""
+    encoders = {"far": {"url": endpoint.url, "breaker_failures": 1000, "cache": 0}}
+    with serving(create_app(Settings(catalog=far, encoders=encoders, encoder_threads=2))) as url:
+        wait_until_ready(url)
+        with checked_client(url, contract) as client:
+            yield client
+
+
+def failed(answer, status, code):
+    assert (answer.status_code, answer.json()["code"]) == (status, code)
+
+
+def test_text_finds_what_its_vector_finds(client, endpoint):
+    vector = catalogs.encoder().encode(["amber birch"])[0].tolist()
+    by_text, by_vector = (client.post(QUERY, json=ask).json() for ask in ({"text": "amber birch"}, {"vector": vector}))
+    assert [hit["id"] for hit in by_text["hits"]] == [hit["id"] for hit in by_vector["hits"]]
+    assert len(endpoint.asked) == 1
+
+
+def test_texts_of_a_batch_are_sent_together(client, endpoint):
+    queries = [{"text": "amber"}, VECTOR, {"text": "birch", "limit": 3}]
+    results = client.post(BATCH, json={"queries": queries}).json()["results"]
+    assert [len(result["hits"]) for result in results] == [10, 10, 3]
+    assert [body["input"] for _, body in endpoint.asked] == [["amber", "birch"]]
+
+
+def test_collection_says_that_it_takes_texts(client):
+    assert client.get("/v1/collections/far").json()["text"] is True
+
+
+@pytest.mark.parametrize(
+    "answer", [(500, {}), (200, b"<html>"), (200, data([1.0, 2.0])), (200, data([float("nan")] * catalogs.DIM))]
+)
+def test_failure_of_the_endpoint_is_502_and_vectors_go_on(client, endpoint, answer):
+    endpoint.answer = lambda body: answer
+    failed(client.post(QUERY, json={"text": "amber"}), 502, "encoder_failed")
+    failed(client.post(BATCH, json={"queries": [VECTOR, {"text": "amber"}]}), 502, "encoder_failed")
+    assert client.post(QUERY, json=VECTOR).status_code == 200
+
+
+def test_endpoint_that_the_bundle_names_is_asked_without_a_setting(far):
+    with serving(create_app(Settings(catalog=far))) as url:
+        wait_until_ready(url)
+        failed(httpx.post(f"{url}{QUERY}", json={"text": "amber"}), 502, "encoder_failed")
+        assert httpx.post(f"{url}{QUERY}", json=VECTOR).status_code == 200
+
+
+def test_slow_endpoint_holds_up_texts_until_their_deadline_and_no_vectors(client, endpoint):
+    going, begun = threading.Event(), threading.Semaphore(0)
+
+    def slow(body):
+        begun.release()
+        going.wait(20)
+        return right(body)
+
+    endpoint.answer = slow
+    asked = {"text": "amber", "timeout_ms": 15_000}
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(client.post(QUERY, json=asked))) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for _ in range(2):  # as many as there are threads; the third waits
+        begun.acquire(timeout=20)
+    assert client.post(QUERY, json=VECTOR).status_code == 200
+    failed(client.post(QUERY, json=asked | {"timeout_ms": 50}), 504, "deadline_exceeded")
+    going.set()
+    for thread in threads:
+        thread.join()
+    assert [answer.status_code for answer in answers] == [200] * 3
+
+
+def test_endpoint_that_takes_longer_than_its_own_timeout_is_504(far, endpoint):
+    going = threading.Event()
+    endpoint.answer = lambda body: (going.wait(20), right(body))[1]
+    encoders = {"far": {"url": endpoint.url, "timeout": 0.05}}
+    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
+        wait_until_ready(url)
+        failed(httpx.post(f"{url}{QUERY}", json={"text": "amber"}), 504, "encoder_timeout")
+        going.set()
+
+
+def test_problem_tells_neither_url_nor_key(far, endpoint, monkeypatch):
+    monkeypatch.setenv("WORDS_KEY", "hidden-key")
+    endpoint.answer = lambda body: (401, {})
+    encoders = {"far": {"url": endpoint.url, "api_key_env": "WORDS_KEY"}}
+    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
+        wait_until_ready(url)
+        answer = httpx.post(f"{url}{QUERY}", json={"text": "amber"})
+    failed(answer, 502, "encoder_failed")
+    assert "hidden-key" not in answer.text
+    assert endpoint.url not in answer.text
+    assert endpoint.headers[0]["Authorization"] == "Bearer hidden-key"
