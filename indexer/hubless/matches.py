@@ -12,6 +12,7 @@ from hubless.filters import Filter
 from hubless.payload import Payload
 
 ROW_BYTES = 8
+_PAGE_BYTES = 8192
 
 
 class Matches:
@@ -44,6 +45,19 @@ class Matches:
         if self._rows is not None:
             return self._rows
         return np.flatnonzero(np.unpackbits(self.bits, count=self.total, bitorder="little"))
+
+    def page(self, start: int, limit: int) -> I64:
+        """The first `limit` rows, from row `start` on, that match."""
+        if self._rows is not None:
+            place = int(np.searchsorted(self._rows, start))
+            return self._rows[place : place + limit]
+        found = [np.empty(0, np.int64)]
+        first = start // 8
+        while first < len(self.bits) and sum(map(len, found)) < limit:
+            block = 8 * first + np.flatnonzero(np.unpackbits(self.bits[first : first + _PAGE_BYTES], bitorder="little"))
+            found.append(block[block >= start])
+            first += _PAGE_BYTES
+        return np.concatenate(found)[:limit]
 
 
 def find_matches(filter: Filter, payload: Payload) -> Matches:

@@ -31,7 +31,15 @@ from hubless.catalog import Catalog
 from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
 from hubless.encoders import DESCRIPTION as ENCODER
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, NoEncoder, StorageError
+from hubless.errors import (
+    BundleDamaged,
+    BundleError,
+    DimensionMismatch,
+    InputError,
+    NoEncoder,
+    PointNotFound,
+    StorageError,
+)
 from hubless.filters import LIMITS, Filter, Limits, parse_filter
 from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
 from hubless.matches import Matches, MatchesCache
@@ -322,9 +330,51 @@ class Collection:
         ------
         PointNotFound
         """
-        row = self._ids.row(wanted)
+        row = self.row(wanted)
         stored = self.vectors(np.array([row]))[0] if vector else None
         return Point(self._ids.ids(np.array([row]))[0], row, float(self._offsets[row]), self.payload([row])[0], stored)
+
+    def find(self, ids: Sequence[str | int]) -> list[int | None]:
+        """The rows of some ids, None where no target bears one.
+
+        Raises
+        ------
+        InputError
+            naming the first that is not of the type of this collection's ids.
+        """
+        expected, kind = ("a string", str) if self.manifest.id_type == "string" else ("a whole number", int)
+        for place, wanted in enumerate(ids):
+            if not isinstance(wanted, kind) or isinstance(wanted, bool):
+                raise InputError(
+                    f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
+                )
+        return [self._find(wanted) for wanted in ids]
+
+    def _find(self, wanted: str | int) -> int | None:
+        try:
+            return self.row(wanted)
+        except PointNotFound:
+            return None
+
+    def row(self, wanted: str | int) -> int:
+        """The row of an id.
+
+        Raises
+        ------
+        PointNotFound
+        """
+        return self._ids.row(wanted)
+
+    def page(self, start: int, limit: int, filter: Filter | Mapping[str, Any] | None = None) -> I64:
+        """The first `limit` rows, from row `start` on, of all targets or of those that meet a filter.
+
+        Raises
+        ------
+        InputError, UnknownField
+        """
+        if filter is None:
+            return np.arange(start, min(start + limit, self.count))
+        return self.matches(filter).page(start, limit)
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         """The ids of some rows."""
@@ -334,7 +384,9 @@ class Collection:
         """The stored vectors of some rows, (r, d)."""
         return self._ranker.vectors(rows)
 
-    def payload(self, rows: Sequence[int], columns: Sequence[str] | None = None) -> list[dict[str, Any] | None]:
+    def payload(
+        self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
+    ) -> list[dict[str, Any] | None]:
         """Payload of some rows, all columns or some; None for each row if the collection has none."""
         if self._payload is None:
             return [None] * len(rows)

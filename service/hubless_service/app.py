@@ -15,7 +15,7 @@ from hubless_service.entries import STATES
 from hubless_service.keys import Keys
 from hubless_service.metrics import Metrics
 from hubless_service.middleware import Observe
-from hubless_service.routes import collections, documentation, health, query
+from hubless_service.routes import collections, documentation, health, points, query
 from hubless_service.settings import Settings
 from hubless_service.source import CatalogSource
 from hubless_service.state import State
@@ -43,7 +43,9 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
     StorageError, InputError
         if there is a file of keys that cannot be used.
     """
-    engine = engine or Engine(CatalogSource(settings.catalog, settings.verify, settings.encoders), settings)
+    if engine is None:
+        source = CatalogSource(settings.catalog, settings.verify, settings.encoders, settings.filter_cache_bytes)
+        engine = Engine(source, settings)
     metrics = Metrics()
     keys = Keys(settings)
 
@@ -66,7 +68,7 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
         redirect_slashes=False,
         lifespan=lifespan,
         # not included as routers, in which FastAPI looks for the route twice
-        routes=[*query.router.routes, *collections.router.routes, *health.router.routes],
+        routes=[*query.router.routes, *collections.router.routes, *points.router.routes, *health.router.routes],
     )
     app.state.hubless = State(settings, engine, metrics)
     documentation.install(app)

@@ -7,8 +7,8 @@ from urllib.parse import parse_qsl
 import orjson
 from fastapi import Request
 
-from hubless.errors import InputError
-from hubless_service.problems import Problem, UnknownField, clip, describe
+from hubless.errors import InputError, UnknownField
+from hubless_service.problems import Problem, clip, describe
 from hubless_service.settings import Settings
 
 JSON = "application/json"

@@ -79,7 +79,11 @@ class LiveHubness:
                 self._occurrences["served"].add(rows[:, :k])
         if not options["strength"]:
             return False
-        drawn = [i for i in range(len(found)) if random() < self._share]  # noqa: S311  # a draw, no secret
+        drawn = [
+            i
+            for i, (rows, _) in enumerate(found)
+            if rows.shape[1] and random() < self._share  # noqa: S311  # a draw, no secret
+        ]
         for i in drawn:
             rows, line = found[i]
             # copies, which do not hold on to the whole batch

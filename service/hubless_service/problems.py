@@ -32,11 +32,11 @@ KINDS = {
     "point_not_found": Kind(404, "There is no such point"),
     "method_not_allowed": Kind(405, "The path does not have this method"),
     "request_timeout": Kind(408, "The body did not come in time"),
+    "cursor_expired": Kind(410, "The cursor belongs to another version"),
     "body_too_large": Kind(413, "The body is too large"),
     "unsupported_media_type": Kind(415, "The body is of a type that is not understood"),
     "invalid_input": Kind(422, "A value is not what it has to be"),
     "unknown_field": Kind(422, "There is no such field"),
-    "unsupported": Kind(422, "This is not supported"),
     "dimension_mismatch": Kind(422, "The vector has the wrong dimension"),
     "not_finite": Kind(422, "The vector holds a number that float32 cannot"),
     "zero_vector": Kind(422, "The vector has no direction"),
@@ -69,18 +69,6 @@ class Problem(Exception):
         self.detail = detail
         self.members = members or {}
         self.headers = headers
-
-
-class UnknownField(InputError):
-    """The body or the URL names a field that does not exist."""
-
-    code = "unknown_field"
-
-
-class Unsupported(InputError):
-    """A field that exists has a value that is not supported yet."""
-
-    code = "unsupported"
 
 
 def internal_error() -> Problem:

@@ -6,23 +6,23 @@ A pydantic model of the same fields would cost more than many a search; `schemas
 from dataclasses import dataclass, replace
 from typing import Any
 
-import orjson
 from fastapi import Request
 
 import hubless
 from hubless.arrays import F32
 from hubless.errors import InputError
+from hubless.filters import Filter
 from hubless_service import vectors
 from hubless_service.bodies import BINARY, as_object, parse, refuse_unknown, refuse_url_fields, url_fields
-from hubless_service.problems import Unsupported, clip, describe
-from hubless_service.schemas import BatchRequest, CountRequest, QueryRequest, fields_of
+from hubless_service.extras import Extras, read_extras
+from hubless_service.problems import describe
+from hubless_service.schemas import BatchRequest, QueryRequest, fields_of
+from hubless_service.selections import read_filter, read_whole
 from hubless_service.settings import Settings
 
-EXTRAS = ("payload", "vector")
 URL_FIELDS = frozenset({"limit", "strength", "with", "score_threshold", "timeout_ms"})
 _QUERY_FIELDS = fields_of(QueryRequest)
 _BATCH_FIELDS = fields_of(BatchRequest)
-_COUNT_FIELDS = fields_of(CountRequest)
 _NUMBERS = (int, float)
 
 
@@ -43,15 +43,15 @@ class Query:
     score_threshold: float | None
     timeout_ms: int
     parameters: dict[str, Any]
-    with_payload: bool
-    with_vector: bool
+    extras: Extras
+    filter: Filter | None
 
 
 def one(request: Request, kind: str, body: bytes, collection: hubless.Collection, settings: Settings) -> Query:
     """Read a body that is one query; of a binary one, the other fields stand in the URL."""
     if kind == BINARY:
         vector = vectors.from_bytes(body, collection, rows=1)[0]
-        return _query("", _binary_fields(request), vector, settings)
+        return _query("", _binary_fields(request), vector, collection, settings)
     refuse_url_fields(request)
     return _from_object("", parse(body), collection, settings)
 
@@ -63,7 +63,7 @@ def several(
     if kind == BINARY:
         rows = vectors.from_bytes(body, collection)
         _check_size("body", len(rows), settings)
-        template = _query("", _binary_fields(request), rows[0], settings)
+        template = _query("", _binary_fields(request), rows[0], collection, settings)
         _check_hits("body", len(rows) * template.limit, settings)
         return [replace(template, asked=row) for row in rows]
     refuse_url_fields(request)
@@ -81,20 +81,6 @@ def several(
     return checked
 
 
-def check_count(body: bytes) -> None:
-    """Check a body that says what to count: so far, everything."""
-    fields = parse(body)
-    refuse_unknown(fields, _COUNT_FIELDS)
-    _refuse_filter("", fields)
-
-
-def url_extras(request: Request) -> frozenset[str]:
-    """Read `with` from a URL in which it stands alone."""
-    fields = url_fields(request)
-    refuse_unknown(fields, frozenset({"with"}))
-    return _extras("", fields)
-
-
 def _binary_fields(request: Request) -> dict[str, Any]:
     fields = url_fields(request)
     refuse_unknown(fields, URL_FIELDS)
@@ -107,42 +93,33 @@ def _from_object(where: str, fields: dict[str, Any], collection: hubless.Collect
     if (vector is None) == (text is None):
         raise InputError(f"{where}vector", "either a vector or a text", "neither" if text is None else "both")
     if vector is not None:
-        return _query(where, fields, vectors.from_json(vector, f"{where}vector", collection), settings)
+        return _query(where, fields, vectors.from_json(vector, f"{where}vector", collection), collection, settings)
     if not isinstance(text, str):
         raise InputError(f"{where}text", "a string", describe(text))
     if len(text) > settings.max_text:
         raise InputError(f"{where}text", f"at most {settings.max_text} characters", str(len(text)))
-    return _query(where, fields, text, settings)
+    return _query(where, fields, text, collection, settings)
 
 
-def _query(where: str, fields: dict[str, Any], asked: F32 | str, settings: Settings) -> Query:
+def _query(
+    where: str, fields: dict[str, Any], asked: F32 | str, collection: hubless.Collection, settings: Settings
+) -> Query:
     """Check the fields beside the vector or the text; null is a field that is not given."""
-    _refuse_filter(where, fields)
     parameters = fields.get("params")
     if parameters is not None and not isinstance(parameters, dict):
         raise InputError(f"{where}params", "an object", describe(parameters))
-    extras = _extras(where, fields)
     strength = _number(where, "strength", fields)
     return Query(
         where=where,
         asked=asked,
-        limit=_whole(where, "limit", fields, settings.default_limit, settings.max_limit),
+        limit=read_whole(where, "limit", fields, settings.default_limit, settings.max_limit),
         strength=1.0 if strength is None else strength,
         score_threshold=_number(where, "score_threshold", fields),
-        timeout_ms=_whole(where, "timeout_ms", fields, settings.default_timeout_ms, settings.max_timeout_ms),
+        timeout_ms=read_whole(where, "timeout_ms", fields, settings.default_timeout_ms, settings.max_timeout_ms),
         parameters=parameters or {},
-        with_payload="payload" in extras,
-        with_vector="vector" in extras,
+        extras=read_extras(where, fields, collection),
+        filter=read_filter(where, fields, collection, settings),
     )
-
-
-def _whole(where: str, name: str, fields: dict[str, Any], default: int, most: int) -> int:
-    value = fields.get(name)
-    if value is None:
-        return default
-    if type(value) is not int or not 1 <= value <= most:
-        raise InputError(f"{where}{name}", f"a whole number from 1 to {most}", describe(value))
-    return value
 
 
 def _number(where: str, name: str, fields: dict[str, Any]) -> float | None:
@@ -150,21 +127,6 @@ def _number(where: str, name: str, fields: dict[str, Any]) -> float | None:
     if value is not None and type(value) not in _NUMBERS:
         raise InputError(f"{where}{name}", "a number", describe(value))
     return value
-
-
-def _extras(where: str, fields: dict[str, Any]) -> frozenset[str]:
-    value = fields.get("with")
-    if value is None:
-        return frozenset()
-    if not isinstance(value, list) or not all(item in EXTRAS for item in value):
-        received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
-        raise InputError(f"{where}with", f"a list of {' and '.join(EXTRAS)}", received)
-    return frozenset(value)
-
-
-def _refuse_filter(where: str, fields: dict[str, Any]) -> None:
-    if (value := fields.get("filter")) is not None:
-        raise Unsupported(f"{where}filter", "null, as there are no filters yet", describe(value))
 
 
 def _check_size(name: str, count: int, settings: Settings) -> None:

@@ -6,10 +6,16 @@ the tests see is validated against the document made from them.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, RootModel
 from pydantic.json_schema import models_json_schema
 
-Extra = Literal["payload", "vector"]
+Extra = Annotated[
+    str,
+    Field(
+        pattern=r"^(payload(\.[\s\S]*)?|vector)$",
+        description="payload, payload.<column> for some of its columns, or vector.",
+    ),
+]
 Id = Annotated[int | str, Field(description="A number or a string, as the collection's ids are.")]
 Vector = Annotated[list[float], Field(description="One number a dimension.")]
 Payload = Annotated[dict[str, Any] | None, Field(description="null where the collection has no payload.")]
@@ -19,6 +25,57 @@ class Request(BaseModel):
     """A body that refuses unknown fields; null means that a field is not given."""
 
     model_config = ConfigDict(extra="forbid")
+
+
+def _optional(schema: dict[str, Any]) -> None:
+    """A member that may be left out, and may not be null."""
+    del schema["default"]
+
+
+Value = Annotated[bool | int | float | str, Field(description="As the column's type asks.")]
+Asked = Annotated[Value, Field(default=None, json_schema_extra=_optional)]
+
+
+class Condition(Request):
+    """What is asked of a payload column: all operators have to hold."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 2})
+
+    field: str = Field(description="A payload column.")
+    eq: Asked
+    ne: Asked
+    in_: Annotated[
+        list[Value], Field(default=None, alias="in", description="One of these.", json_schema_extra=_optional)
+    ]
+    gt: Asked
+    gte: Asked
+    lt: Asked
+    lte: Asked
+    exists: Annotated[bool, Field(default=None, description="Whether there is a value.", json_schema_extra=_optional)]
+    contains: Annotated[Asked, Field(description="A list has this element.")]
+    prefix: Annotated[str, Field(default=None, description="A string begins so.", json_schema_extra=_optional)]
+
+
+class Every(Request):
+    """All filters hold."""
+
+    and_: list["Filter"] = Field(alias="and")
+
+
+class Some(Request):
+    """At least one filter holds."""
+
+    or_: list["Filter"] = Field(alias="or")
+
+
+class Opposite(Request):
+    """The filter does not hold."""
+
+    not_: "Filter" = Field(alias="not")
+
+
+class Filter(RootModel[Condition | Every | Some | Opposite]):
+    """Which targets: by their payload; see docs/filters.md."""
 
 
 class QueryRequest(Request):
@@ -39,7 +96,7 @@ class QueryRequest(Request):
     strength: float | None = Field(
         default=1.0, ge=0, le=2, description="How much of the offsets is applied: 0 is the raw ranking, 1 is full."
     )
-    filter: dict[str, Any] | None = Field(default=None, description="Not supported yet: null only.")
+    filter: Filter | None = Field(default=None, description="Only targets that meet it are searched.")
     with_: list[Extra] | None = Field(
         default=None, alias="with", description="What each hit is sent with beside id and scores."
     )
@@ -64,7 +121,29 @@ class BatchRequest(Request):
 class CountRequest(Request):
     """What to count."""
 
-    filter: dict[str, Any] | None = Field(default=None, description="Not supported yet: null only.")
+    filter: Filter | None = Field(default=None, description="Only targets that meet it; all if not given.")
+
+
+class PointsRequest(Request):
+    """Which targets to send, and with what."""
+
+    ids: list[Id] = Field(min_length=1, description="At most HUBLESS_MAX_LIMIT, of the type of the collection's ids.")
+    with_: list[Extra] | None = Field(
+        default=None, alias="with", description="What each target is sent with; its payload if not given."
+    )
+
+
+class ScrollRequest(Request):
+    """Which targets to send, and from where on."""
+
+    filter: Filter | None = Field(default=None, description="Only targets that meet it; the same for all pages.")
+    limit: int | None = Field(
+        default=None, ge=1, description="How many targets at most; HUBLESS_DEFAULT_LIMIT if not given."
+    )
+    cursor: str | None = Field(default=None, description="Of the page before; null for the first.")
+    with_: list[Extra] | None = Field(
+        default=None, alias="with", description="What each target is sent with; its payload if not given."
+    )
 
 
 class Hit(BaseModel):
@@ -158,19 +237,42 @@ class Collections(BaseModel):
     collections: list[CollectionInfo]
 
 
-class Point(BaseModel):
-    """One target."""
+class Target(BaseModel):
+    """A stored target."""
 
     id: Id
     offset: float
     payload: Payload = None
     vector: Vector | None = Field(default=None, description="Only if asked for.")
+
+
+class Point(Target):
+    """One target."""
+
+    collection: str
+    version: str
+
+
+class Points(BaseModel):
+    """Several targets, in the order of their ids."""
+
+    points: list[Target]
+    missing: list[Id] = Field(description="Those ids that no target bears.")
+    collection: str
+    version: str
+
+
+class Page(BaseModel):
+    """Some targets, in an order that stays the same as long as the version does."""
+
+    points: list[Target]
+    cursor: str | None = Field(description="Of the next page; null where this is the last.")
     collection: str
     version: str
 
 
 class Count(BaseModel):
-    """How many targets there are."""
+    """How many targets there are, or meet the filter."""
 
     count: int
     collection: str
@@ -242,8 +344,21 @@ class Problem(BaseModel):
     received: str | None = None
 
 
-REQUESTS = (QueryRequest, BatchRequest, CountRequest)
-ANSWERS = (QueryAnswer, BatchAnswer, CollectionInfo, Collections, Point, Count, LiveHubness, Alive, Ready, Problem)
+REQUESTS = (QueryRequest, BatchRequest, CountRequest, PointsRequest, ScrollRequest)
+ANSWERS = (
+    QueryAnswer,
+    BatchAnswer,
+    CollectionInfo,
+    Collections,
+    Point,
+    Points,
+    Page,
+    Count,
+    LiveHubness,
+    Alive,
+    Ready,
+    Problem,
+)
 MODELS = (*REQUESTS, *ANSWERS)
 
 

@@ -14,6 +14,7 @@ from hubless.arrays import F32, I64
 from hubless.errors import InputError
 from hubless_service.batching import Batcher
 from hubless_service.clients import watched
+from hubless_service.extras import add_extras
 from hubless_service.queries import Query
 from hubless_service.trace import Trace, trace_of
 
@@ -114,13 +115,18 @@ def _tell(
 
 def _options(query: Query) -> dict[str, Any]:
     """What the collection is asked with, beside the vectors; equal for queries of equal keys."""
-    return {"limit": query.limit, "strength": query.strength, "parameters": query.parameters}
+    return {
+        "limit": query.limit,
+        "strength": query.strength,
+        "parameters": query.parameters,
+        "filter": query.filter,
+    }
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     """Equal for queries that one call can answer."""
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
-    return collection, query.limit, query.strength, parameters
+    return collection, query.limit, query.strength, parameters, query.filter
 
 
 def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32) -> list[Line | Exception]:
@@ -173,12 +179,7 @@ def _hits(collection: hubless.Collection, query: Query, results: hubless.Results
         # the hits come best first, so that those which are left are the first rows
         hits = [hit for hit in hits if hit["score"] >= query.score_threshold]
     rows = results.rows[row, : len(hits)]
-    if query.with_payload:
-        for hit, payload in zip(hits, collection.payload(rows.tolist()), strict=True):
-            hit["payload"] = payload
-    if query.with_vector and hits:
-        for hit, vector in zip(hits, collection.vectors(rows), strict=True):
-            hit["vector"] = vector
+    add_extras(collection, hits, rows, query.extras)
     return hits
 
 

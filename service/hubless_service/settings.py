@@ -49,10 +49,22 @@ class Settings(BaseSettings):
         default=5, gt=0, description="Seconds between two looks at the catalog for new versions and new collections."
     )
     default_limit: int = Field(default=10, ge=1, description="Hits in an answer when the query names no limit.")
-    max_limit: int = Field(default=1000, ge=1, description="Highest limit that a query may ask for.")
+    max_limit: int = Field(
+        default=1000, ge=1, description="Highest limit of a query or a page, and most ids in one request."
+    )
     max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")
     max_batch_hits: int = Field(
         default=100_000, ge=1, description="Most hits that a batch may ask for: the sum of its queries' limits."
+    )
+    max_filter_depth: int = Field(
+        default=10, ge=1, description="How deep filters may be nested in one another; a condition alone is 1."
+    )
+    max_filter_conditions: int = Field(default=256, ge=1, description="Most conditions in one filter.")
+    max_filter_values: int = Field(default=10_000, ge=1, description="Most values in one `in` of a filter.")
+    filter_cache_bytes: int = Field(
+        default=64 * MIB,
+        ge=0,
+        description="Memory, of each version that is served, for what recently used filters matched: a bit a target.",
     )
     max_text: int = Field(default=10_000, ge=1, description="Longest text of a query, in characters.")
     max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import hubless
+from hubless.search import FILTER_CACHE
 
 
 class Source(Protocol):
@@ -31,6 +32,7 @@ class CatalogSource:
     path: Path
     hashes: bool
     encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    filter_cache: int = FILTER_CACHE
 
     def names(self) -> list[str]:
         """Name all collections of the catalog."""
@@ -42,4 +44,10 @@ class CatalogSource:
 
     def open(self, name: str) -> hubless.Collection:
         """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
-        return hubless.open(self.path, name, hashes=self.hashes, encoder=self.encoders.get(name))
+        return hubless.open(
+            self.path,
+            name,
+            hashes=self.hashes,
+            encoder=self.encoders.get(name),
+            filter_cache=self.filter_cache,
+        )

@@ -38,6 +38,10 @@ def queries_of(collection, count=5):
     return data.query_bank[:count]
 
 
+def cursor_of_words(client):
+    return client.scroll_page("words", limit=1).cursor
+
+
 def same_hits(answer, hits):
     assert [hit.id for hit in answer] == [hit.id for hit in hits]
     for field in ("score", "similarity", "offset"):
@@ -190,8 +194,12 @@ def test_request_id_comes_back_with_the_answer_and_with_the_error(client):
         (hubless_client.InputError, lambda client: client.query("words", text="amber", limit=0)),
         (hubless_client.InputError, lambda client: client.query("words", text="amber", limit=2.5)),
         (hubless_client.InputError, lambda client: client.query_batch("words", np.empty((0, catalogs.DIM)))),
-        (hubless_client.Unsupported, lambda client: client.query("words", text="amber", filter={"rank": 1})),
-        (hubless_client.Unsupported, lambda client: client.count("words", filter={"rank": 1})),
+        (hubless_client.InputError, lambda client: client.query("words", text="amber", filter={})),
+        (hubless_client.UnknownField, lambda client: client.query("words", text="amber", with_payload=["rnak"])),
+        (hubless_client.UnknownField, lambda client: client.count("words", filter={"field": "rnak", "eq": 1})),
+        (hubless_client.InputError, lambda client: client.points("words", [])),
+        (hubless_client.InputError, lambda client: next(client.scroll("words", limit=5000))),
+        (hubless_client.CursorExpired, lambda client: client.scroll_page("numbers", cursor=cursor_of_words(client))),
     ],
 )
 def test_what_the_server_refuses_is_raised_as_the_error_of_its_code(client, kind, ask):

@@ -9,7 +9,19 @@ from support.wire import ANSWER, Server
 
 from hubless_client import AsyncClient, CannotSend, Client, endpoints
 
-METHODS = ["collections", "collection", "query", "query_batch", "hubness", "point", "count", "live", "ready"]
+METHODS = [
+    "collections",
+    "collection",
+    "query",
+    "query_batch",
+    "hubness",
+    "point",
+    "points",
+    "scroll_page",
+    "count",
+    "live",
+    "ready",
+]
 
 
 class Transport(httpx.MockTransport):
@@ -30,7 +42,7 @@ def test_every_endpoint_is_a_method_of_both_clients_and_nothing_else_is():
     public = {name for name in own if not name.startswith("_")}
     for client in (Client, AsyncClient):
         methods = {name for name, value in vars(client).items() if inspect.isfunction(value)}
-        assert {name for name in methods if not name.startswith("_")} - {"close"} == public == set(METHODS)
+        assert {name for name in methods if not name.startswith("_")} - {"close", "scroll"} == public == set(METHODS)
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -41,6 +53,14 @@ def test_methods_show_the_parameters_and_the_words_of_their_endpoint(name):
     assert inspect.iscoroutinefunction(async_method)
     assert method.__doc__ == async_method.__doc__ == endpoint.__doc__
     assert inspect.signature(endpoint).return_annotation.__args__ == (inspect.signature(method).return_annotation,)
+
+
+def test_scroll_shows_the_same_in_both_clients_and_passes_on_what_a_page_takes():
+    sync, other = (inspect.signature(owner.scroll).parameters for owner in (Client, AsyncClient))
+    assert list(sync) == list(other)
+    assert Client.scroll.__doc__ == AsyncClient.scroll.__doc__
+    page = set(inspect.signature(endpoints.scroll_page).parameters)
+    assert set(sync) - {"self"} == page - {"cursor", "request_id"}
 
 
 def test_lent_transport_stays_open_when_the_client_closes():

@@ -87,8 +87,13 @@ WRONG = [
     ({"vector": GOOD, "with": [["payload"]]}, "invalid_input", "with", '[["payload"]]'),
     ({"vector": GOOD, "params": [1]}, "invalid_input", "params", "a list of 1"),
     ({"vector": GOOD, "params": {"nprobe": 4}}, "invalid_input", None, "nprobe"),
-    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "unsupported", "filter", "an object"),
-    ({"vector": GOOD, "filter": []}, "unsupported", "filter", "a list of 0"),
+    ({"vector": GOOD, "with": ["payload.rnak"]}, "unknown_field", "with", "rnak"),
+    ({"vector": GOOD, "filter": []}, "invalid_input", "filter", "a list of 0"),
+    ({"vector": GOOD, "filter": {}}, "invalid_input", "filter", "an object of nothing"),
+    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "unknown_field", "filter.rank", "an unknown member"),
+    ({"vector": GOOD, "filter": {"field": "rnak", "lt": 5}}, "unknown_field", "filter.field", '"rnak"'),
+    ({"vector": GOOD, "filter": {"field": "rank", "lt": "5"}}, "invalid_input", "filter.lt", '"5"'),
+    ({"vector": GOOD, "filter": {"and": [{"field": "title", "eq": 5}]}}, "invalid_input", "filter.and[0].eq", "5"),
     ({"vector": GOOD, "limt": 5}, "unknown_field", "limt", "an unknown field"),
 ]
 

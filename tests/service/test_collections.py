@@ -113,9 +113,21 @@ def test_count_is_that_of_the_collection(http, words, body):
     assert answer.json() == {"count": catalogs.COUNT, "collection": "words", "version": words.version}
 
 
+def test_count_with_a_filter_is_that_of_its_matches(http, words):
+    wanted = {"or": [{"field": "tags", "contains": "amber"}, {"field": "rank", "lt": 10}]}
+    answer = http.post("/v1/collections/words/count", json={"filter": wanted})
+    matching = [row for row in catalogs.payload() if "amber" in row["tags"] or row["rank"] < 10]
+    assert answer.json() == {"count": len(matching), "collection": "words", "version": words.version}
+
+
 @pytest.mark.parametrize(
     ("body", "code"),
-    [({"filter": {"rank": 1}}, "unsupported"), ({"fitler": None}, "unknown_field"), ([], "invalid_input")],
+    [
+        ({"filter": {"field": "rank", "lt": "1"}}, "invalid_input"),
+        ({"filter": {"field": "rnak", "lt": 1}}, "unknown_field"),
+        ({"fitler": None}, "unknown_field"),
+        ([], "invalid_input"),
+    ],
 )
 def test_wrong_count_gets_422(http, body, code):
     assert code_of(http.post("/v1/collections/words/count", json=body)) == (422, code)

@@ -1,6 +1,7 @@
 """Each code of the contract, produced by a request, with its status and its title."""
 
 import time
+from base64 import urlsafe_b64encode
 
 import pytest
 from support.catalogs import DIM
@@ -11,6 +12,7 @@ from hubless_service.problems import KINDS
 QUERY = "/v1/collections/words/query"
 JSON = {"content-type": "application/json"}
 GOOD = [0.5] * DIM
+OF_OTHER_VERSION = urlsafe_b64encode(b'["20000101T000000Z-0000", 7, ""]').decode()
 
 
 def query(**body):
@@ -28,11 +30,11 @@ REQUESTS = {
     "point_not_found": lambda client: client.get("/v1/collections/words/points/none"),
     "method_not_allowed": lambda client: client.get(QUERY),
     "request_timeout": lambda client: client.post(QUERY, content=in_halves(), headers=JSON),
+    "cursor_expired": lambda client: client.post("/v1/collections/words/scroll", json={"cursor": OF_OTHER_VERSION}),
     "body_too_large": lambda client: client.post(QUERY, content=b" " * 100_001, headers=JSON),
     "unsupported_media_type": lambda client: client.post(QUERY, content=b"x", headers={"content-type": "text/xml"}),
     "invalid_input": query(vector=GOOD, limit=0),
     "unknown_field": query(vector=GOOD, colour="red"),
-    "unsupported": query(vector=GOOD, filter={}),
     "dimension_mismatch": query(vector=[1.0]),
     "not_finite": query(vector=[1e39] * DIM),
     "zero_vector": query(vector=[0] * DIM),

@@ -47,6 +47,8 @@ def test_document_has_all_endpoints(document):
         ("GET", "/v1/collections/{collection}"),
         ("GET", "/v1/collections/{collection}/hubness"),
         ("GET", "/v1/collections/{collection}/points/{id}"),
+        ("POST", "/v1/collections/{collection}/points"),
+        ("POST", "/v1/collections/{collection}/scroll"),
         ("POST", "/v1/collections/{collection}/count"),
         ("GET", "/livez"),
         ("GET", "/readyz"),

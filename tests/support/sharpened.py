@@ -29,6 +29,7 @@ def sharpened(document):
                 binary["schema"]["format"] = "hubless-rows" if path.endswith("batch") else "hubless-row"
     for name in ("QueryRequest", "CountRequest"):
         _sharpen_request(document["components"]["schemas"][name]["properties"])
+    _sharpen_targets(document["components"]["schemas"])
     return document
 
 
@@ -50,6 +51,19 @@ def _sharpen_request(properties):
         properties["params"]["anyOf"] = [{"type": "object", "maxProperties": 0}, {"type": "null"}]
     if "text" in properties:
         properties["text"]["anyOf"] = [{"type": "string", "enum": WORDS}, {"type": "string"}]
+
+
+def _sharpen_targets(schemas):
+    schemas["PointsRequest"]["properties"]["ids"]["items"]["anyOf"].insert(
+        0, {"enum": [*IDS, -986, catalogs.LARGEST_ID]}
+    )
+    condition = schemas["Condition"]["properties"]
+    condition["field"]["enum"] = ["title", "rank", "tags", "none"]
+    for operator, schema in condition.items():
+        if "anyOf" in schema:
+            schema["anyOf"] = [{"type": "integer"}, {"type": "string", "enum": WORDS}, {"type": "boolean"}]
+        if operator == "in":
+            schema["items"] = {"anyOf": [{"type": "integer"}, {"type": "string"}]}
 
 
 schemathesis.openapi.format("hubless-row", _VECTORS.map(lambda rows: rows[0].tobytes()))

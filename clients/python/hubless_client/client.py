@@ -1,7 +1,7 @@
 """The two clients: they send the calls of `endpoints`, and do nothing else."""
 
 import inspect
-from collections.abc import Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar, get_args
@@ -13,11 +13,14 @@ from hubless_client import endpoints
 from hubless_client.call import Call, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.problems import httpx_errors_translated
+from hubless_client.results import Point
 from hubless_client.retries import DEFAULT_RETRIES, NO_RETRIES, Retries
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
+SCROLL_LIMIT = 500
+"""Targets in a page of a scroll: few requests, and answers of moderate size."""
 DEFAULT_URL = "http://127.0.0.1:8000"
 # A server that is there accepts within seconds; a large batch may take it longer to answer.
 DEFAULT_TIMEOUT = httpx.Timeout(30.0, connect=5.0)
@@ -102,12 +105,47 @@ class Client:
     """How hubby the answers are that a collection gives."""
     point = _sends(endpoints.point)
     """One target: its offset, its payload, and its vector if asked for."""
+    points = _sends(endpoints.points)
+    """Several targets in the order of their ids."""
+    scroll_page = _sends(endpoints.scroll_page)
+    """One page of all targets, or of those that pass a filter."""
     count = _sends(endpoints.count)
     """The number of targets."""
     live = _sends(endpoints.live)
     """Whether the server's process answers."""
     ready = _sends(endpoints.ready)
     """Whether the server can answer queries, and if not, why."""
+
+    def scroll(
+        self,
+        collection: str,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = SCROLL_LIMIT,
+        with_payload: bool | Sequence[str] = True,
+        with_vector: bool = False,
+        timeout: Timeout | None = None,
+    ) -> Iterator[Point]:
+        """All targets one after the other, or those that pass the filter, fetched in pages of `limit`.
+
+        Raises
+        ------
+        CursorExpired : a new version has replaced the one that is scrolled through
+        """
+        cursor = None
+        while True:
+            page = self.scroll_page(
+                collection,
+                filter=filter,
+                limit=limit,
+                cursor=cursor,
+                with_payload=with_payload,
+                with_vector=with_vector,
+                timeout=timeout,
+            )
+            yield from page
+            if (cursor := page.cursor) is None:
+                return
 
     def close(self) -> None:
         """Close the connections that this client opened."""
@@ -163,12 +201,48 @@ class AsyncClient:
     """How hubby the answers are that a collection gives."""
     point = _sends_async(endpoints.point)
     """One target: its offset, its payload, and its vector if asked for."""
+    points = _sends_async(endpoints.points)
+    """Several targets in the order of their ids."""
+    scroll_page = _sends_async(endpoints.scroll_page)
+    """One page of all targets, or of those that pass a filter."""
     count = _sends_async(endpoints.count)
     """The number of targets."""
     live = _sends_async(endpoints.live)
     """Whether the server's process answers."""
     ready = _sends_async(endpoints.ready)
     """Whether the server can answer queries, and if not, why."""
+
+    async def scroll(
+        self,
+        collection: str,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = SCROLL_LIMIT,
+        with_payload: bool | Sequence[str] = True,
+        with_vector: bool = False,
+        timeout: Timeout | None = None,
+    ) -> AsyncIterator[Point]:
+        """All targets one after the other, or those that pass the filter, fetched in pages of `limit`.
+
+        Raises
+        ------
+        CursorExpired : a new version has replaced the one that is scrolled through
+        """
+        cursor = None
+        while True:
+            page = await self.scroll_page(
+                collection,
+                filter=filter,
+                limit=limit,
+                cursor=cursor,
+                with_payload=with_payload,
+                with_vector=with_vector,
+                timeout=timeout,
+            )
+            for point in page:
+                yield point
+            if (cursor := page.cursor) is None:
+                return
 
     async def close(self) -> None:
         """Close the connections that this client opened."""

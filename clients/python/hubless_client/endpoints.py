@@ -12,7 +12,7 @@ from urllib.parse import quote
 from hubless_client import results
 from hubless_client.call import NOTHING, Call, Content, Timeout
 from hubless_client.errors import CannotSend, DimensionMismatch
-from hubless_client.query import Query, Settings, as_floats, as_json, base64
+from hubless_client.query import Query, Settings, as_floats, as_json, base64, extras
 from hubless_client.vectors import Packed, Vector, Vectors, pack_many, pack_one
 
 ReadBatch = Callable[[results.Json, str | None], results.BatchAnswer]
@@ -37,7 +37,7 @@ def query(
     text: str | None = None,
     limit: int | None = None,
     strength: float | None = None,
-    with_payload: bool = False,
+    with_payload: bool | Sequence[str] = False,
     with_vector: bool = False,
     score_threshold: float | None = None,
     params: Mapping[str, Any] | None = None,
@@ -54,7 +54,7 @@ def query(
     text : a question, where the collection has an encoder
     limit : how many hits; 10 if None
     strength : how much of the offset is applied; 1 if None, which is full; 0 is the raw ranking
-    with_payload, with_vector : whether the hits bear them
+    with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index
     filter : which targets are searched
@@ -85,7 +85,7 @@ def query_batch(
     queries: Sequence[Query] | None = None,
     limit: int | None = None,
     strength: float | None = None,
-    with_payload: bool = False,
+    with_payload: bool | Sequence[str] = False,
     with_vector: bool = False,
     score_threshold: float | None = None,
     params: Mapping[str, Any] | None = None,
@@ -137,6 +137,49 @@ def point(
         request_id=request_id,
         timeout=timeout,
     )
+
+
+def points(
+    collection: str,
+    ids: Sequence[str | int],
+    *,
+    with_payload: bool | Sequence[str] = True,
+    with_vector: bool = False,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.Points]:
+    """Several targets in the order of their ids; those ids that no target bears are in `missing`."""
+    body = {"ids": list(ids), "with": extras(with_payload, with_vector)}
+    path = _path(collection, "points")
+    return Call("POST", path, results.points, as_json(body), request_id=request_id, timeout=timeout)
+
+
+def scroll_page(
+    collection: str,
+    *,
+    filter: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    with_payload: bool | Sequence[str] = True,
+    with_vector: bool = False,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.Page]:
+    """One page of all targets, or of those that pass the filter, and the cursor of the next one.
+
+    Parameters
+    ----------
+    limit : how many targets; 10 if None
+    cursor : of the page before, None for the first
+
+    Raises
+    ------
+    CursorExpired : another version is served than the one that the cursor is of
+    """
+    wanted = {"filter": filter, "limit": limit, "cursor": cursor}
+    body = {name: value for name, value in wanted.items() if value is not None}
+    content = as_json({**body, "with": extras(with_payload, with_vector)})
+    return Call("POST", _path(collection, "scroll"), results.page, content, request_id=request_id, timeout=timeout)
 
 
 def hubness(

@@ -13,8 +13,7 @@
         │   ├── ZeroVector
         │   ├── NoEncoder
         │   ├── UnknownWords
-        │   ├── UnknownField
-        │   └── Unsupported
+        │   └── UnknownField
         ├── AccessError             401, 403
         │   ├── Unauthenticated     401
         │   └── Forbidden           403
@@ -22,6 +21,7 @@
         │   ├── CollectionNotFound
         │   └── PointNotFound
         ├── MethodNotAllowed        405
+        ├── CursorExpired           410
         ├── BodyTooLarge            413
         ├── UnsupportedMediaType    415
         ├── Unavailable             may succeed later, see `retry_after`
@@ -181,12 +181,6 @@ class UnknownField(InputError):
     code = "unknown_field"
 
 
-class Unsupported(InputError):
-    """The server, or this collection, does not do what the request asks for."""
-
-    code = "unsupported"
-
-
 class AccessError(ProblemError):
     """The API key is missing, wrong, or may not do this."""
 
@@ -227,6 +221,12 @@ class MethodNotAllowed(ProblemError):
     """The path does not take this method: the server is older or newer than the client, or no hubless server."""
 
     code = "method_not_allowed"
+
+
+class CursorExpired(ProblemError):
+    """The version that was scrolled through is served no more: scroll from the start."""
+
+    code = "cursor_expired"
 
 
 class BodyTooLarge(ProblemError):
@@ -324,13 +324,13 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         NoEncoder,
         UnknownWords,
         UnknownField,
-        Unsupported,
         Unauthenticated,
         Forbidden,
         NotFoundError,
         CollectionNotFound,
         PointNotFound,
         MethodNotAllowed,
+        CursorExpired,
         BodyTooLarge,
         UnsupportedMediaType,
         RequestTimeout,
@@ -353,6 +353,7 @@ BY_STATUS: Mapping[int, type[ProblemError]] = {
     404: NotFoundError,
     405: MethodNotAllowed,
     408: RequestTimeout,
+    410: CursorExpired,
     413: BodyTooLarge,
     415: UnsupportedMediaType,
     422: InputError,

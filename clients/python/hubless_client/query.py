@@ -2,7 +2,7 @@
 
 import json
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ class Settings:
     ----------
     limit : how many hits; the server's default is 10
     strength : how much of the offset is applied: 1, the server's default, is full, 0 is the raw ranking
-    with_payload, with_vector : whether the hits bear them
+    with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index
     filter : which targets are searched
@@ -27,7 +27,7 @@ class Settings:
 
     limit: int | None = None
     strength: float | None = None
-    with_payload: bool = False
+    with_payload: bool | Sequence[str] = False
     with_vector: bool = False
     score_threshold: float | None = None
     params: Mapping[str, Any] | None = None
@@ -35,11 +35,10 @@ class Settings:
 
     def in_json(self) -> dict[str, Any]:
         """Those that are set, as members of a JSON object."""
-        extras = {"payload": self.with_payload, "vector": self.with_vector}
         named = {
             "limit": self.limit,
             "strength": self.strength,
-            "with": [name for name, wanted in extras.items() if wanted] or None,
+            "with": extras(self.with_payload, self.with_vector) or None,
             "score_threshold": self.score_threshold,
             "params": self.params,
             "filter": self.filter,
@@ -48,9 +47,13 @@ class Settings:
 
     def in_url(self) -> dict[str, Any] | None:
         """Those that are set, as URL parameters; None where a URL cannot carry them."""
-        if self.params is not None or self.filter is not None:
+        settings = self.in_json()
+        if "params" in settings or "filter" in settings:
             return None
-        return {name: ",".join(value) if name == "with" else value for name, value in self.in_json().items()}
+        wanted = settings.get("with", [])
+        if any("," in extra for extra in wanted):
+            return None
+        return settings | ({"with": ",".join(wanted)} if wanted else {})
 
 
 @dataclass(frozen=True)
@@ -74,6 +77,19 @@ class Query(Settings):
         """The query as a JSON object, its vector in base64."""
         what = {"text": self.text} if self.vector is None else {"vector": base64(pack_one(self.vector))}
         return {**what, **self.in_json()}
+
+
+def extras(payload: bool | Sequence[str], vector: bool) -> list[str]:
+    """What targets are to be sent with, as the field `with` names it.
+
+    Raises
+    ------
+    CannotSend : a string was given where the names of columns belong
+    """
+    if isinstance(payload, str):
+        raise CannotSend(f"with_payload: expected True, False, or a list of columns, got the string {payload!r}")
+    columns = ["payload"] * payload if isinstance(payload, bool) else [f"payload.{column}" for column in payload]
+    return [*columns, *["vector"] * vector]
 
 
 def base64(packed: bytes) -> str:

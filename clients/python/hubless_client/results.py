@@ -110,6 +110,60 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Points:
+    """Several targets. Iterating, indexing and len() reach them.
+
+    Attributes
+    ----------
+    points : in the order of the ids that were asked for, without those that are missing
+    missing : the ids that no target bears
+    collection, version, request_id : as in `Answer`
+    """
+
+    points: tuple[Point, ...]
+    missing: tuple[str | int, ...]
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, place: int) -> Point:
+        return self.points[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Some targets of a scroll. Iterating, indexing and len() reach them.
+
+    Attributes
+    ----------
+    points : at most limit of them
+    cursor : of the next page; None where this is the last
+    collection, version, request_id : as in `Answer`
+    """
+
+    points: tuple[Point, ...]
+    cursor: str | None
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, place: int) -> Point:
+        return self.points[place]
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionInfo:
     """A collection's current version.
 
@@ -231,15 +285,19 @@ def batch_answer(body: Json, request_id: str | None) -> BatchAnswer:
 
 def point(body: Json, request_id: str | None) -> Point:
     """Read one target."""
-    return Point(
-        id=body["id"],
-        offset=body["offset"],
-        payload=body.get("payload"),
-        vector=_vector(body.get("vector")),
-        collection=body["collection"],
-        version=body["version"],
-        request_id=request_id,
-    )
+    return _point(body, body, request_id)
+
+
+def points(body: Json, request_id: str | None) -> Points:
+    """Read several targets."""
+    found = tuple(_point(each, body, request_id) for each in body["points"])
+    return Points(found, tuple(body["missing"]), body["collection"], body["version"], request_id)
+
+
+def page(body: Json, request_id: str | None) -> Page:
+    """Read a page of a scroll."""
+    found = tuple(_point(each, body, request_id) for each in body["points"])
+    return Page(found, body["cursor"], body["collection"], body["version"], request_id)
 
 
 def collection_info(body: Json, _request_id: str | None = None) -> CollectionInfo:
@@ -319,6 +377,18 @@ def _hits(body: Json) -> tuple[Hit, ...]:
             _vector(hit.get("vector")),
         )
         for hit in body["hits"]
+    )
+
+
+def _point(target: Json, of: Json, request_id: str | None) -> Point:
+    return Point(
+        id=target["id"],
+        offset=target["offset"],
+        payload=target.get("payload"),
+        vector=_vector(target.get("vector")),
+        collection=of["collection"],
+        version=of["version"],
+        request_id=request_id,
     )
 
 

@@ -1,4 +1,4 @@
-"""What is served: collections, their size, and single targets."""
+"""What is served."""
 
 from functools import partial
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless_service import answers, bodies, openapi, queries
+from hubless_service import answers, openapi
 from hubless_service.authentication import access_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import CollectionInfo, Collections, Count, CountRequest, LiveHubness, Point, fields_of
+from hubless_service.schemas import CollectionInfo, Collections, LiveHubness, fields_of
 from hubless_service.state import state_of
 from hubless_service.trace import trace_of
 
@@ -52,59 +52,6 @@ async def get_hubness(request: Request, collection: str) -> Response:
     return answers.answer({**document, "collection": asked.name, "version": asked.version})
 
 
-@router.post(
-    "/v1/collections/{collection}/count",
-    summary="How many targets a collection has",
-    responses=openapi.answers(
-        Count,
-        {"count": 5214, "collection": "stdlib", "version": examples.VERSION},
-        "malformed_body",
-        "collection_not_found",
-        "request_timeout",
-        "body_too_large",
-        "unsupported_media_type",
-        "invalid_input",
-        "unknown_field",
-        "unsupported",
-        *openapi.UNSERVED,
-    ),
-    openapi_extra=openapi.body(CountRequest, {"all": {}}, required=False),
-)
-async def count(request: Request, collection: str) -> Response:
-    """A request without a body counts all."""
-    state = state_of(request)
-    counted = state.engine.collection(collection, access_of(request))
-    if body := await bodies.read(request, state.settings):
-        bodies.media_type(request, bodies.JSON)
-        queries.check_count(body)
-    return answers.answer({"count": counted.count, "collection": counted.name, "version": counted.version})
-
-
-@router.get(
-    "/v1/collections/{collection}/points/{id:path}",
-    summary="One target by its id",
-    responses=openapi.answers(
-        Point,
-        examples.POINT,
-        "collection_not_found",
-        "point_not_found",
-        "invalid_input",
-        "unknown_field",
-        *openapi.SEARCHED,
-    ),
-    openapi_extra={
-        "parameters": [openapi.url_parameter("with", {"type": "string", "example": "vector"}, "vector, to see it too.")]
-    },
-)
-async def get_point(request: Request, collection: str, id: str) -> Response:
-    """Its offset and, where the collection has one, its payload."""
-    state = state_of(request)
-    holder = state.engine.collection(collection, access_of(request))
-    wanted = queries.url_extras(request)
-    document = await state.engine.run(trace_of(request), partial(_point, holder, id, "vector" in wanted))
-    return answers.answer(document)
-
-
 def _info(collection: hubless.Collection) -> dict[str, Any]:
     manifest = collection.manifest.model_dump(mode="json")
     return {
@@ -112,13 +59,3 @@ def _info(collection: hubless.Collection) -> dict[str, Any]:
         **{name: value for name, value in manifest.items() if name in _SHOWN},
         "text": collection.has_encoder,
     }
-
-
-def _point(collection: hubless.Collection, text: str, vector: bool) -> dict[str, Any]:
-    point = collection.point(collection.parse_id(text), vector=vector)
-    document: dict[str, Any] = {"id": point.id, "offset": point.offset}
-    if point.payload is not None:
-        document["payload"] = point.payload
-    if vector:
-        document["vector"] = point.vector
-    return {**document, "collection": collection.name, "version": collection.version}

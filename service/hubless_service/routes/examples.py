@@ -3,9 +3,17 @@
 from typing import Any
 
 VERSION = "20260101T101500Z-1f0c"
+FILTER: dict[str, Any] = {
+    "and": [{"field": "module", "in": ["builtins", "re"]}, {"not": {"field": "line", "gte": 1000}}]
+}
 QUERIES: dict[str, Any] = {
     "text": {"text": "split a string at a separator", "limit": 2, "with": ["payload"]},
     "vector": {"vector": [0.12, -0.5, 0.33, 0.08], "limit": 2, "strength": 1.0},
+    "filtered": {
+        "text": "split a string at a separator",
+        "filter": FILTER,
+        "with": ["payload.module"],
+    },
     "base64": {"vector": "j8L1PQAAAL/D9ag+CtejPQ==", "limit": 2, "with": ["payload", "vector"]},
 }
 HITS: list[dict[str, Any]] = [
@@ -22,6 +30,14 @@ QUERY_ANSWER = {"hits": HITS, "collection": "stdlib", "version": VERSION}
 BATCHES = {"two": {"queries": [QUERIES["text"], QUERIES["vector"]]}}
 BATCH_ANSWER = {"results": [{"hits": HITS}, {"hits": []}], "collection": "stdlib", "version": VERSION}
 POINT = {"id": "str.split", "offset": -0.05, "payload": HITS[0]["payload"], "collection": "stdlib", "version": VERSION}
+_TARGET = {"id": "str.split", "offset": -0.05, "payload": {"module": "builtins"}}
+POINTS = {"points": [_TARGET], "missing": ["str.spilt"], "collection": "stdlib", "version": VERSION}
+CURSOR = "WyIyMDI2MDEwMVQxMDE1MDBaLTFmMGMiLDEsIjQ3REVRcGo4SEJTYSJd"
+SCROLLS: dict[str, Any] = {
+    "first": {"filter": FILTER, "limit": 1, "with": ["payload.module"]},
+    "next": {"filter": FILTER, "limit": 1, "with": ["payload.module"], "cursor": CURSOR},
+}
+PAGE = {"points": [_TARGET], "cursor": CURSOR, "collection": "stdlib", "version": VERSION}
 HUBNESS = {
     "k": 10,
     "half_life": 10000,

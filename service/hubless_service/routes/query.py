@@ -19,7 +19,6 @@ PROBLEMS = (
     "unsupported_media_type",
     "invalid_input",
     "unknown_field",
-    "unsupported",
     "dimension_mismatch",
     "not_finite",
     "zero_vector",

@@ -1,0 +1,54 @@
+"""Where a scroll goes on, as one opaque word: the next row of a version, under the filter that was scrolled with.
+
+Rows of a version never change, so that a cursor is good for as long as the version is served, in any worker.
+"""
+
+import hashlib
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+
+import orjson
+
+import hubless
+from hubless.errors import InputError
+from hubless.filters import Filter
+from hubless_service.problems import Problem, clip, describe
+
+_DIGEST_BYTES = 9
+
+
+def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
+    """A cursor that goes on at a row."""
+    return urlsafe_b64encode(orjson.dumps([collection.version, row, _digest(filter)])).decode()
+
+
+def read_cursor(value: object, collection: hubless.Collection, filter: Filter | None) -> int:
+    """The row at which to go on; null is the first.
+
+    Raises
+    ------
+    Problem
+        `cursor_expired`, if it was written for another version.
+    InputError
+        if it is none, or was written for another filter.
+    """
+    if value is None:
+        return 0
+    try:
+        version, row, digest = orjson.loads(urlsafe_b64decode(value if isinstance(value, str) else b""))
+        if not (isinstance(version, str) and type(row) is int and isinstance(digest, str)):
+            raise ValueError
+    except (ValueError, TypeError) as error:
+        raise InputError("cursor", "the cursor of an answer, unchanged", describe(value)) from error
+    if version != collection.version:
+        detail = f"The cursor is of version {clip(version)}, and {collection.version} is served: scroll from the start."
+        raise Problem("cursor_expired", detail)
+    if digest != _digest(filter):
+        raise InputError("cursor", "the filter that the scroll began with", "a cursor of another one")
+    if not 0 <= row < collection.count:
+        raise InputError("cursor", "the cursor of an answer, unchanged", describe(value))
+    return row
+
+
+def _digest(filter: Filter | None) -> str:
+    key = "" if filter is None else filter.key
+    return urlsafe_b64encode(hashlib.sha256(key.encode()).digest()[:_DIGEST_BYTES]).decode()

@@ -1,0 +1,93 @@
+"""Filters over HTTP: the hits of the library, also where queries of other filters wait beside them."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from support import catalogs
+
+WORDS = "/v1/collections/words"
+FILTERS = [
+    {"field": "tags", "contains": "amber"},
+    {"field": "rank", "gte": 40, "lt": 60},
+    {"and": [{"field": "title", "prefix": "a"}, {"not": {"field": "rank", "in": [0, 18]}}]},
+    {"field": "rank", "eq": 299},
+    {"field": "rank", "gt": 299},
+    None,
+]
+
+
+def ids_of(answer):
+    return [hit["id"] for hit in answer["hits"]]
+
+
+@pytest.mark.parametrize("wanted", FILTERS)
+def test_hits_are_those_of_the_library(http, words, wanted):
+    answer = http.post(f"{WORDS}/query", json={"text": "amber cedar", "filter": wanted}).json()
+    (hits,) = words.query(words.encode(["amber cedar"]), filter=wanted)
+    assert ids_of(answer) == [hit.id for hit in hits]
+    np.testing.assert_allclose([hit["score"] for hit in answer["hits"]], [hit.score for hit in hits], atol=1e-6)
+
+
+def test_each_query_of_a_batch_has_its_own_filter(http, words):
+    queries = [{"text": "birch", "filter": wanted, "limit": 7} for wanted in FILTERS]
+    results = http.post(f"{WORDS}/query/batch", json={"queries": queries}).json()["results"]
+    for wanted, result in zip(FILTERS, results, strict=True):
+        assert ids_of(result) == words.query(words.encode(["birch"]), 7, filter=wanted).ids[0]
+
+
+def test_queries_of_other_filters_at_once_get_their_own_hits(http, words):
+    expected = [words.query(words.encode(["cedar"]), filter=wanted).ids[0] for wanted in FILTERS]
+
+    def ask(turn):
+        body = {"text": "cedar", "filter": FILTERS[turn % len(FILTERS)]}
+        return ids_of(http.post(f"{WORDS}/query", json=body).json())
+
+    with ThreadPoolExecutor(8) as pool:
+        for turn, found in enumerate(pool.map(ask, range(120))):
+            assert found == expected[turn % len(FILTERS)]
+
+
+def test_payload_columns_come_alone_when_asked_for_by_name(http):
+    body = {"text": "amber", "limit": 1, "filter": {"field": "rank", "eq": 7}}
+    for extras, columns in [
+        (["payload.rank"], ["rank"]),
+        (["payload.tags", "payload.rank"], ["tags", "rank"]),
+        (["payload", "payload.rank"], ["title", "rank", "tags"]),
+        (["payload.rank", "vector"], ["rank"]),
+    ]:
+        (hit,) = http.post(f"{WORDS}/query", json={**body, "with": extras}).json()["hits"]
+        assert hit["payload"] == {column: catalogs.payload()[7][column] for column in columns}
+        assert ("vector" in hit) == ("vector" in extras)
+
+
+def test_binary_query_may_name_payload_columns(http):
+    vector = np.ones(catalogs.DIM, "<f4").tobytes()
+    headers = {"content-type": "application/octet-stream"}
+    answer = http.post(f"{WORDS}/query?limit=1&with=payload.rank", content=vector, headers=headers).json()
+    assert list(answer["hits"][0]["payload"]) == ["rank"]
+
+
+def test_limits_of_filters_are_settings(serve, words):
+    limits = {"max_filter_depth": 2, "max_filter_conditions": 2, "max_filter_values": 2}
+    one = {"field": "rank", "gte": 5}
+    too_large = [
+        ({"not": {"not": one}}, "filter", "at most 2 deep"),
+        ({"or": [one] * 3}, "filter", "at most 2 conditions"),
+        ({"field": "rank", "in": [1, 2, 3]}, "filter.in", "at most 2 values"),
+    ]
+    with serve({"words": words}, **limits) as (client, _):
+        for path, body in [("query", {"text": "amber"}), ("count", {}), ("scroll", {})]:
+            for wanted, parameter, expected in too_large:
+                problem = client.post(f"{WORDS}/{path}", json={**body, "filter": wanted}).json()
+                assert (problem["code"], problem["parameter"]) == ("invalid_input", parameter)
+                assert expected in problem["expected"]
+            assert client.post(f"{WORDS}/{path}", json={**body, "filter": {"not": one}}).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["query", "count", "scroll"])
+def test_collection_without_payload_takes_no_filter(http, path):
+    body = {"filter": {"field": "rank", "eq": 1}} | ({"vector": [1.0] * catalogs.DIM} if path == "query" else {})
+    problem = http.post(f"/v1/collections/numbers/{path}", json=body).json()
+    assert (problem["code"], problem["parameter"]) == ("invalid_input", "filter")
+    assert "has no payload" in problem["detail"]

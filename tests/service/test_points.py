@@ -1,0 +1,150 @@
+"""Several targets by their ids, and all of them page by page."""
+
+from base64 import urlsafe_b64encode
+
+import numpy as np
+import pytest
+from support import catalogs
+
+WORDS, NUMBERS = "/v1/collections/words", "/v1/collections/numbers"
+
+
+def pages(http, collection=WORDS, **body):
+    """All pages of a scroll."""
+    cursor = None
+    while True:
+        page = http.post(f"{collection}/scroll", json={**body, "cursor": cursor}).json()
+        yield page
+        if (cursor := page["cursor"]) is None:
+            return
+
+
+class TestPoints:
+    def test_points_come_in_the_order_of_their_ids_and_unknown_ids_apart(self, http, words):
+        ids = catalogs.words().ids
+        asked = [ids[250], "none", ids[3], ids[250], "nor this"]
+        answer = http.post(f"{WORDS}/points", json={"ids": asked}).json()
+        expected = [
+            {"id": ids[row], "offset": float(words.offsets[row]), "payload": catalogs.payload()[row]}
+            for row in (250, 3, 250)
+        ]
+        of = {"collection": "words", "version": words.version}
+        assert answer == {"points": expected, "missing": ["none", "nor this"], **of}
+
+    def test_numbers_are_exact_and_there_is_no_payload_where_there_is_none(self, http):
+        answer = http.post(f"{NUMBERS}/points", json={"ids": [catalogs.LARGEST_ID, catalogs.LARGEST_ID - 1]}).json()
+        assert [set(point) for point in answer["points"]] == [{"id", "offset"}]
+        assert answer["points"][0]["id"] == catalogs.LARGEST_ID
+        assert answer["missing"] == [catalogs.LARGEST_ID - 1]
+
+    def test_points_are_sent_with_what_is_asked_for(self, http):
+        data = catalogs.words()
+        body = {"ids": [data.ids[60]], "with": ["vector", "payload.rank"]}
+        (point,) = http.post(f"{WORDS}/points", json=body).json()["points"]
+        assert point["payload"] == {"rank": 60}
+        np.testing.assert_allclose(point["vector"], data.targets[60], atol=1e-6)
+        (point,) = http.post(f"{WORDS}/points", json={**body, "with": []}).json()["points"]
+        assert set(point) == {"id", "offset"}
+
+    def test_single_point_has_the_columns_that_are_asked_for(self, http):
+        point = http.get(f"{WORDS}/points/target-60", params={"with": "payload.rank,vector"}).json()
+        assert point["payload"] == {"rank": 60}
+        assert len(point["vector"]) == catalogs.DIM
+
+    @pytest.mark.parametrize(
+        ("path", "body", "code", "parameter"),
+        [
+            (WORDS, {}, "invalid_input", "ids"),
+            (WORDS, {"ids": "a"}, "invalid_input", "ids"),
+            (WORDS, {"ids": []}, "invalid_input", "ids"),
+            (WORDS, {"ids": ["x"] * 1001}, "invalid_input", "ids"),
+            (WORDS, {"ids": ["x", 5]}, "invalid_input", "ids[1]"),
+            (NUMBERS, {"ids": [1, "5"]}, "invalid_input", "ids[1]"),
+            (NUMBERS, {"ids": [1.0]}, "invalid_input", "ids[0]"),
+            (NUMBERS, {"ids": [True]}, "invalid_input", "ids[0]"),
+            (NUMBERS, {"ids": [None]}, "invalid_input", "ids[0]"),
+            (WORDS, {"ids": ["x"], "with": ["colour"]}, "invalid_input", "with"),
+            (WORDS, {"ids": ["x"], "with": ["payload.colour"]}, "unknown_field", "with"),
+            (NUMBERS, {"ids": [1], "with": ["payload.colour"]}, "unknown_field", "with"),
+            (WORDS, {"id": ["x"]}, "unknown_field", "id"),
+        ],
+    )
+    def test_wrong_points_get_422(self, http, path, body, code, parameter):
+        answer = http.post(f"{path}/points", json=body)
+        problem = answer.json()
+        assert (answer.status_code, problem["code"], problem["parameter"]) == (422, code, parameter)
+
+
+class TestScroll:
+    @pytest.mark.parametrize("limit", [1, 77, 299, 300, 1000])
+    def test_pages_hold_every_target_once_in_their_order(self, http, limit):
+        if limit == 1:
+            first, second = (page for page, _ in zip(pages(http, limit=1), range(2), strict=False))
+            assert [point["id"] for point in first["points"] + second["points"]] == catalogs.words().ids[:2]
+            return
+        found = list(pages(http, limit=limit))
+        assert [point["id"] for page in found for point in page["points"]] == catalogs.words().ids
+        assert all(len(page["points"]) == limit for page in found[:-1])
+
+    def test_pages_hold_the_matches_of_the_filter(self, http):
+        wanted = {"field": "tags", "contains": "amber"}
+        found = list(pages(http, filter=wanted, limit=5, **{"with": ["payload.rank"]}))
+        ranks = [point["payload"]["rank"] for page in found for point in page["points"]]
+        assert ranks == [row["rank"] for row in catalogs.payload() if "amber" in row["tags"]]
+        assert len(found) > 2
+
+    def test_nothing_is_one_empty_page(self, http, words):
+        (page,) = pages(http, filter={"or": []})
+        assert page == {"points": [], "cursor": None, "collection": "words", "version": words.version}
+
+    def test_request_without_a_body_is_the_first_page(self, http):
+        page = http.post(f"{NUMBERS}/scroll").json()
+        assert [point["id"] for point in page["points"]] == catalogs.numbers().ids[:10]
+        assert all(set(point) == {"id", "offset"} for point in page["points"])
+
+    def test_cursor_goes_on_with_another_limit_and_other_extras(self, http):
+        first = http.post(f"{WORDS}/scroll", json={"limit": 3}).json()
+        body = {"limit": 2, "cursor": first["cursor"], "with": ["vector"]}
+        second = http.post(f"{WORDS}/scroll", json=body).json()
+        assert [point["id"] for point in second["points"]] == catalogs.words().ids[3:5]
+
+    def test_cursor_of_another_version_is_told_so(self, http, words, numbers):
+        cursor = http.post(f"{NUMBERS}/scroll", json={"limit": 3}).json()["cursor"]
+        answer = http.post(f"{WORDS}/scroll", json={"cursor": cursor})
+        problem = answer.json()
+        assert (answer.status_code, problem["code"]) == (410, "cursor_expired")
+        assert numbers.version in problem["detail"]
+        assert words.version in problem["detail"]
+
+    def test_cursor_of_another_filter_is_refused(self, http):
+        cursor = http.post(f"{WORDS}/scroll", json={"limit": 3, "filter": {"field": "rank", "gt": 5}}).json()["cursor"]
+        for other in (None, {"field": "rank", "gt": 6}):
+            problem = http.post(f"{WORDS}/scroll", json={"cursor": cursor, "filter": other}).json()
+            assert (problem["code"], problem["parameter"]) == ("invalid_input", "cursor")
+            assert "filter" in problem["expected"]
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "",
+            "null",
+            "5",
+            "[]",
+            '["VERSION", -1, "DIGEST"]',
+            '["VERSION", 1.5, "DIGEST"]',
+            '["VERSION", 300, "DIGEST"]',
+            '["VERSION", 99999999999999999999, "DIGEST"]',
+        ],
+    )
+    def test_cursor_that_no_answer_had_is_refused(self, http, words, content):
+        content = content.replace("VERSION", words.version).replace("DIGEST", "47DEQpj8HBSa")
+        cursor = urlsafe_b64encode(content.encode()).decode()
+        for sent in (cursor, "ä", "%", content or 5):
+            answer = http.post(f"{WORDS}/scroll", json={"cursor": sent})
+            assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
+            assert answer.json()["parameter"] == "cursor"
+
+    @pytest.mark.parametrize("body", [{"limit": 0}, {"limit": 1001}, {"with": "payload"}, {"filter": []}, []])
+    def test_wrong_scroll_gets_422(self, http, body):
+        answer = http.post(f"{WORDS}/scroll", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (422, "invalid_input")
