@@ -306,7 +306,7 @@ app.command()(demo)
 def _json(text: str, option: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"expected JSON, got {text}: {error}", param_hint=option) from error
 
 

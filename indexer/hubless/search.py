@@ -221,8 +221,8 @@ class Collection:
         vectors : (d,) or (m, d), of any length under metric cosine
         limit : hits per query; a collection of fewer targets gives what there is
         strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2
-        parameters : search parameters of the index, instead of those in the manifest; and `candidates`, how many
-            targets a rescored correction looks at
+        parameters : search parameters of the index, instead of those in the manifest; `exact`, to compare with every
+            target whatever the index; and `candidates`, how many targets a rescored correction looks at
         filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
             The ranking is that of a collection of these alone, with the offsets of this one; also a gate goes by the
             best of these
