@@ -59,6 +59,7 @@ class Ranker:
         self._dim = dim
         self._defaults = dict(defaults)
         self._query_time = query_time
+        self._switched = isinstance(query_time, Switch)  # once, as to look at a protocol takes a tenth of a query
         self._pivot = pivot
 
     def rank(
@@ -89,8 +90,7 @@ class Ranker:
         how = None if exact else chosen
         if strength == 0 or self._query_time is None:
             ranked = self._folded_ranking(queries, k, strength, how, matches)
-            gated = isinstance(self._query_time, Switch)
-            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if gated else ranked
+            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self._query_time, Gate):
             return self._gated(self._query_time, queries, k, strength, how, matches)
         return self._rescored(self._query_time, queries, k, strength, max(wanted, k), how, matches)
@@ -167,8 +167,8 @@ class Ranker:
 
     def _nothing(self, queries: int) -> Ranked:
         none = np.empty((queries, 0), np.float32)
-        gated = isinstance(self._query_time, Switch)
-        return Ranked(none.astype(np.int64), none, none, none, np.zeros(queries, np.bool_) if gated else None)
+        off = np.zeros(queries, np.bool_) if self._switched else None
+        return Ranked(none.astype(np.int64), none, none, none, off)
 
     def _augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self._pivot)

@@ -1,6 +1,7 @@
 """Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
 
-There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself.
+There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. What takes
+less than the way to a thread and back is answered in the event loop, if nothing else is to be done.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from hubless_service.costs import Costs
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.trace import Trace
 
@@ -20,6 +22,8 @@ log = logging.getLogger("hubless.batching")
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
+Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
+_CHEAP = 0.0005  # seconds that the event loop can well be kept from other work
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -29,12 +33,12 @@ class Job:
 
     Attributes
     ----------
-    key : jobs of equal keys can be answered by one call
+    key : jobs of equal keys can be answered by one call; None by itself only
     size : how many queries it is
     deadline : on the clock of `perf_counter`
     """
 
-    key: Hashable
+    key: Hashable | None
     answer: Answer
     item: Any
     size: int
@@ -59,6 +63,9 @@ class Batcher:
         """
         self.on_batch: Callable[[int], None] = _ignore
         self.on_waiting: Callable[[int], None] = _ignore
+        self.alone: Callable[[], bool] = _never
+        self._costs = Costs()
+        self._prepare = prepare
         self._room = room
         self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
@@ -66,13 +73,11 @@ class Batcher:
         self._changed = threading.Condition()
         self._closed = False
         # daemons, as a search cannot be interrupted and must not hold up the end of the process
-        self._threads = [
-            threading.Thread(target=self._serve, args=(prepare,), name=f"search-{i}", daemon=True)
-            for i in range(threads)
-        ]
+        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
 
     def start(self) -> None:
-        """Let the threads begin."""
+        """Let the threads begin; to be called in the event loop's, which may answer too."""
+        self._prepare()
         for thread in self._threads:
             thread.start()
 
@@ -112,23 +117,35 @@ class Batcher:
         self.check_room()
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
+        job = Job(key, answer, item, size, deadline, trace, future, now)
+        if now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
+            self.on_batch(size)
+            trace.add("queue", 0.0)
+            _deliver(self._answer([job]))
+            return future
         timer = loop.call_later(deadline - now, _expire, future)
         future.add_done_callback(lambda _: timer.cancel())
-        job = Job(object() if key is None else key, answer, item, size, deadline, trace, future, now)
         with self._changed:
-            self._groups.setdefault(job.key, deque()).append(job)
+            self._groups.setdefault(object() if key is None else key, deque()).append(job)
             self._wait_for(size)
             self._changed.notify()
         return future
 
-    def _serve(self, prepare: Callable[[], object]) -> None:
-        prepare()
+    def _serve(self) -> None:
+        self._prepare()
         while jobs := self._next():
-            outcomes = [(job.future, outcome) for job, outcome in zip(jobs, _answer(jobs), strict=True)]
+            outcomes = self._answer(jobs)
             # the loop is closed when the process ends in the middle of a search: then nobody waits any more
             with suppress(RuntimeError):
                 jobs[0].future.get_loop().call_soon_threadsafe(_deliver, outcomes)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
+
+    def _answer(self, jobs: Sequence[Job]) -> Outcomes:
+        started = perf_counter()
+        outcomes = _outcomes(jobs)
+        if len(jobs) == 1:
+            self._costs.note(jobs[0].key, perf_counter() - started)
+        return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
     def _next(self) -> list[Job]:
         """The next jobs of one key that somebody still waits for; none at all once stopped."""
@@ -168,14 +185,19 @@ def _ignore(count: int) -> None:
     """Nobody is told."""
 
 
-def _answer(jobs: Sequence[Job]) -> Sequence[Any]:
+def _never() -> bool:
+    """Others may always be waiting."""
+    return False
+
+
+def _outcomes(jobs: Sequence[Job]) -> Sequence[Any]:
     try:
         return jobs[0].answer([job.item for job in jobs])
     except Exception as error:
         return [error] * len(jobs)
 
 
-def _deliver(outcomes: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+def _deliver(outcomes: Outcomes) -> None:
     for future, outcome in outcomes:
         if future.done():
             continue

@@ -84,6 +84,10 @@ class Engine:
         """Have functions called, from any thread, with the queries of each batch, and with those that wait now."""
         self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
 
+    def answer_here_if(self, alone: Callable[[], bool]) -> None:
+        """Answer cheap queries in the event loop where a function says that nothing else is to be done there."""
+        self._batcher.alone = alone
+
     @property
     def loading(self) -> bool:
         """Whether the first look at the catalog is not over yet."""
