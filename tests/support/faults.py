@@ -60,11 +60,7 @@ def prune(catalog):
     hubless.Catalog(catalog).prune("photos", 1)
 
 
-def alias(catalog):
-    hubless.Catalog(catalog).set_alias("pictures", "photos")
-
-
-ACTIONS = {"build": build, "rollback": rollback, "prune": prune, "alias": alias}
+ACTIONS = {"build": build, "rollback": rollback, "prune": prune}
 
 
 def at_each_operation(catalog, number, report, fault):

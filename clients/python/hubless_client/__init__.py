@@ -3,13 +3,11 @@
 from hubless_client.client import AsyncClient, Client
 from hubless_client.errors import (
     AccessError,
-    AliasNotFound,
     BadAnswer,
     BodyTooLarge,
     BundleDamaged,
     BundleTooNew,
     CannotSend,
-    ChangeRefused,
     CollectionNotFound,
     ConnectionFailed,
     CursorExpired,
@@ -28,8 +26,6 @@ from hubless_client.errors import (
     NotFoundError,
     NotReady,
     PointNotFound,
-    PreconditionFailed,
-    PreconditionRequired,
     ProblemError,
     RequestTimeout,
     ServerError,
@@ -41,7 +37,6 @@ from hubless_client.errors import (
     UnknownField,
     UnknownWords,
     UnsupportedMediaType,
-    VersionNotFound,
     ZeroVector,
 )
 from hubless_client.query import Query
@@ -63,8 +58,6 @@ from hubless_client.vectors import Vector, Vectors
 
 __all__ = [
     "AccessError",
-    "Alias",
-    "AliasNotFound",
     "Answer",
     "AsyncClient",
     "BadAnswer",
@@ -73,7 +66,6 @@ __all__ = [
     "BundleDamaged",
     "BundleTooNew",
     "CannotSend",
-    "ChangeRefused",
     "Client",
     "CollectionInfo",
     "CollectionNotFound",
@@ -101,8 +93,6 @@ __all__ = [
     "Point",
     "PointNotFound",
     "Points",
-    "PreconditionFailed",
-    "PreconditionRequired",
     "ProblemError",
     "Query",
     "RankingHubness",
@@ -119,7 +109,5 @@ __all__ = [
     "UnsupportedMediaType",
     "Vector",
     "Vectors",
-    "VersionNotFound",
-    "VersionState",
     "ZeroVector",
 ]
