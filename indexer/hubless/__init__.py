@@ -1,5 +1,6 @@
 """Vector search without hubs: measure the hubness of each target offline, rank without it at no cost per query."""
 
+from hubless.aliases import Alias
 from hubless.build import build
 from hubless.bundle import Manifest
 from hubless.catalog import Catalog, VersionInfo
@@ -10,6 +11,7 @@ from hubless.search import open_collection as open
 
 __all__ = [
     "CORRECTIONS",
+    "Alias",
     "Catalog",
     "Collection",
     "Hit",

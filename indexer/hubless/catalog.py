@@ -1,4 +1,4 @@
-"""Collections and their versions on disk: stage, publish, list, roll back, delete.
+"""Collections and their versions on disk: stage, publish, list, roll back, delete; and their aliases.
 
     <catalog>/<collection>/CURRENT               the id of the current version, replaced at once
     <catalog>/<collection>/LOCK                  held for the moments in which the folder changes
@@ -20,17 +20,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hubless.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.arrays import check_at_least
 from hubless.bundle import Manifest, read_manifest, seal, verify
 from hubless.errors import (
+    AliasNotFound,
     BundleDamaged,
     BundleError,
     CollectionNotFound,
     InputError,
+    PreconditionFailed,
     StorageError,
     VersionNotFound,
 )
-from hubless.storage import make_folder, replace_text, storage_errors, sync
+from hubless.storage import locked, make_folder, replace_text, storage_errors, sync
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CURRENT = "CURRENT"
@@ -51,10 +54,10 @@ class VersionInfo:
     problem: str | None = None
 
 
-def check_collection_name(name: str) -> None:
+def check_name(name: str, parameter: str = "collection") -> None:
     """Raise `InputError` unless the name can stand in a path and a URL."""
     if not _is_name(name):
-        raise InputError("collection", "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
+        raise InputError(parameter, "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
 
 
 @dataclass(frozen=True)
@@ -154,6 +157,16 @@ class Catalog:
         current = self.current(name)
         return [self._info(name, version, version == current) for version in self._version_ids(name)]
 
+    def version_ids(self, name: str) -> list[str]:
+        """Ids of all versions of a collection, oldest first, without a look at them.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        self.current(name)
+        return self._version_ids(name)
+
     def rollback(self, name: str, version: str | None = None) -> str:
         """Make another version current: the one named, or the one before the current one. Returns its id.
 
@@ -178,6 +191,61 @@ class Catalog:
             verify(folder, read_manifest(folder))
             replace_text(home / _CURRENT, version)
         return version
+
+    def aliases(self) -> dict[str, Alias]:
+        """All aliases by name, in order."""
+        self.check_exists()
+        return dict(sorted(read_aliases(self.path).aliases.items()))
+
+    def resolve(self, name: str) -> str:
+        """The collection that a name means: the one that bears it, or else the one that it is an alias of."""
+        aliases = self.aliases()
+        if name not in aliases or (self.path / name).exists():
+            return name
+        return aliases[name].collection
+
+    def set_alias(self, alias: str, collection: str, *, expected: int | None = None) -> Alias:
+        """Make a name stand for a collection, or for another one than before.
+
+        Parameters
+        ----------
+        expected : the revision that the alias must have, 0 for an alias that is not there; None for any
+
+        Raises
+        ------
+        InputError
+            if the name cannot be one, or is that of a collection, also of one whose build has begun.
+        CollectionNotFound
+        PreconditionFailed
+            if the alias is not as expected.
+        """
+        check_name(alias, "alias")
+        self.current(collection)
+        with changing_aliases(self.path) as table:
+            _check_revision(alias, table, expected)
+            if (self.path / alias).exists():
+                raise InputError("alias", "a name that no collection has", repr(alias))
+            changed = Alias(collection=collection, revision=table.revision + 1)
+            write_aliases(self.path, Table(revision=changed.revision, aliases={**table.aliases, alias: changed}))
+        return changed
+
+    def remove_alias(self, alias: str, *, expected: int | None = None) -> Alias:
+        """Let a name stand for nothing any more. Returns what it stood for.
+
+        Raises
+        ------
+        AliasNotFound
+        PreconditionFailed
+            if the alias is not as expected, as in `set_alias`.
+        """
+        self.check_exists()
+        with changing_aliases(self.path) as table:
+            if alias not in table.aliases:
+                raise AliasNotFound(f"there is no alias {alias!r}")
+            _check_revision(alias, table, expected)
+            left = {name: other for name, other in table.aliases.items() if name != alias}
+            write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
+        return table.aliases[alias]
 
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all but the newest `keep` versions and the current one. Returns the ids of the deleted.
@@ -207,24 +275,33 @@ class Catalog:
         Raises
         ------
         InputError
-            for a name that cannot be one.
+            for a name that cannot be one, or is an alias.
         """
-        check_collection_name(name)
+        check_name(name)
         home = self.path / name
         version = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
         folder = home / _VERSIONS / (_STAGING + version)
         try:
             with ExitStack() as alive:
                 with storage_errors(home):
-                    make_folder(home / _VERSIONS)
+                    self._make_home(name)
                     with _changing(home):
-                        alive.enter_context(_locked(_lock_of(folder)))
+                        alive.enter_context(locked(_lock_of(folder)))
                         folder.mkdir()
                 yield Staging(version, folder, home)
         finally:
             # the lock is free now, so this is as after a kill; what cannot be removed waits for the next build
             with suppress(OSError), _changing(home):
                 pass
+
+    def _make_home(self, name: str) -> None:
+        if (self.path / name).exists():
+            make_folder(self.path / name / _VERSIONS)
+            return
+        with changing_aliases(self.path) as table:
+            if name in table.aliases:
+                raise InputError("collection", "a name that is no alias", repr(name))
+            make_folder(self.path / name / _VERSIONS)
 
     def _version_ids(self, name: str) -> list[str]:
         with storage_errors(self.path / name):
@@ -237,6 +314,12 @@ class Catalog:
             return VersionInfo(version, current, read_manifest(self.path / name / _VERSIONS / version))
         except BundleError as error:
             return VersionInfo(version, current, None, str(error))
+
+
+def _check_revision(alias: str, table: Table, expected: int | None) -> None:
+    revision = table.aliases[alias].revision if alias in table.aliases else 0
+    if expected is not None and revision != expected:
+        raise PreconditionFailed(f"alias {alias!r} has revision {revision}, and not {expected}")
 
 
 def _is_name(name: object) -> bool:
@@ -256,15 +339,8 @@ def _read_current(home: Path) -> str | None:
 @contextmanager
 def _changing(home: Path) -> Iterator[None]:
     """Hold a collection's lock while changing it; first, what dead builds left is removed."""
-    with _locked(home / _LOCK):
+    with locked(home / _LOCK):
         _remove_leftovers(home)
-        yield
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

@@ -194,6 +194,34 @@ def rollback(
 
 
 @app.command()
+def alias(
+    catalog: CatalogOption,
+    name: Annotated[str | None, typer.Option("--alias", metavar="NAME", help="The alias to set or to remove.")] = None,
+    collection: Annotated[
+        str | None, typer.Option(metavar="NAME", help="What the alias is to stand for from now on.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove the alias.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """List aliases, other names of collections; set one, move it to another collection, or remove it."""
+    if (collection is not None or remove) != (name is not None) or (remove and collection is not None):
+        raise typer.BadParameter("goes with either --collection or --remove", param_hint="--alias")
+    home = hubless.Catalog(catalog)
+    if name is not None and collection is not None:
+        home.set_alias(name, collection)
+    elif name is not None:
+        home.remove_alias(name)
+    found = {known: standing.collection for known, standing in home.aliases().items()}
+    if json_:
+        print_json(found)
+        return
+    table = Table("alias", "collection")
+    for known, standing_for in found.items():
+        table.add_row(known, standing_for)
+    print_table(table)
+
+
+@app.command()
 def prune(
     catalog: CatalogOption,
     collection: CollectionOption,
@@ -278,7 +306,7 @@ app.command()(demo)
 def _json(text: str, option: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise typer.BadParameter(f"expected JSON, got {text}: {error}", param_hint=option) from error
 
 

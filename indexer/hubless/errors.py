@@ -12,7 +12,9 @@
     ├── NotFoundError
     │   ├── CollectionNotFound
     │   ├── VersionNotFound
+    │   ├── AliasNotFound
     │   └── PointNotFound
+    ├── PreconditionFailed      what is to be changed is not as it was expected to be
     ├── BundleError             a version on disk cannot be served
     │   ├── BundleDamaged
     │   └── BundleTooNew
@@ -104,10 +106,22 @@ class VersionNotFound(NotFoundError):
     code = "version_not_found"
 
 
+class AliasNotFound(NotFoundError):
+    """The catalog has no such alias."""
+
+    code = "alias_not_found"
+
+
 class PointNotFound(NotFoundError):
     """No target bears the id."""
 
     code = "point_not_found"
+
+
+class PreconditionFailed(HublessError):
+    """What is to be changed is not as it was expected to be: somebody else has changed it."""
+
+    code = "precondition_failed"
 
 
 class BundleError(HublessError):

@@ -72,7 +72,7 @@ class MatchesCache:
     def __init__(self, payload: Payload, room: int) -> None:
         self._payload = payload
         self._room = room
-        self._held: OrderedDict[Filter, Matches] = OrderedDict()
+        self._held: OrderedDict[str, Matches] = OrderedDict()
         self._taken = 0
         self._lock = Lock()
 
@@ -86,24 +86,25 @@ class MatchesCache:
 
     def of(self, filter: Filter) -> Matches:
         """The matches of a filter, evaluated if it was not used lately."""
+        key = filter.key
         with self._lock:
-            if filter in self._held:
-                self._held.move_to_end(filter)
-                return self._held[filter]
+            if key in self._held:
+                self._held.move_to_end(key)
+                return self._held[key]
         # outside of the lock: two threads may do the same work, none waits for another's
         found = find_matches(filter, self._payload)
         with self._lock:
-            self._keep(filter, found)
+            self._keep(key, found)
         return found
 
-    def _keep(self, filter: Filter, found: Matches) -> None:
-        if filter in self._held or _size(filter, found) > self._room:
+    def _keep(self, key: str, found: Matches) -> None:
+        if key in self._held or _size(key, found) > self._room:
             return
-        self._held[filter] = found
-        self._taken += _size(filter, found)
+        self._held[key] = found
+        self._taken += _size(key, found)
         while self._taken > self._room:
             self._taken -= _size(*self._held.popitem(last=False))
 
 
-def _size(filter: Filter, found: Matches) -> int:
-    return found.nbytes + len(filter.key)
+def _size(key: str, found: Matches) -> int:
+    return found.nbytes + len(key)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 import faiss
 import numpy as np
@@ -15,9 +15,11 @@ from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError, NotFinite
-from hubless.knn import IndexType, search_selected
+from hubless.knn import IndexType, is_worth_taking_out, search_rows
 from hubless.matches import Matches
 
+How: TypeAlias = Mapping[str, Any] | None
+"""Search parameters of the index; None compares with every target."""
 MOST_CANDIDATES = 5000
 """More are refused: what a rescorer holds of them at once can be large."""
 
@@ -57,6 +59,7 @@ class Ranker:
         self._dim = dim
         self._defaults = dict(defaults)
         self._query_time = query_time
+        self._switched = isinstance(query_time, Switch)  # once, as to look at a protocol takes a tenth of a query
         self._pivot = pivot
 
     def rank(
@@ -77,17 +80,20 @@ class Ranker:
         chosen = {**self._defaults, **parameters}
         rescorer = None if isinstance(self._query_time, Gate) else self._query_time
         wanted = CANDIDATES if rescorer is None else chosen.pop("candidates", CANDIDATES)
+        exact = chosen.pop("exact", False)
+        if not isinstance(exact, bool):
+            raise InputError("params.exact", "true or false", exact)
         self._kind.check(chosen)
         _check_candidates(wanted)
         if k == 0:
             return self._nothing(len(queries))
+        how = None if exact else chosen
         if strength == 0 or self._query_time is None:
-            ranked = self._folded_ranking(queries, k, strength, chosen, matches)
-            gated = isinstance(self._query_time, Switch)
-            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if gated else ranked
+            ranked = self._folded_ranking(queries, k, strength, how, matches)
+            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self._query_time, Gate):
-            return self._gated(self._query_time, queries, k, strength, chosen, matches)
-        return self._rescored(self._query_time, queries, k, strength, max(wanted, k), chosen, matches)
+            return self._gated(self._query_time, queries, k, strength, how, matches)
+        return self._rescored(self._query_time, queries, k, strength, max(wanted, k), how, matches)
 
     def folded(self, queries: F32, k: int) -> Ranked:
         """The best k targets by the folded offsets alone, without gate or rescorer: what the index itself answers."""
@@ -99,7 +105,7 @@ class Ranker:
         return np.ascontiguousarray(stored[:, : self._dim])
 
     def _folded_ranking(
-        self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
+        self, queries: F32, k: int, strength: float, parameters: How, matches: Matches | None = None
     ) -> Ranked:
         return self._ranked(*self._search(self._augmented(queries, strength), k, parameters, matches), strength)
 
@@ -109,7 +115,7 @@ class Ranker:
         queries: F32,
         k: int,
         strength: float,
-        parameters: Mapping[str, Any],
+        parameters: How,
         matches: Matches | None,
     ) -> Ranked:
         """Raw and corrected in one call of the index, then for each query the one that its raw top-1 asks for."""
@@ -134,7 +140,7 @@ class Ranker:
         k: int,
         strength: float,
         wanted: int,
-        parameters: Mapping[str, Any],
+        parameters: How,
         matches: Matches | None,
     ) -> Ranked:
         """Candidates by folded offsets, and with a gate by raw similarity too, scored anew."""
@@ -161,15 +167,13 @@ class Ranker:
 
     def _nothing(self, queries: int) -> Ranked:
         none = np.empty((queries, 0), np.float32)
-        gated = isinstance(self._query_time, Switch)
-        return Ranked(none.astype(np.int64), none, none, none, np.zeros(queries, np.bool_) if gated else None)
+        off = np.zeros(queries, np.bool_) if self._switched else None
+        return Ranked(none.astype(np.int64), none, none, none, off)
 
     def _augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self._pivot)
 
-    def _search(
-        self, augmented: F32, k: int, parameters: Mapping[str, Any], matches: Matches | None
-    ) -> tuple[F32, I64]:
+    def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
         scores, rows = self._approximate(augmented, k, parameters, matches)
         if (missed := (rows < 0).any(axis=1)).any():
             # a graph or a few lists may hold fewer than k of them; the rest is found by comparing with all
@@ -179,9 +183,9 @@ class Ranker:
             raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return scores, rows
 
-    def _approximate(
-        self, augmented: F32, k: int, parameters: Mapping[str, Any], matches: Matches | None
-    ) -> tuple[F32, I64]:
+    def _approximate(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
+        if parameters is None:
+            return self._exact(augmented, k, matches)
         if matches is None:
             return self._kind.search(self._index, augmented, k, parameters)
         narrowed = self._kind.narrowed(parameters, matches.count, matches.total)
@@ -192,7 +196,9 @@ class Ranker:
     def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
         if matches is None:
             return self._kind.exact(self._index, augmented, k)
-        return search_selected(self._kind, self._index, augmented, k, matches.rows, matches.selector)
+        if is_worth_taking_out(self._kind, len(augmented), matches.count, matches.total):
+            return search_rows(self._index, augmented, k, matches.rows)
+        return self._kind.exact(self._index, augmented, k, matches.selector)
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self._offsets[rows]

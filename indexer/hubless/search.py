@@ -221,8 +221,8 @@ class Collection:
         vectors : (d,) or (m, d), of any length under metric cosine
         limit : hits per query; a collection of fewer targets gives what there is
         strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2
-        parameters : search parameters of the index, instead of those in the manifest; and `candidates`, how many
-            targets a rescored correction looks at
+        parameters : search parameters of the index, instead of those in the manifest; `exact`, to compare with every
+            target whatever the index; and `candidates`, how many targets a rescored correction looks at
         filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
             The ranking is that of a collection of these alone, with the offsets of this one; also a gate goes by the
             best of these
@@ -456,6 +456,7 @@ def open_collection(
     Parameters
     ----------
     catalog : the folder that holds the collections
+    collection : its name, or an alias of it
     version : the id of a version
     hashes : compare the content of all files with the manifest; without it only their sizes
     filter_cache : bytes to keep of what recently used filters matched; each takes n/8, and at most twice that
@@ -470,15 +471,16 @@ def open_collection(
         naming the file and what is wrong with it.
     """
     home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    name = home.resolve(collection)
     while True:
-        folder = home.folder(collection, version)
+        folder = home.folder(name, version)
         try:
             manifest = read_manifest(folder)
             verify(folder, manifest, hashes=hashes)
             return Collection(folder, manifest, filter_cache, encoder)
         except (BundleError, StorageError):
             # meanwhile another may have been made current, and this one pruned
-            if version is not None or home.folder(collection) == folder:
+            if version is not None or home.folder(name) == folder:
                 raise
 
 

@@ -1,6 +1,7 @@
 """Writing so that nothing is half-written: durable files and folders, and the disk's refusals as our errors."""
 
 import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,6 +65,14 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
     """Write a `.npy`. Raises `OSError` with the reason, which `numpy.save` on a path does not know."""
     with pa.OSFile(str(path), "wb") as file:
         np.save(file, array, allow_pickle=False)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a file's lock, waiting for it; whoever dies lets go of it."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def replace_text(path: Path, text: str) -> None:

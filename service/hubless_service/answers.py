@@ -1,15 +1,16 @@
 """Answers as bytes of JSON."""
 
 import base64
+from collections.abc import Mapping
 from typing import Any
 
 import orjson
 from fastapi import Response
 
 
-def answer(document: dict[str, Any]) -> Response:
+def answer(document: dict[str, Any], headers: Mapping[str, str] | None = None) -> Response:
     """Send a document with status 200."""
-    return Response(encode(document), media_type="application/json")
+    return Response(encode(document), headers=headers, media_type="application/json")
 
 
 def encode(document: dict[str, Any]) -> bytes:

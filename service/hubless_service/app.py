@@ -15,13 +15,14 @@ from hubless_service.entries import STATES
 from hubless_service.keys import Keys
 from hubless_service.metrics import Metrics
 from hubless_service.middleware import Observe
-from hubless_service.routes import collections, documentation, health, points, query
+from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
 from hubless_service.settings import Settings
 from hubless_service.source import CatalogSource
 from hubless_service.state import State
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
+ROUTERS = (query, collections, points, versions, aliases, health)
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
@@ -68,7 +69,7 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
         redirect_slashes=False,
         lifespan=lifespan,
         # not included as routers, in which FastAPI looks for the route twice
-        routes=[*query.router.routes, *collections.router.routes, *points.router.routes, *health.router.routes],
+        routes=[route for part in ROUTERS for route in part.router.routes],
     )
     app.state.hubless = State(settings, engine, metrics)
     documentation.install(app)

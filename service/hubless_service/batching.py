@@ -1,8 +1,7 @@
 """Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
 
-There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. Where more
-waits than can be answered, a batch is made so small that it ends in time, of requests that have the time: were those
-searched that have waited longest, all would come too late.
+There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. What takes
+less than the way to a thread and back is answered in the event loop, if nothing else is to be done.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from hubless_service.pace import Paces
+from hubless_service.costs import Costs
 from hubless_service.problems import RETRY_AFTER, Problem
 from hubless_service.trace import Trace
 
@@ -23,7 +22,8 @@ log = logging.getLogger("hubless.batching")
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
-_SHARE = 0.5  # of the time that a request has, for the search itself
+Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
+_CHEAP = 0.0005  # seconds that the event loop can well be kept from other work
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -33,14 +33,12 @@ class Job:
 
     Attributes
     ----------
-    key : jobs of equal keys can be answered by one call
-    way : how it is searched, of which the pace is learnt
+    key : jobs of equal keys can be answered by one call; None by itself only
     size : how many queries it is
     deadline : on the clock of `perf_counter`
     """
 
-    key: Hashable
-    way: Hashable
+    key: Hashable | None
     answer: Answer
     item: Any
     size: int
@@ -65,21 +63,21 @@ class Batcher:
         """
         self.on_batch: Callable[[int], None] = _ignore
         self.on_waiting: Callable[[int], None] = _ignore
+        self.alone: Callable[[], bool] = _never
+        self._costs = Costs()
+        self._prepare = prepare
         self._room = room
         self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
-        self._paces = Paces()
         self._waiting = 0
         self._changed = threading.Condition()
         self._closed = False
         # daemons, as a search cannot be interrupted and must not hold up the end of the process
-        self._threads = [
-            threading.Thread(target=self._serve, args=(prepare,), name=f"search-{i}", daemon=True)
-            for i in range(threads)
-        ]
+        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
 
     def start(self) -> None:
-        """Let the threads begin."""
+        """Let the threads begin; to be called in the event loop's, which may answer too."""
+        self._prepare()
         for thread in self._threads:
             thread.start()
 
@@ -119,23 +117,35 @@ class Batcher:
         self.check_room()
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
+        job = Job(key, answer, item, size, deadline, trace, future, now)
+        if now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
+            self.on_batch(size)
+            trace.add("queue", 0.0)
+            _deliver(self._answer([job]))
+            return future
         timer = loop.call_later(deadline - now, _expire, future)
         future.add_done_callback(lambda _: timer.cancel())
-        job = Job(object() if key is None else key, key, answer, item, size, deadline, trace, future, now)
         with self._changed:
-            self._groups.setdefault(job.key, deque()).append(job)
+            self._groups.setdefault(object() if key is None else key, deque()).append(job)
             self._wait_for(size)
             self._changed.notify()
         return future
 
-    def _serve(self, prepare: Callable[[], object]) -> None:
-        prepare()
+    def _serve(self) -> None:
+        self._prepare()
         while jobs := self._next():
-            started = perf_counter()
-            outcomes = [(job.future, outcome) for job, outcome in zip(jobs, _answer(jobs), strict=True)]
-            self._paces.learn(jobs[0].way, _queries(jobs), perf_counter() - started)
-            _in_loop(jobs[0], _deliver, outcomes)
+            outcomes = self._answer(jobs)
+            # the loop is closed when the process ends in the middle of a search: then nobody waits any more
+            with suppress(RuntimeError):
+                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, outcomes)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
+
+    def _answer(self, jobs: Sequence[Job]) -> Outcomes:
+        started = perf_counter()
+        outcomes = _outcomes(jobs)
+        if len(jobs) == 1:
+            self._costs.note(jobs[0].key, perf_counter() - started)
+        return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
     def _next(self) -> list[Job]:
         """The next jobs of one key that somebody still waits for; none at all once stopped."""
@@ -144,49 +154,27 @@ class Batcher:
                 self._changed.wait_for(lambda: self._groups or self._closed)
                 if self._closed:
                     return []
-                now = perf_counter()
-                jobs, late = self._pop(now)
-            if late:
-                _in_loop(late[0], _expire, *(job.future for job in late))
-            if jobs:
-                self.on_batch(_queries(jobs))
-                for job in jobs:
+                jobs = self._pop()
+            now = perf_counter()
+            wanted = [job for job in jobs if not job.future.done() and now < job.deadline]
+            if wanted:
+                self.on_batch(sum(job.size for job in wanted))
+                for job in wanted:
                     job.trace.add("queue", now - job.submitted)
-                return jobs
+                return wanted
 
-    def _pop(self, now: float) -> tuple[list[Job], list[Job]]:
-        """Jobs of one key that are to be answered together, and those before them that would be answered too late."""
+    def _pop(self) -> list[Job]:
         key = next(iter(self._groups))
         group = self._groups.pop(key)
-        most = self._most(group)
-        end = now + most * self._paces.of(group[0].way)
-        jobs, late, size = list[Job](), list[Job](), 0
-        while group and (not jobs or size + group[0].size <= most):
-            job = group.popleft()
-            self._wait_for(-job.size)
-            if job.future.done() or job.deadline <= now:
-                continue
-            if job.deadline < end:
-                late.append(job)
-            else:
-                jobs.append(job)
-                size += job.size
-        if not jobs and late:
-            jobs.append(late.pop())  # the estimate may be wrong, and is not put right by searching nothing
+        jobs = [group.popleft()]
+        size = jobs[0].size
+        while group and size + group[0].size <= self._together:
+            jobs.append(group.popleft())
+            size += jobs[-1].size
+        self._wait_for(-size)
         if group:
             self._groups[key] = group  # behind the others, so that none of them starves
-        return jobs, late
-
-    def _most(self, group: deque[Job]) -> int:
-        """Up to how many queries of a group are to be answered together."""
-        first, size = group[0], 0
-        for job in group:
-            size += job.size
-            if size >= self._together:
-                break
-        pace = self._paces.of(first.way)
-        in_time = int(_SHARE * (first.deadline - first.submitted) / pace) if pace else size
-        return max(first.size, min(size, self._together, in_time))
+        return jobs
 
     def _wait_for(self, more: int) -> None:
         self._waiting += more
@@ -197,14 +185,19 @@ def _ignore(count: int) -> None:
     """Nobody is told."""
 
 
-def _answer(jobs: Sequence[Job]) -> Sequence[Any]:
+def _never() -> bool:
+    """Others may always be waiting."""
+    return False
+
+
+def _outcomes(jobs: Sequence[Job]) -> Sequence[Any]:
     try:
         return jobs[0].answer([job.item for job in jobs])
     except Exception as error:
         return [error] * len(jobs)
 
 
-def _deliver(outcomes: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
+def _deliver(outcomes: Outcomes) -> None:
     for future, outcome in outcomes:
         if future.done():
             continue
@@ -214,17 +207,6 @@ def _deliver(outcomes: Sequence[tuple[asyncio.Future[Any], Any]]) -> None:
             future.set_result(outcome)
 
 
-def _expire(*futures: asyncio.Future[Any]) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
-
-
-def _in_loop(job: Job, function: Callable[..., None], *arguments: Any) -> None:
-    # the loop is closed when the process ends in the middle of a search: then nobody waits any more
-    with suppress(RuntimeError):
-        job.future.get_loop().call_soon_threadsafe(function, *arguments)
-
-
-def _queries(jobs: Sequence[Job]) -> int:
-    return sum(job.size for job in jobs)
+def _expire(future: asyncio.Future[Any]) -> None:
+    if not future.done():
+        future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))

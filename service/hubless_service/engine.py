@@ -6,7 +6,8 @@ have begun end on the version that they began with, which is freed after the las
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from time import perf_counter
 from typing import TypeVar
@@ -17,6 +18,7 @@ from fastapi import Request
 import hubless
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
+from hubless_service.bell import Bell
 from hubless_service.encoding import Encoding
 from hubless_service.entries import Entry, as_problem
 from hubless_service.keys import Access
@@ -38,6 +40,10 @@ class Engine:
     def __init__(self, source: Source, settings: Settings) -> None:
         self._source = source
         self._entries: dict[str, Entry] = {}
+        self._aliases: Mapping[str, hubless.Alias] = {}
+        self._version_ids: dict[str, Sequence[str]] = {}
+        self._trouble = ""  # with the aliases
+        self._bell = Bell()
         self._failure: Exception | None = None  # of the whole catalog
         self._loading = True
         self._stopping = threading.Event()
@@ -60,6 +66,7 @@ class Engine:
     def stop(self) -> None:
         """Let the searches that run finish, and open nothing more."""
         self._stopping.set()
+        self._bell.ring()
         self._batcher.stop()
         self._encoding.stop()
         self.live.stop()
@@ -76,6 +83,10 @@ class Engine:
     def report(self, on_batch: Callable[[int], None], on_waiting: Callable[[int], None]) -> None:
         """Have functions called, from any thread, with the queries of each batch, and with those that wait now."""
         self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
+
+    def answer_here_if(self, alone: Callable[[], bool]) -> None:
+        """Answer cheap queries in the event loop where a function says that nothing else is to be done there."""
+        self._batcher.alone = alone
 
     @property
     def loading(self) -> bool:
@@ -120,8 +131,44 @@ class Engine:
             self._check_loaded()
         return [collection for collection in self._served() if access.sees(collection.name)]
 
+    @property
+    def catalog(self) -> hubless.Catalog:
+        """What can be changed."""
+        return self._source.catalog
+
+    def look_now(self) -> None:
+        """Have all workers look at the catalog, as something in it has changed."""
+        with suppress(HublessError):
+            self._aliases = self._source.aliases()
+        self._bell.ring()
+
+    def version_ids(self, name: str) -> Sequence[str]:
+        """The ids of all versions that are stored of a collection, oldest first."""
+        return self._version_ids.get(name, ())
+
+    def aliases_of(self, name: str) -> list[str]:
+        """The other names of a collection."""
+        return [alias for alias, standing in self._aliases.items() if standing.collection == name]
+
+    def entry(self, name: str, access: Access) -> tuple[str, Entry]:
+        """The own name of a collection, by which or by an alias of it somebody asks, and what is known of it.
+
+        Raises
+        ------
+        Problem
+            `not_ready` while the list of all is being loaded.
+        CollectionNotFound
+            if there is none of that name that may be seen.
+        """
+        own = self._aliases[name].collection if name in self._aliases and name not in self._entries else name
+        entry = self._entries.get(own)
+        if entry is None or not access.sees(own):
+            self._check_loaded()
+            raise CollectionNotFound(f'There is no collection "{name}".')
+        return own, entry
+
     def collection(self, name: str, access: Access) -> hubless.Collection:
-        """Return a collection that is ready.
+        """Return a collection that is ready, by its name or an alias of it.
 
         Raises
         ------
@@ -130,10 +177,7 @@ class Engine:
         CollectionNotFound
             if there is none of that name that may be seen.
         """
-        entry = self._entries.get(name)
-        if entry is None or not access.sees(name):
-            self._check_loaded()
-            raise CollectionNotFound(f'There is no collection "{name}".')
+        _, entry = self.entry(name, access)
         if entry.collection:
             return entry.collection
         if entry.failure:
@@ -174,7 +218,7 @@ class Engine:
         while not self._stopping.is_set():
             self._look()
             self._loading = False
-            self._stopping.wait(self._poll_seconds)
+            self._bell.wait(self._poll_seconds)
 
     def _look(self) -> None:
         """Open what is new in the catalog beside what is served, then serve it instead."""
@@ -186,6 +230,7 @@ class Engine:
             self._failure = error
             return
         self._failure = None
+        self._aliases = self._read_aliases()
         for gone in self._entries.keys() - names:
             log.info('collection "%s" is gone', gone)
         self._entries = {name: self._entries.get(name, Entry()) for name in names}
@@ -194,12 +239,24 @@ class Engine:
                 break
             self._entries[name] = self._renewed(name, self._entries[name])
 
+    def _read_aliases(self) -> Mapping[str, hubless.Alias]:
+        try:
+            found = self._source.aliases()
+        except Exception as error:
+            if str(error) != self._trouble:
+                log.warning("aliases stay as they were: %s", error)
+            self._trouble = str(error)
+            return self._aliases
+        self._trouble = ""
+        return found
+
     def _renewed(self, name: str, entry: Entry) -> Entry:
         """The entry as it is now: requests hold on to the collection that they found in the one before."""
         started = perf_counter()
         version = None
         try:
             version = self._source.current(name)
+            self._version_ids[name] = self._source.version_ids(name)
             if entry.collection and version == entry.collection.version:
                 return Entry(entry.collection, version, seconds=entry.seconds)
             if version == entry.tried and entry.settled:

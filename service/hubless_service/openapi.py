@@ -24,10 +24,12 @@ SECURITY_SCHEMES: Json = {
 }
 
 
-def answers(model: type[BaseModel], example: Json, *codes: str) -> dict[int | str, Json]:
+def answers(model: type[BaseModel], example: Json, *codes: str, headers: Json | None = None) -> dict[int | str, Json]:
     """Document the responses of a route: its answer, and the problems of these codes besides those of any route."""
     content = {JSON: {"schema": _reference(model), "example": example}}
-    described = {"description": (model.__doc__ or "").strip(), "content": content}
+    described: Json = {"description": (model.__doc__ or "").strip(), "content": content}
+    if headers:
+        described["headers"] = headers
     return {200: described, **refusals(*codes, "internal_error")}
 
 
@@ -54,6 +56,11 @@ def body(model: type[BaseModel], examples: dict[str, Json], *, binary: str = "",
 def url_parameter(name: str, schema: Json, description: str) -> Json:
     """Document a parameter in the URL's query."""
     return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def header_parameter(name: str, description: str) -> Json:
+    """Document a header that a request may bear."""
+    return {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": description}
 
 
 def install(app: FastAPI) -> None:

@@ -146,6 +146,12 @@ class ScrollRequest(Request):
     )
 
 
+class AliasRequest(Request):
+    """What an alias is to stand for."""
+
+    collection: str = Field(description="The name of a collection, not an alias.")
+
+
 class Hit(BaseModel):
     """A target that was found."""
 
@@ -229,6 +235,8 @@ class CollectionInfo(BaseModel):
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     text: bool = Field(description="Whether it can be asked with a text.")
+    versions: list[str] = Field(description="The ids of all versions that are stored, oldest first.")
+    aliases: list[str] = Field(description="Other names that stand for it.")
 
 
 class Collections(BaseModel):
@@ -240,10 +248,40 @@ class Collections(BaseModel):
 class Target(BaseModel):
     """A stored target."""
 
-    id: Id
-    offset: float
-    payload: Payload = None
-    vector: Vector | None = Field(default=None, description="Only if asked for.")
+
+class VersionState(BaseModel):
+    """A version of a collection, and what became of it."""
+
+    version: str
+    created: str | None = Field(description="When it was built, ISO 8601; null if its manifest cannot be read.")
+    count: int | None = Field(description="How many targets it has; likewise.")
+    current: bool = Field(description="Whether it is the one to be served.")
+    state: Literal["served", "refused", "damaged", "stored"] = Field(
+        description="served: it answers queries. refused: it was to be served, and cannot be. damaged: its manifest "
+        "cannot be read. stored: none of these."
+    )
+    detail: str | None = Field(default=None, description="Why it is refused or damaged.")
+
+
+class Versions(BaseModel):
+    """All versions of a collection, oldest first."""
+
+    versions: list[VersionState]
+    collection: str
+
+
+class Alias(BaseModel):
+    """Another name of a collection."""
+
+    alias: str
+    collection: str
+    etag: str = Field(description="What If-Match takes: changes whenever the alias does.")
+
+
+class Aliases(BaseModel):
+    """All aliases of collections that may be seen."""
+
+    aliases: list[Alias]
 
 
 class Point(Target):
@@ -344,15 +382,18 @@ class Problem(BaseModel):
     received: str | None = None
 
 
-REQUESTS = (QueryRequest, BatchRequest, CountRequest, PointsRequest, ScrollRequest)
+REQUESTS = (QueryRequest, BatchRequest, CountRequest, PointsRequest, ScrollRequest, AliasRequest)
 ANSWERS = (
     QueryAnswer,
     BatchAnswer,
     CollectionInfo,
     Collections,
-    Point,
     Points,
     Page,
+    Versions,
+    Alias,
+    Aliases,
+    Point,
     Count,
     LiveHubness,
     Alive,

@@ -33,6 +33,8 @@ class Server(uvicorn.Server):
             ws="none",
         )
         super().__init__(config)
+        # of the requests that have arrived, this one alone is not answered
+        self._state.engine.answer_here_if(lambda: len(self.server_state.tasks) <= 1)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop in order at the first signal, and at once at the second."""

@@ -24,6 +24,19 @@ class Source(Protocol):
         """Open that version."""
         ...
 
+    def version_ids(self, name: str) -> Sequence[str]:
+        """The ids of all versions of one of them, oldest first."""
+        ...
+
+    def aliases(self) -> Mapping[str, hubless.Alias]:
+        """What other names stand for."""
+        ...
+
+    @property
+    def catalog(self) -> hubless.Catalog:
+        """Where what is served can be changed."""
+        ...
+
 
 @dataclass(frozen=True)
 class CatalogSource:
@@ -34,13 +47,26 @@ class CatalogSource:
     encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     filter_cache: int = FILTER_CACHE
 
+    @property
+    def catalog(self) -> hubless.Catalog:
+        """The catalog itself."""
+        return hubless.Catalog(self.path)
+
     def names(self) -> list[str]:
         """Name all collections of the catalog."""
-        return hubless.Catalog(self.path).collections()
+        return self.catalog.collections()
 
     def current(self, name: str) -> str:
         """The id of the current version."""
-        return hubless.Catalog(self.path).current(name)
+        return self.catalog.current(name)
+
+    def version_ids(self, name: str) -> list[str]:
+        """The ids of all versions, oldest first."""
+        return self.catalog.version_ids(name)
+
+    def aliases(self) -> dict[str, hubless.Alias]:
+        """The aliases of the catalog."""
+        return self.catalog.aliases()
 
     def open(self, name: str) -> hubless.Collection:
         """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""

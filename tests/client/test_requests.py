@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import httpx
 import numpy as np
 import pytest
-from support.wire import ANSWER, BATCH, HIT, INFO, POINT, Server, problem
+from support.wire import ALIAS, ANSWER, BATCH, HIT, INFO, POINT, Server, problem
 
 import hubless_client
 from hubless_client import CannotSend, Query
@@ -107,16 +107,41 @@ def test_count_is_sent_with_its_filter_if_there_is_one(ask):
         ("collection", ["songs"], "/v1/collections/songs"),
         ("point", ["songs", 7], "/v1/collections/songs/points/7"),
         ("point", ["songs", np.int64(7)], "/v1/collections/songs/points/7"),
+        ("versions", ["songs"], "/v1/collections/songs/versions"),
+        ("aliases", [], "/v1/aliases"),
+        ("alias", ["a/b"], "/v1/aliases/a%2Fb"),
         ("live", [], "/livez"),
         ("ready", [], "/readyz"),
     ],
 )
 def test_other_questions_are_plain_gets(ask, method, arguments, path):
-    server = Server({"collections": [], "status": "ok", **INFO, **POINT})
+    server = Server({"collections": [], "status": "ok", **INFO, **POINT, **ALIAS, "aliases": [], "versions": []})
     ask(server, method, *arguments)
     assert (server.request.method, server.request.url.raw_path.decode()) == ("GET", path)
     assert server.request.content == b""
     assert "Content-Type" not in server.request.headers
+
+
+def test_changes_say_what_they_expect(ask):
+    server = Server(ALIAS)
+    ask(server, "set_alias", "a", "songs", if_match='"3"')
+    assert sent(server) == ("PUT", "/v1/aliases/a", {"collection": "songs"})
+    assert server.request.headers["If-Match"] == '"3"'
+    server = Server(ALIAS)
+    ask(server, "set_alias", "a", "songs")
+    assert "If-Match" not in server.request.headers
+    server = Server(ALIAS)
+    ask(server, "remove_alias", "a", if_match="*")
+    assert (server.request.method, server.request.headers["If-Match"]) == ("DELETE", "*")
+    server = Server({"versions": [], "collection": "songs"})
+    ask(server, "activate", "songs", "v/1")
+    assert server.request.url.raw_path == b"/v1/collections/songs/versions/v%2F1/activate"
+
+
+def test_change_of_an_alias_is_not_sent_twice(ask):
+    server = Server(httpx.ConnectError("lost"), ALIAS)
+    with pytest.raises(hubless_client.ConnectionFailed):
+        ask(server, "set_alias", "a", "songs")
 
 
 def test_point_asks_for_the_vector_if_wished(ask):

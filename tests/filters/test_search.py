@@ -66,6 +66,19 @@ class TestKinds:
             if k < K or share < 0.01:  # few enough to be compared with
                 np.testing.assert_allclose(found.scores, best[part], rtol=0, atol=1e-3)
 
+    @pytest.mark.parametrize("share", [None, 0.5])
+    def test_exact_search_finds_the_best_with_any_index(self, made, problem, share):
+        ranker, exact = made
+        mask = np.random.default_rng(4).random(COUNT) < (share or 1)
+        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, share and Matches(mask))
+        best = -np.sort(-np.where(mask, exact, -np.inf), axis=1)[:, :K]
+        np.testing.assert_allclose(found.scores, best, rtol=0, atol=1e-3)
+
+    @pytest.mark.parametrize("value", [1, "true", None])
+    def test_exact_is_true_or_false(self, made, problem, value):
+        with pytest.raises(InputError, match=r"params\.exact: expected true or false"):
+            made[0].rank(problem.queries, K, 1.0, {"exact": value})
+
     def test_as_many_hits_as_matches_are_always_found(self, made, problem):
         ranker, _ = made
         for count in (1, 2, 7, 100, 700, COUNT):

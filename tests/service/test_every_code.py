@@ -51,8 +51,9 @@ REQUESTS = {
 IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
 # these a collection whose encoder is an endpoint: test_encoders.py
 OF_ENCODERS = {"encoder_failed", "encoder_timeout"}
-# these a server with keys: test_keys.py
+# these a server with keys, or a catalog that can be changed: test_keys.py and test_administration.py
 GUARDED = {"unauthenticated", "forbidden"}
+CHANGES = {"version_not_found", "alias_not_found", "precondition_failed", "precondition_required"}
 
 
 def in_halves():
@@ -78,7 +79,7 @@ def client(serve, words, numbers, tmp_path):
 
 
 def test_every_code_has_its_request():
-    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED == set(KINDS)
+    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED | CHANGES == set(KINDS)
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {"not_ready"}))

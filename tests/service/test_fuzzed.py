@@ -62,8 +62,10 @@ def guarded(copy):
 def fuzz(base_url, label, mode, checks, examples, key=None):
     """Send requests for an operation, few of them always the same ones; how often each status came back."""
     operation, statuses = OPERATIONS[label], Counter()
-    # a wrong name of a collection is refused before anything else is looked at
-    path = {"collection": "words"} if mode == GenerationMode.NEGATIVE and operation.body else None
+    # a wrong name is refused before anything else is looked at
+    known = {"collection": "words", "alias": "a"}
+    right = {name: value for name, value in known.items() if f"{{{name}}}" in label}
+    path = right if mode == GenerationMode.NEGATIVE and operation.body else None
 
     @settings(
         max_examples=examples,

@@ -50,6 +50,12 @@ def test_document_has_all_endpoints(document):
         ("POST", "/v1/collections/{collection}/points"),
         ("POST", "/v1/collections/{collection}/scroll"),
         ("POST", "/v1/collections/{collection}/count"),
+        ("GET", "/v1/collections/{collection}/versions"),
+        ("POST", "/v1/collections/{collection}/versions/{version}/activate"),
+        ("GET", "/v1/aliases"),
+        ("GET", "/v1/aliases/{alias}"),
+        ("PUT", "/v1/aliases/{alias}"),
+        ("DELETE", "/v1/aliases/{alias}"),
         ("GET", "/livez"),
         ("GET", "/readyz"),
         ("GET", "/metrics"),
@@ -106,7 +112,7 @@ def test_every_operation_has_a_summary_and_a_description(document):
 
 
 def test_every_field_of_a_request_is_described(document):
-    for name in ("QueryRequest", "BatchRequest", "CountRequest"):
+    for name in ("QueryRequest", "BatchRequest", "CountRequest", "AliasRequest"):
         for field, schema in document["components"]["schemas"][name]["properties"].items():
             assert schema.get("description"), (name, field)
 

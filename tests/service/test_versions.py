@@ -28,7 +28,9 @@ class Remembering:
     def __init__(self, path):
         self._source = CatalogSource(path, hashes=True)
         self._opened = []
-        self.names, self.current = self._source.names, self._source.current
+
+    def __getattr__(self, name):
+        return getattr(self._source, name)
 
     def open(self, name):
         collection = self._source.open(name)

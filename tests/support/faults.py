@@ -60,7 +60,11 @@ def prune(catalog):
     hubless.Catalog(catalog).prune("photos", 1)
 
 
-ACTIONS = {"build": build, "rollback": rollback, "prune": prune}
+def alias(catalog):
+    hubless.Catalog(catalog).set_alias("pictures", "photos")
+
+
+ACTIONS = {"build": build, "rollback": rollback, "prune": prune, "alias": alias}
 
 
 def at_each_operation(catalog, number, report, fault):

@@ -11,6 +11,7 @@ from support import catalogs
 
 COLLECTIONS = ["words", "numbers", "none"]
 IDS = [*catalogs.AWKWARD_IDS, "target-50", "-986", str(catalogs.LARGEST_ID), "none"]
+ALIASES = ["a", "b", "words"]
 WORDS = [*list(catalogs.VOCABULARY)[:3], "amber birch", "zzz"]
 
 _NUMBERS = st.floats(-8, 8, width=32)
@@ -27,6 +28,8 @@ def sharpened(document):
             content = operation.get("requestBody", {}).get("content", {})
             if binary := content.get("application/octet-stream"):
                 binary["schema"]["format"] = "hubless-rows" if path.endswith("batch") else "hubless-row"
+    schemas = document["components"]["schemas"]
+    schemas["AliasRequest"]["properties"]["collection"]["enum"] = COLLECTIONS
     for name in ("QueryRequest", "CountRequest"):
         _sharpen_request(document["components"]["schemas"][name]["properties"])
     _sharpen_targets(document["components"]["schemas"])
@@ -34,7 +37,7 @@ def sharpened(document):
 
 
 def _sharpen_parameter(parameter):
-    known = {"collection": COLLECTIONS, "id": IDS}
+    known = {"collection": COLLECTIONS, "id": IDS, "alias": ALIASES}
     if parameter["in"] == "path" and parameter["name"] in known:
         parameter["schema"] = {"type": "string", "enum": known[parameter["name"]]}
 

@@ -21,6 +21,12 @@ class Source:
         collection = self.collections[name]
         return getattr(collection, "version", str(id(collection)))
 
+    def version_ids(self, name):
+        return [self.current(name)]
+
+    def aliases(self):
+        return {}
+
     def open(self, name):
         assert self.gate.wait(10)
         collection = self.collections[name]

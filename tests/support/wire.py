@@ -20,6 +20,7 @@ INFO = {
     "text": True,
 }
 POINT = {"id": 7, "offset": 0.25, "payload": {"title": "x"}, "collection": "songs", "version": "v1"}
+ALIAS = {"alias": "a", "collection": "songs", "etag": '"3"'}
 
 
 class Server:

@@ -3,11 +3,13 @@
 from hubless_client.client import AsyncClient, Client
 from hubless_client.errors import (
     AccessError,
+    AliasNotFound,
     BadAnswer,
     BodyTooLarge,
     BundleDamaged,
     BundleTooNew,
     CannotSend,
+    ChangeRefused,
     CollectionNotFound,
     ConnectionFailed,
     CursorExpired,
@@ -26,6 +28,8 @@ from hubless_client.errors import (
     NotFoundError,
     NotReady,
     PointNotFound,
+    PreconditionFailed,
+    PreconditionRequired,
     ProblemError,
     RequestTimeout,
     ServerError,
@@ -37,6 +41,7 @@ from hubless_client.errors import (
     UnknownField,
     UnknownWords,
     UnsupportedMediaType,
+    VersionNotFound,
     ZeroVector,
 )
 from hubless_client.query import Query
@@ -58,6 +63,8 @@ from hubless_client.vectors import Vector, Vectors
 
 __all__ = [
     "AccessError",
+    "Alias",
+    "AliasNotFound",
     "Answer",
     "AsyncClient",
     "BadAnswer",
@@ -66,6 +73,7 @@ __all__ = [
     "BundleDamaged",
     "BundleTooNew",
     "CannotSend",
+    "ChangeRefused",
     "Client",
     "CollectionInfo",
     "CollectionNotFound",
@@ -93,6 +101,8 @@ __all__ = [
     "Point",
     "PointNotFound",
     "Points",
+    "PreconditionFailed",
+    "PreconditionRequired",
     "ProblemError",
     "Query",
     "RankingHubness",
@@ -109,5 +119,7 @@ __all__ = [
     "UnsupportedMediaType",
     "Vector",
     "Vectors",
+    "VersionNotFound",
+    "VersionState",
     "ZeroVector",
 ]

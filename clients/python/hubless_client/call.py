@@ -15,11 +15,12 @@ Timeout: TypeAlias = float | httpx.Timeout
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a request brings besides its path: URL parameters, a body, or both."""
+    """What a request brings besides its path: URL parameters, a body, what it expects of what it changes."""
 
     params: Mapping[str, Any] = field(default_factory=dict)
     body: bytes | None = None
     media_type: str | None = None
+    if_match: str | None = None
 
 
 NOTHING = Content()
@@ -48,7 +49,11 @@ class Call(Generic[T]):
 
     def for_httpx(self) -> dict[str, Any]:
         """The arguments of httpx's `build_request`, besides method and URL."""
-        headers = {"Content-Type": self.content.media_type, REQUEST_ID: self.request_id}
+        headers = {
+            "Content-Type": self.content.media_type,
+            "If-Match": self.content.if_match,
+            REQUEST_ID: self.request_id,
+        }
         return {
             "params": self.content.params,
             "content": self.content.body,

@@ -111,6 +111,18 @@ class Client:
     """One page of all targets, or of those that pass a filter."""
     count = _sends(endpoints.count)
     """The number of targets."""
+    versions = _sends(endpoints.versions)
+    """All versions of a collection, and what became of them."""
+    activate = _sends(endpoints.activate)
+    """Serve another version."""
+    aliases = _sends(endpoints.aliases)
+    """Other names of collections."""
+    alias = _sends(endpoints.alias)
+    """What an alias stands for."""
+    set_alias = _sends(endpoints.set_alias)
+    """Set or move an alias."""
+    remove_alias = _sends(endpoints.remove_alias)
+    """Remove an alias."""
     live = _sends(endpoints.live)
     """Whether the server's process answers."""
     ready = _sends(endpoints.ready)
@@ -207,6 +219,18 @@ class AsyncClient:
     """One page of all targets, or of those that pass a filter."""
     count = _sends_async(endpoints.count)
     """The number of targets."""
+    versions = _sends_async(endpoints.versions)
+    """All versions of a collection, and what became of them."""
+    activate = _sends_async(endpoints.activate)
+    """Serve another version."""
+    aliases = _sends_async(endpoints.aliases)
+    """Other names of collections."""
+    alias = _sends_async(endpoints.alias)
+    """What an alias stands for."""
+    set_alias = _sends_async(endpoints.set_alias)
+    """Set or move an alias."""
+    remove_alias = _sends_async(endpoints.remove_alias)
+    """Remove an alias."""
     live = _sends_async(endpoints.live)
     """Whether the server's process answers."""
     ready = _sends_async(endpoints.ready)

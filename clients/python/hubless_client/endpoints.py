@@ -208,6 +208,53 @@ def count(
     )
 
 
+def versions(
+    collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
+) -> Call[list[results.VersionState]]:
+    """All versions of a collection, oldest first, and what became of them."""
+    return Call("GET", _path(collection, "versions"), results.version_list, request_id=request_id, timeout=timeout)
+
+
+def activate(
+    collection: str, version: str, *, request_id: str | None = None, timeout: Timeout | None = None
+) -> Call[list[results.VersionState]]:
+    """Serve another version: it is compared with its manifest, and then opened beside the one that is served."""
+    path = _path(collection, "versions", version) + "/activate"
+    return Call("POST", path, results.version_list, request_id=request_id, timeout=timeout)
+
+
+def aliases(*, request_id: str | None = None, timeout: Timeout | None = None) -> Call[list[results.Alias]]:
+    """Other names of collections."""
+    return Call("GET", "/v1/aliases", results.alias_list, request_id=request_id, timeout=timeout)
+
+
+def alias(name: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[results.Alias]:
+    """What an alias stands for, and the etag that a change of it needs."""
+    return Call("GET", _alias(name), results.alias, request_id=request_id, timeout=timeout)
+
+
+def set_alias(
+    name: str,
+    collection: str,
+    *,
+    if_match: str | None = None,
+    request_id: str | None = None,
+    timeout: Timeout | None = None,
+) -> Call[results.Alias]:
+    """Set an alias; moving one that is there needs its etag in `if_match`, or "*" for any."""
+    document = as_json({"collection": collection})
+    content = Content(body=document.body, media_type=document.media_type, if_match=if_match)
+    return Call("PUT", _alias(name), results.alias, content, request_id=request_id, timeout=timeout)
+
+
+def remove_alias(
+    name: str, *, if_match: str, request_id: str | None = None, timeout: Timeout | None = None
+) -> Call[results.Alias]:
+    """Remove an alias whose etag is `if_match`, or "*" for any; what it stood for."""
+    content = Content(if_match=if_match)
+    return Call("DELETE", _alias(name), results.alias, content, request_id=request_id, timeout=timeout)
+
+
 def live(*, request_id: str | None = None, timeout: Timeout | None = None) -> Call[results.Health]:
     """Whether the server's process answers. Asked once: a probe is not retried."""
     return _probe("/livez", request_id, timeout)
@@ -224,6 +271,10 @@ def _probe(path: str, request_id: str | None, timeout: Timeout | None) -> Call[r
 
 def _path(collection: str, *rest: str | int) -> str:
     return "/".join(["/v1/collections", *(_segment(part) for part in (collection, *rest))])
+
+
+def _alias(name: str) -> str:
+    return f"/v1/aliases/{_segment(name)}"
 
 
 def _segment(part: str | int) -> str:

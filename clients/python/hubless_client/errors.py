@@ -19,9 +19,14 @@
         │   └── Forbidden           403
         ├── NotFoundError           404
         │   ├── CollectionNotFound
+        │   ├── VersionNotFound
+        │   ├── AliasNotFound
         │   └── PointNotFound
         ├── MethodNotAllowed        405
         ├── CursorExpired           410
+        ├── ChangeRefused           what is to be changed is not as expected: get it anew
+        │   ├── PreconditionFailed  412
+        │   └── PreconditionRequired 428
         ├── BodyTooLarge            413
         ├── UnsupportedMediaType    415
         ├── Unavailable             may succeed later, see `retry_after`
@@ -211,6 +216,18 @@ class CollectionNotFound(NotFoundError):
     code = "collection_not_found"
 
 
+class VersionNotFound(NotFoundError):
+    """The collection has no such version."""
+
+    code = "version_not_found"
+
+
+class AliasNotFound(NotFoundError):
+    """The server has no such alias."""
+
+    code = "alias_not_found"
+
+
 class PointNotFound(NotFoundError):
     """No target bears the id."""
 
@@ -227,6 +244,24 @@ class CursorExpired(ProblemError):
     """The version that was scrolled through is served no more: scroll from the start."""
 
     code = "cursor_expired"
+
+
+class ChangeRefused(ProblemError):
+    """What is to be changed is not as the caller expects, or the caller did not say what that is."""
+
+    code = "change_refused"
+
+
+class PreconditionFailed(ChangeRefused):
+    """Somebody else has changed it meanwhile: get it anew."""
+
+    code = "precondition_failed"
+
+
+class PreconditionRequired(ChangeRefused):
+    """It is there already: say in `if_match` the etag that it has, or "*"."""
+
+    code = "precondition_required"
 
 
 class BodyTooLarge(ProblemError):
@@ -328,9 +363,13 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         Forbidden,
         NotFoundError,
         CollectionNotFound,
+        VersionNotFound,
+        AliasNotFound,
         PointNotFound,
         MethodNotAllowed,
         CursorExpired,
+        PreconditionFailed,
+        PreconditionRequired,
         BodyTooLarge,
         UnsupportedMediaType,
         RequestTimeout,
@@ -354,9 +393,11 @@ BY_STATUS: Mapping[int, type[ProblemError]] = {
     405: MethodNotAllowed,
     408: RequestTimeout,
     410: CursorExpired,
+    412: ChangeRefused,
     413: BodyTooLarge,
     415: UnsupportedMediaType,
     422: InputError,
+    428: ChangeRefused,
     429: TooManyRequests,
     500: InternalError,
     502: Unavailable,

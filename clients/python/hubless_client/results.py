@@ -176,6 +176,8 @@ class CollectionInfo:
     measured : recall, and hubness raw and corrected, as measured when it was built
     id_type : "int64" or "string"
     text : whether it answers text queries
+    versions : the ids of all that are stored, oldest first
+    aliases : other names of the collection
     """
 
     name: str
@@ -190,6 +192,8 @@ class CollectionInfo:
     id_type: str
     payload_columns: tuple[str, ...]
     text: bool
+    versions: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +247,42 @@ class LiveHubness:
     collection: str
     version: str
     request_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class VersionState:
+    """A version of a collection, and what became of it.
+
+    Attributes
+    ----------
+    created, count : None if its manifest cannot be read
+    current : whether it is the one to be served
+    state : "served", "refused", "damaged" or "stored"
+    detail : why it is refused or damaged
+    """
+
+    version: str
+    created: datetime | None
+    count: int | None
+    current: bool
+    state: str
+    detail: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Alias:
+    """Another name of a collection.
+
+    Attributes
+    ----------
+    name : the alias
+    collection : what it stands for
+    etag : what `if_match` takes; another one after every change
+    """
+
+    name: str
+    collection: str
+    etag: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +355,8 @@ def collection_info(body: Json, _request_id: str | None = None) -> CollectionInf
         id_type=body["id_type"],
         payload_columns=tuple(body["payload_columns"]),
         text=body["text"],
+        versions=tuple(body.get("versions", ())),
+        aliases=tuple(body.get("aliases", ())),
     )
 
 
@@ -336,6 +378,31 @@ def live_hubness(body: Json, request_id: str | None) -> LiveHubness:
 def collection_list(body: Json, _request_id: str | None) -> list[CollectionInfo]:
     """Read the list of collections."""
     return [collection_info(entry) for entry in body["collections"]]
+
+
+def version_list(body: Json, _request_id: str | None) -> list[VersionState]:
+    """Read the versions of a collection."""
+    return [
+        VersionState(
+            version=entry["version"],
+            created=entry["created"] and datetime.fromisoformat(entry["created"]),
+            count=entry["count"],
+            current=entry["current"],
+            state=entry["state"],
+            detail=entry.get("detail"),
+        )
+        for entry in body["versions"]
+    ]
+
+
+def alias(body: Json, _request_id: str | None = None) -> Alias:
+    """Read an alias."""
+    return Alias(body["alias"], body["collection"], body["etag"])
+
+
+def alias_list(body: Json, _request_id: str | None) -> list[Alias]:
+    """Read the list of aliases."""
+    return [alias(entry) for entry in body["aliases"]]
 
 
 def total(body: Json, _request_id: str | None) -> int:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import httpx
 import httpx_retries
 
-# Every call is a read, POST only carries the question, so sending it twice does no harm. A read timeout is not
+# GET and POST can be sent twice without harm: they read, or say once more which version is to be served. A change of an
+# alias cannot, as the second one would find that the first has been there. A read timeout is not
 # among the reasons: the server may still be working on the first one, and a second would only add to its load.
 METHODS = ("GET", "POST")
 STATUSES = (429, 502, 503)  # 502 is how a proxy says that the connection was refused

@@ -11,18 +11,13 @@ ROWS_A_ROW = {"float32": 32, "float16": 256}
 """To take a vector out costs a single query as much as to pass over so many in a scan with a selector."""
 
 
-def search_selected(
-    kind: IndexType, index: faiss.Index, queries: F32, k: int, rows: I64, selector: faiss.IDSelector
-) -> tuple[F32, I64]:
-    """The exact k best of some rows, in the way that costs less.
+def is_worth_taking_out(kind: IndexType, queries: int, rows: int, count: int) -> bool:
+    """Whether `search_rows` costs less than a scan over `count` targets with a selector of so many rows."""
+    return rows * ROWS_A_ROW[kind.precision] <= queries * count
 
-    Parameters
-    ----------
-    queries : (m, dim), augmented
-    rows, selector : the same rows, twice
-    """
-    if len(rows) * ROWS_A_ROW[kind.precision] > len(queries) * index.ntotal:
-        return kind.exact(index, queries, k, selector)
+
+def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> tuple[F32, I64]:
+    """The exact k best of some rows, for augmented queries (m, dim): scores (m, k) and rows (m, k)."""
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
     step = block_rows(index.d)
     for start in range(0, len(rows), step):

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 import hubless
 from hubless_service import answers, openapi
 from hubless_service.authentication import access_of
+from hubless_service.engine import Engine
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.schemas import CollectionInfo, Collections, LiveHubness, fields_of
@@ -25,8 +26,9 @@ _SHOWN = fields_of(CollectionInfo)
 )
 async def list_collections(request: Request) -> Response:
     """Those that cannot be served are in /readyz."""
-    served = state_of(request).engine.collections(access_of(request))
-    return answers.answer({"collections": [_info(collection) for collection in served]})
+    engine = state_of(request).engine
+    served = engine.collections(access_of(request))
+    return answers.answer({"collections": [_info(engine, collection) for collection in served]})
 
 
 @router.get(
@@ -36,7 +38,8 @@ async def list_collections(request: Request) -> Response:
 )
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    return answers.answer(_info(state_of(request).engine.collection(collection, access_of(request))))
+    engine = state_of(request).engine
+    return answers.answer(_info(engine, engine.collection(collection, access_of(request))))
 
 
 @router.get(
@@ -52,10 +55,12 @@ async def get_hubness(request: Request, collection: str) -> Response:
     return answers.answer({**document, "collection": asked.name, "version": asked.version})
 
 
-def _info(collection: hubless.Collection) -> dict[str, Any]:
+def _info(engine: Engine, collection: hubless.Collection) -> dict[str, Any]:
     manifest = collection.manifest.model_dump(mode="json")
     return {
         "name": collection.name,
         **{name: value for name, value in manifest.items() if name in _SHOWN},
         "text": collection.has_encoder,
+        "versions": engine.version_ids(collection.name),
+        "aliases": engine.aliases_of(collection.name),
     }

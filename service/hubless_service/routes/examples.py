@@ -2,10 +2,10 @@
 
 from typing import Any
 
-VERSION = "20260101T101500Z-1f0c"
 FILTER: dict[str, Any] = {
     "and": [{"field": "module", "in": ["builtins", "re"]}, {"not": {"field": "line", "gte": 1000}}]
 }
+OLDER, VERSION = "20251201T093000Z-77aa", "20260101T101500Z-1f0c"
 QUERIES: dict[str, Any] = {
     "text": {"text": "split a string at a separator", "limit": 2, "with": ["payload"]},
     "vector": {"vector": [0.12, -0.5, 0.33, 0.08], "limit": 2, "strength": 1.0},
@@ -77,4 +77,26 @@ COLLECTION = {
     "id_type": "string",
     "payload_columns": ["module", "line"],
     "text": True,
+    "versions": [OLDER, VERSION],
+    "aliases": ["functions"],
 }
+VERSIONS = {
+    "versions": [
+        {
+            "version": OLDER,
+            "created": "2025-12-01T09:30:00Z",
+            "count": 5198,
+            "current": False,
+            "state": "stored",
+        },
+        {
+            "version": VERSION,
+            "created": "2026-01-01T10:15:00Z",
+            "count": 5214,
+            "current": True,
+            "state": "served",
+        },
+    ],
+    "collection": "stdlib",
+}
+ALIAS = {"alias": "functions", "collection": "stdlib", "etag": '"7"'}

@@ -1,0 +1,188 @@
+"""Filtered search: `python -m benchmarks.filters [--targets 20000 ...] [--rows 1000000]`.
+
+Recall@10 among the matches, and the time of single queries on one thread, where a share of the targets matches: drawn
+at random, or those that lie farthest from where all queries lean, the worst case. Beside it, taking turns, the same
+index without a filter, and raw flat Faiss with the same selector. Then the time to evaluate filters over the payload of
+many rows, not cached. It is processor time, which a busy machine does not change.
+
+Prints Markdown; writes `benchmarks/results/filters.json`.
+"""
+
+import argparse
+import tempfile
+from pathlib import Path
+from time import thread_time
+
+import faiss
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from benchmarks import harness
+from hubless import CORRECTIONS
+from hubless.augment import centre
+from hubless.filters import parse_filter
+from hubless.indexing import Asked, build_index
+from hubless.kernels import rankings
+from hubless.knn import INDEXES, Aims
+from hubless.knn.base import openmp_threads
+from hubless.matches import Matches, find_matches
+from hubless.payload import Payload, PayloadWriter
+from hubless.progress import Silent
+from hubless.ranking import Ranker
+from hubless.sources import as_source
+
+DIM, BANK, QUERIES, K, SINGLES, REPEATS = 256, 1000, 200, 10, 20, 3
+KINDS = ("flat", "flat_fp16", "fastscan", "ivf", "ivf_fastscan", "hnsw")
+SHARES = (0.5, 0.1, 0.01, 0.001)
+COLUMNS = ("targets", "kind", "filter", "share", "recall@10", "ms", "× no filter", "× raw flat with selector")
+FILTERS = {
+    "whole numbers": {"field": "year", "gte": 1990, "lt": 2000},
+    "floats": {"field": "price", "lt": 0.1},
+    "few strings": {"field": "lang", "eq": "de"},
+    "many strings": {"field": "title", "eq": "title word7 word8"},
+    "prefix": {"field": "title", "prefix": "title word12"},
+    "in": {"field": "title", "in": [f"title word{i} word{i + 1}" for i in range(100)]},
+    "list": {"field": "tags", "contains": "word7"},
+    "several": {
+        "and": [
+            {"field": "year", "gte": 1990},
+            {"or": [{"field": "lang", "in": ["de", "fr"]}, {"field": "tags", "contains": "word7"}]},
+            {"not": {"field": "title", "prefix": "title word1"}},
+        ]
+    },
+}
+
+
+def masks(targets, queries, shares):
+    """Name, share and mask of each filter."""
+    rng, towards = np.random.default_rng(7), targets @ queries.mean(axis=0)
+    for share in shares:
+        yield "random", share, rng.permutation(len(targets)) < share * len(targets)
+        yield "far", share, towards <= np.quantile(towards, share)
+
+
+def measured(count, kinds, shares):
+    """A line for each kind and filter."""
+    targets, bank, queries = harness.with_hubs(count, BANK, QUERIES, DIM)
+    source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
+    offsets = centre(CORRECTIONS["auto"]().fit(bank_source, source).offsets(source))
+    ((_, rows),) = rankings(queries, source, K, offsets)
+    exact = queries @ targets.T - offsets
+    raw = faiss.IndexFlatIP(DIM)
+    raw.add(targets)
+    lines = []
+    for name in kinds:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "index.faiss"
+            asked = Asked(queries, rows)
+            built = build_index(name, source, offsets, bank_source, asked, Aims(0.99), path, 0, Silent())
+            ranker = Ranker(
+                INDEXES[built.kind.name], built.index, offsets, DIM, built.setting.parameters, None, built.pivot
+            )
+        for which, share, mask in masks(targets, queries, shares):
+            line = {"targets": count, "kind": name, "filter": which, "share": share}
+            line |= ask(ranker, raw, queries, mask, exact)
+            lines.append(line)
+            print(row(line), flush=True)
+    return lines
+
+
+def ask(ranker, raw, queries, mask, exact):
+    """Recall, and times beside search without a filter and raw flat search."""
+    matches = Matches(mask)
+    k = min(K, matches.count)
+    selected = faiss.SearchParameters(sel=matches.selector)
+    singles = [queries[i : i + 1] for i in range(SINGLES)]
+    sides = {
+        "filtered": lambda: [ranker.rank(query, k, 1.0, {}, matches) for query in singles],
+        "no filter": lambda: [ranker.rank(query, K, 1.0, {}) for query in singles],
+        "raw flat": lambda: [raw.search(query, k, params=selected) for query in singles],
+    }
+    seconds = harness.medians(harness.interleaved(sides, REPEATS, thread_time))
+    found = np.concatenate([ranker.rank(queries[i : i + 1], k, 1.0, {}, matches).rows for i in range(len(queries))])
+    scores = np.where(mask, exact, -np.inf)
+    least = -np.partition(-scores, k - 1, axis=1)[:, k - 1 : k]
+    return {
+        "matches": matches.count,
+        "recall": float(np.mean(np.take_along_axis(scores, found, axis=1) >= least - 1e-3)),
+        "ms": 1000 * seconds["filtered"] / SINGLES,
+        "to_no_filter": seconds["filtered"] / seconds["no filter"],
+        "to_raw_flat": seconds["filtered"] / seconds["raw flat"],
+    }
+
+
+def row(line):
+    """A line of the table."""
+    cells = (
+        f"{line['targets']:,}",
+        line["kind"],
+        line["filter"],
+        f"{line['share']:.1%}",
+        f"{line['recall']:.3f}",
+        f"{line['ms']:.3f}",
+        f"{line['to_no_filter']:.2f}",
+        f"{line['to_raw_flat']:.2f}",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def payload_of(count, path):
+    """Made-up payload of many rows, mapped."""
+    rng = np.random.default_rng(0)
+    words = pa.array([f"word{i}" for i in range(5000)])
+
+    def some(n, among):
+        return words.take(pa.array(rng.integers(0, among, n)))
+
+    titles = pc.binary_join_element_wise(pa.scalar("title"), some(count, 5000), some(count, 5000), pa.scalar(" "))
+    tags = pa.ListArray.from_arrays(pa.array(np.arange(0, 3 * count + 1, 3, dtype=np.int32)), some(3 * count, 200))
+    table = pa.table(
+        {
+            "year": rng.integers(1900, 2026, count),
+            "price": rng.random(count),
+            "lang": pa.array(["de", "en", "es", "fr", "it"]).take(pa.array(rng.integers(0, 5, count))),
+            "title": titles,
+            "tags": tags,
+        }
+    )
+    with PayloadWriter(path, table.schema) as writer:
+        for batch in table.to_batches(max_chunksize=2**17):
+            writer.write(batch)
+    return Payload(path)
+
+
+def evaluated(count):
+    """Milliseconds of each of the filters, from its JSON to the bitmap."""
+    with tempfile.TemporaryDirectory() as folder:
+        payload = payload_of(count, Path(folder) / "payload.arrow")
+        found = {name: find_matches(parse_filter(each, payload.schema), payload) for name, each in FILTERS.items()}
+        sides = {
+            name: lambda each=each: find_matches(parse_filter(each, payload.schema), payload)
+            for name, each in FILTERS.items()
+        }
+        seconds = harness.medians(harness.interleaved(sides, 5, thread_time))
+    return [
+        {"rows": count, "filter": name, "matches": found[name].count, "ms": 1000 * seconds[name]} for name in FILTERS
+    ]
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", type=int, nargs="*", default=[20_000])
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--kinds", nargs="*", default=list(KINDS))
+    parser.add_argument("--shares", type=float, nargs="*", default=list(SHARES))
+    given = parser.parse_args(arguments)
+    with openmp_threads(1):
+        timed = evaluated(given.rows)
+        print("| rows | filter | matches | ms |\n| --- | --- | --- | --- |")
+        for line in timed:
+            print(f"| {line['rows']:,} | {line['filter']} | {line['matches']:,} | {line['ms']:.1f} |", flush=True)
+        print(f"\n| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
+        lines = [line for count in given.targets for line in measured(count, given.kinds, given.shares)]
+    harness.write("filters", {"dim": DIM, "lines": lines, "evaluated": timed})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Tells the watchers of all worker processes to look at the catalog now, and not only at their next turn."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+
+from hubless_service.workers import METRICS_FOLDER
+
+_FILE = "catalog-changed"
+_LOOK_SECONDS = 0.2
+
+
+class Bell:
+    """Rung by one process, heard by all that serve the same port: by a file in the folder that they share."""
+
+    def __init__(self) -> None:
+        folder = os.environ.get(METRICS_FOLDER)
+        self._file = Path(folder) / _FILE if folder else None
+        self._rung = threading.Event()
+        self._heard = self._stamp()
+
+    def ring(self) -> None:
+        """Let all who wait go on."""
+        if self._file:
+            self._file.write_bytes(os.urandom(8))
+        self._rung.set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until it is rung, or the time is over."""
+        end = monotonic() + seconds
+        while (left := end - monotonic()) > 0:
+            if self._rung.wait(min(left, _LOOK_SECONDS) if self._file else left):
+                break
+            if (stamp := self._stamp()) != self._heard:
+                self._heard = stamp
+                break
+        self._rung.clear()
+
+    def _stamp(self) -> bytes:
+        if self._file:
+            with suppress(OSError):
+                return self._file.read_bytes()
+        return b""

@@ -1,0 +1,259 @@
+"""What administrators change while the service runs: which version is served, and what aliases stand for."""
+
+import http.client
+import json
+import re
+import shutil
+import time
+
+import httpx
+import pytest
+from support import versions
+from support.contract import Contract
+from support.server_process import served
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+NEVER = 3600  # seconds between two looks at the catalog: nothing is found by chance
+READ, ADMIN, OTHER = "reader-0123456789", "admin-0123456789", "other-0123456789"
+SONGS = f"/v1/collections/{versions.NAME}"
+ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
+NOT_NAMES = ["..", "%2e%2e", "%2e%2e%2f%2e%2e", "a%00b", "..%2f..%2fetc", "x" * 300, "%ff%fe", "-a", ".aliases.json"]
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    path = tmp_path_factory.mktemp("administered")
+    return path, versions.build(path, 3)
+
+
+@pytest.fixture
+def administered(template, tmp_path):
+    """A checked client with an admin key, of a server that does not look at its catalog by itself; and the ids."""
+    path = shutil.copytree(template[0], tmp_path / "catalog")
+    keys = tmp_path / "keys.json"
+    keys.write_text(json.dumps({"keys": [{"key": OTHER, "role": "admin", "collections": ["other"]}]}))
+    settings = Settings(catalog=path, poll_seconds=NEVER, read_keys=READ, admin_keys=ADMIN, keys_file=keys)
+    with serving(create_app(settings)) as base_url:
+        wait_until_ready(base_url)
+        contract = Contract(httpx.get(f"{base_url}/openapi.json").json())
+
+        def check(response):
+            response.read()
+            contract.check(response)
+
+        headers = {"X-API-Key": ADMIN}
+        with httpx.Client(base_url=base_url, headers=headers, event_hooks={"response": [check]}) as client:
+            yield client, template[1], path
+
+
+def code_of(answer):
+    return answer.status_code, answer.json().get("code")
+
+
+def send_as_is(base_url, method, path, body):
+    """A request whose path no library tidies up; status and text of the answer."""
+    connection = http.client.HTTPConnection(base_url.host, base_url.port, timeout=20)
+    try:
+        headers = {"X-API-Key": ADMIN, "Content-Type": "application/json"}
+        connection.request(method, path, json.dumps(body) if body else None, headers)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+def wait_for_version(client, version):
+    deadline = time.monotonic() + 20
+    while client.post(f"{SONGS}/query", json=ASK).json()["version"] != version:
+        assert time.monotonic() < deadline
+
+
+def states(answer):
+    return {each["version"]: (each["state"], each["current"]) for each in answer.json()["versions"]}
+
+
+def test_activated_version_is_served_at_once_and_listed_as_such(administered):
+    client, (first, second, third), _ = administered
+    listed = client.get(f"{SONGS}/versions")
+    assert states(listed) == {first: ("stored", False), second: ("stored", False), third: ("served", True)}
+    assert {each["count"] for each in listed.json()["versions"]} == {60}
+    answer = client.post(f"{SONGS}/versions/{first}/activate")
+    assert answer.status_code == 200
+    assert [each["version"] for each in answer.json()["versions"] if each["current"]] == [first]
+    wait_for_version(client, first)
+    assert states(client.get(f"{SONGS}/versions"))[first] == ("served", True)
+    assert client.get(SONGS).json()["versions"] == [first, second, third]
+
+
+def test_version_that_is_not_there_is_not_activated(administered):
+    client, (*_, third), _ = administered
+    assert code_of(client.post(f"{SONGS}/versions/none/activate")) == (404, "version_not_found")
+    assert client.post(f"{SONGS}/query", json=ASK).json()["version"] == third
+
+
+def test_damaged_version_is_not_activated_and_the_old_one_serves_on(administered):
+    client, (first, second, third), path = administered
+    versions.corrupt(path, second)
+    assert code_of(client.post(f"{SONGS}/versions/{second}/activate")) == (503, "bundle_damaged")
+    (hubless.Catalog(path).folder(versions.NAME, first) / "manifest.json").write_text("{}")
+    answer = client.get(f"{SONGS}/versions")
+    assert states(answer) == {first: ("damaged", False), second: ("stored", False), third: ("served", True)}
+    assert answer.json()["versions"][0]["detail"].startswith("manifest.json: ")
+    assert str(path) not in answer.text
+    assert client.post(f"{SONGS}/query", json=ASK).json()["version"] == third
+
+
+def test_version_that_is_refused_says_why(administered):
+    client, (first, _, third), path = administered
+    versions.corrupt(path, first)
+    versions.activate(path, first)
+    client.put("/v1/aliases/wake", json={"collection": versions.NAME})  # has the service look
+    deadline = time.monotonic() + 20
+    while states(client.get(f"{SONGS}/versions"))[first][0] != "refused":
+        assert time.monotonic() < deadline
+    listed = {each["version"]: each for each in client.get(f"{SONGS}/versions").json()["versions"]}
+    assert listed[first]["detail"].startswith("index.faiss: ")
+    assert (listed[first]["current"], listed[third]["state"]) == (True, "served")
+
+
+def test_alias_is_set_moved_with_its_etag_and_removed(administered):
+    client, ids, _ = administered
+    made = client.put("/v1/aliases/a", json={"collection": versions.NAME})
+    assert made.status_code == 200
+    assert made.json() == {"alias": "a", "collection": versions.NAME, "etag": made.headers["etag"]}
+    assert client.get("/v1/aliases").json() == {"aliases": [made.json()]}
+    assert client.get("/v1/aliases/a").headers["etag"] == made.headers["etag"]
+    answer = client.post("/v1/collections/a/query", json=ASK)
+    assert (answer.json()["collection"], answer.json()["version"]) == (versions.NAME, ids[2])
+    assert client.get("/v1/collections/a").json()["aliases"] == ["a"]
+    assert client.get("/v1/collections/a/versions").json()["collection"] == versions.NAME
+
+    moved = client.put("/v1/aliases/a", json={"collection": versions.NAME}, headers={"If-Match": made.headers["etag"]})
+    assert moved.headers["etag"] != made.headers["etag"]
+    stale = {"If-Match": made.headers["etag"]}
+    assert code_of(client.put("/v1/aliases/a", json={"collection": versions.NAME}, headers=stale)) == (
+        412,
+        "precondition_failed",
+    )
+    assert code_of(client.delete("/v1/aliases/a", headers=stale)) == (412, "precondition_failed")
+    removed = client.delete("/v1/aliases/a", headers={"If-Match": moved.headers["etag"]})
+    assert removed.json() == moved.json()
+    assert code_of(client.post("/v1/collections/a/query", json=ASK)) == (404, "collection_not_found")
+    assert code_of(client.get("/v1/aliases/a")) == (404, "alias_not_found")
+
+
+@pytest.mark.parametrize(
+    ("headers", "there", "absent"),
+    [
+        ({}, (428, "precondition_required"), (200, None)),
+        ({"If-Match": "*"}, (200, None), (412, "precondition_failed")),
+        ({"If-Match": '"999"'}, (412, "precondition_failed"), (412, "precondition_failed")),
+        ({"If-Match": 'W/"{}"'}, (412, "precondition_failed"), (412, "precondition_failed")),
+        ({"If-Match": '"999", "{}"'}, (200, None), (412, "precondition_failed")),
+        ({"If-Match": "nonsense"}, (412, "precondition_failed"), (412, "precondition_failed")),
+        ({"If-None-Match": "*"}, (412, "precondition_failed"), (200, None)),
+    ],
+)
+def test_headers_say_what_an_alias_must_be(administered, headers, there, absent):
+    client, _, _ = administered
+    tag = client.put("/v1/aliases/there", json={"collection": versions.NAME}).headers["etag"].strip('"')
+    sent = {name: value.replace("{}", tag) for name, value in headers.items()}
+    for name, expected in (("there", there), ("absent", absent)):
+        assert code_of(client.put(f"/v1/aliases/{name}", json={"collection": versions.NAME}, headers=sent)) == expected
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", f"{SONGS}/versions/none/activate", None),
+        ("PUT", "/v1/aliases/a", {"collection": versions.NAME}),
+        ("DELETE", "/v1/aliases/a", None),
+    ],
+)
+def test_changes_need_a_key_for_administration(administered, method, path, body):
+    client, _, _ = administered
+    assert code_of(client.request(method, path, json=body, headers={"X-API-Key": READ})) == (403, "forbidden")
+    assert code_of(client.request(method, path, json=body, headers={"X-API-Key": "wrong"})) == (401, "unauthenticated")
+
+
+def test_limited_key_for_administration_changes_and_sees_its_own_only(administered):
+    client, ids, _ = administered
+    client.put("/v1/aliases/a", json={"collection": versions.NAME})
+    limited = {"X-API-Key": OTHER}
+    assert client.get("/v1/aliases", headers=limited).json() == {"aliases": []}
+    assert code_of(client.get("/v1/aliases/a", headers=limited)) == (404, "alias_not_found")
+    assert code_of(client.delete("/v1/aliases/a", headers=limited)) == (404, "alias_not_found")
+    for name in ("a", versions.NAME, "unknown"):
+        gone = client.post(f"/v1/collections/{name}/versions/{ids[0]}/activate", headers=limited)
+        assert (code_of(gone), gone.json()["detail"]) == (
+            (404, "collection_not_found"),
+            f'There is no collection "{name}".',
+        )
+    taken = client.put("/v1/aliases/b", json={"collection": versions.NAME}, headers=limited)
+    assert code_of(taken) == (404, "collection_not_found")
+
+
+@pytest.mark.parametrize("name", NOT_NAMES)
+def test_what_is_no_name_touches_no_file(administered, name):
+    client, _, path = administered
+    before = {file for file in path.rglob("*") if not file.name.startswith(".aliases")}
+    for method, where, body in (
+        ("GET", f"/v1/collections/{name}", None),
+        ("GET", f"/v1/collections/{name}/versions", None),
+        ("POST", f"/v1/collections/{name}/query", ASK),
+        ("POST", f"{SONGS}/versions/{name}/activate", None),
+        ("GET", f"/v1/aliases/{name}", None),
+        ("PUT", f"/v1/aliases/{name}", {"collection": versions.NAME}),
+        ("DELETE", f"/v1/aliases/{name}", None),
+        ("GET", f"{SONGS}/points/{name}", None),
+        ("GET", f"/docs/assets/{name}", None),
+    ):
+        status, text = send_as_is(client.base_url, method, where, body)
+        assert status in (404, 405, 422), (method, where)
+        assert str(path) not in text
+    for body in ("..", "a\0b", "x" * 300):
+        assert code_of(client.put("/v1/aliases/new", json={"collection": body})) == (404, "collection_not_found")
+    assert {file for file in path.rglob("*") if not file.name.startswith(".aliases")} == before
+
+
+def test_without_keys_a_page_of_another_origin_changes_nothing(template):
+    path, ids = template
+    settings = Settings(catalog=path, poll_seconds=NEVER, cors_origins="https://good.example")
+    with serving(create_app(settings)) as base_url:
+        wait_until_ready(base_url)
+        activate = f"{base_url}{SONGS}/versions/{ids[2]}/activate"
+        for origin in ("https://evil.example", "null", "http://127.0.0.1.evil.example"):
+            assert code_of(httpx.post(activate, headers={"Origin": origin})) == (403, "forbidden")
+        for origin in ("http://localhost:3000", "http://127.0.0.1:8000", "http://[::1]", "https://good.example"):
+            assert httpx.post(activate, headers={"Origin": origin}).status_code == 200
+        assert httpx.post(activate).status_code == 200
+
+
+def test_activation_and_alias_reach_all_workers_within_moments(template, tmp_path):
+    path, (first, _, third) = shutil.copytree(template[0], tmp_path / "catalog"), template[1]
+    with served(path, "--workers", 2, poll_seconds=NEVER) as server:
+        base_url = server.url
+
+        def ask(name):
+            """One query over a connection of its own, by whichever worker takes it."""
+            answer = httpx.post(f"{base_url}/v1/collections/{name}/query", json=ASK)
+            return answer.json().get("version", answer.json().get("code"))
+
+        while {ask(versions.NAME) for _ in range(20)} != {third}:
+            pass
+        assert httpx.post(f"{base_url}{SONGS}/versions/{first}/activate").status_code == 200
+        assert httpx.put(f"{base_url}/v1/aliases/a", json={"collection": versions.NAME}).status_code == 200
+        deadline = time.monotonic() + 20
+        while {ask("a") for _ in range(20)} != {first}:
+            assert time.monotonic() < deadline
+
+
+def test_log_names_who_changed_what(administered, caplog):
+    client, (first, *_), _ = administered
+    with caplog.at_level("INFO"):
+        client.post(f"{SONGS}/versions/{first}/activate", headers={"X-Request-ID": "mine-7"})
+    assert re.search(rf'collection "{versions.NAME}": version {first} was activated, id=mine-7', caplog.text)
