@@ -51,6 +51,7 @@ HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 MOST_RESCORED = 200
 """So many of the held-out queries are asked of a rescorer, which can take a tenth of a second for each."""
 CANARIES = 16
+BANK_SAMPLE = 512
 K_OCCURRENCE = 10
 
 Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
@@ -171,6 +172,7 @@ def build(
             if indexed.pivot is not None:
                 write_array(staged.folder / bundle.PIVOT, indexed.pivot)
             write_array(staged.folder / bundle.OFFSETS, offsets)
+            write_array(staged.folder / bundle.BANK_SAMPLE, _bank_sample(inputs.query_bank, seed))
             np.savez(staged.folder / bundle.CORRECTION, allow_pickle=False, **fitted.state())
             if query_time is not None:
                 np.savez(staged.folder / bundle.QUERY_TIME, allow_pickle=False, **query_time.arrays())
@@ -349,6 +351,13 @@ def _naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None
             raise
         received = f"{error.received}, as {held} of {bank.shape[0]} are held out to measure with"
         raise InputError(error.parameter, error.expected, received) from error
+
+
+def _bank_sample(bank: VectorSource, seed: int) -> F32:
+    """Queries of the bank to compare live ones with."""
+    count = bank.shape[0]
+    chosen = np.random.default_rng([seed, 1]).choice(count, min(BANK_SAMPLE, count), replace=False)
+    return bank.take(np.sort(chosen))
 
 
 def _measure(

@@ -30,6 +30,7 @@ QUERY_TIME = "query_time.npz"
 PAYLOAD = "payload.parquet"
 PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
+BANK_SAMPLE = "bank_sample.npy"
 
 _HASH = "manifest_sha256"
 _READ_BYTES = 2**20

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubless.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
 from hubless.bundle import (
+    BANK_SAMPLE,
     CANARY,
     CORRECTION,
     IDS,
@@ -152,6 +153,8 @@ class Collection:
         for name, count in held.items():
             if count != manifest.count:
                 raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
+        self.bank_sample = _read_bank_sample(folder, manifest)
+        """Some queries of the bank (s, d), as `prepare` gives queries; None in bundles from before they were kept."""
         self._encoder: Encoder | None = None
         if encoder:
             self._encoder = load_encoder(folder, manifest.dim, encoder)
@@ -493,6 +496,17 @@ def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
     if pivot.shape != (manifest.dim,):
         raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.dim} dimensions")
     return pivot
+
+
+def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
+    path = folder / BANK_SAMPLE
+    if BANK_SAMPLE not in manifest.files:
+        return None
+    with reading(path):
+        sample: F32 = read_npy(path)
+    if sample.ndim != 2 or sample.shape[1] != manifest.dim:
+        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.dim} dimensions")
+    return sample
 
 
 def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:

@@ -79,7 +79,8 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
         lambda: {state: engine.count(state) for state in STATES},
         engine.versions,
         engine.load_times,
-        engine.live.figures,
+        engine.live.hubness,
+        engine.live.drift,
     )
     engine.report(metrics.observe_batch, metrics.set_waiting)
     # the last is the outermost

@@ -1,4 +1,4 @@
-"""Hubness of the answers that are served, and what it would be without the correction, while the server runs.
+"""What the queries that are asked say while the server runs: the hubness of the answers, and the drift from the bank.
 
 Three rankings are counted for each version: `served`, whatever was answered; and of a share of the queries, drawn at
 random among those that are corrected, both what was answered, `corrected`, and the `raw` ranking. Only the last two are
@@ -20,6 +20,7 @@ import numpy as np
 import hubless
 from hubless import measures
 from hubless.arrays import F32, F64, I64
+from hubless_service.drift import QuerySample
 from hubless_service.occurrence import DecayedOccurrence, file_of, files_of_others, window
 from hubless_service.settings import Settings
 from hubless_service.workers import METRICS_FOLDER
@@ -135,8 +136,18 @@ class LiveHubness:
         )
 
 
+class _Watched:
+    """What is watched of one version, as far as it is switched on."""
+
+    def __init__(self, collection: hubless.Collection, settings: Settings, folder: Path | None) -> None:
+        self.hubness = LiveHubness(collection, settings, folder) if settings.hubness else None
+        self.queries: QuerySample | None = None
+        if settings.drift_sample and collection.bank_sample is not None:
+            self.queries = QuerySample(settings.drift_sample, window(settings.hubness_half_life))
+
+
 class Live:
-    """The live hubness of all collections, and the thread that ranks raw in the time to spare."""
+    """The live hubness and the drift of all collections, and the thread that ranks raw in the time to spare."""
 
     def __init__(
         self,
@@ -160,7 +171,7 @@ class Live:
         folder = os.environ.get(METRICS_FOLDER)
         self._folder = Path(folder) if folder else None
         # a version that nobody holds any more takes its counts with it
-        self._by_version: weakref.WeakKeyDictionary[hubless.Collection, LiveHubness] = weakref.WeakKeyDictionary()
+        self._by_version: weakref.WeakKeyDictionary[hubless.Collection, _Watched] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
         self._drawn = threading.Event()
         self._stopping = threading.Event()
@@ -181,39 +192,47 @@ class Live:
         found: Sequence[tuple[I64, int]],
         options: dict[str, Any],
     ) -> None:
-        """Count answers, as `LiveHubness.observe` does."""
-        live = self.of(collection)
-        if live and live.observe(vectors, found, options):
+        """Count answers, as `LiveHubness.observe` does, and draw queries to compare with the bank."""
+        watched = self._of(collection)
+        if watched.queries:
+            watched.queries.observe(vectors)
+        if watched.hubness and watched.hubness.observe(vectors, found, options):
             self._drawn.set()
 
-    def of(self, collection: hubless.Collection) -> LiveHubness | None:
-        """The live hubness of a version; None if it is not counted."""
-        if not self._settings.hubness:
-            return None
-        if live := self._by_version.get(collection):
-            return live
-        with self._lock:
-            if collection not in self._by_version:
-                self._by_version[collection] = LiveHubness(collection, self._settings, self._folder)
-            return self._by_version[collection]
-
-    def figures(self) -> Iterator[tuple[str, str, dict[str, float]]]:
+    def hubness(self) -> Iterator[tuple[str, str, dict[str, float]]]:
         """Collection, ranking, and its `FIGURES`, of all that have any."""
         for collection in self._collections():
-            live = self.of(collection)
-            for ranking, figures in live.figures().items() if live else ():
+            hubness = self._of(collection).hubness
+            for ranking, figures in hubness.figures().items() if hubness else ():
                 yield collection.name, ranking, figures
+
+    def drift(self) -> Iterator[tuple[str, float]]:
+        """Collection, and how far its queries are from its bank, where that is known."""
+        for collection in self._collections():
+            queries = self._of(collection).queries
+            if queries and (found := queries.drift(collection)):
+                yield collection.name, found.drift
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """What `GET .../hubness` says."""
-        live = self.of(collection)
+        watched = self._of(collection)
         half_life = self._settings.hubness_half_life
+        found = watched.queries.drift(collection) if watched.queries else None
         return {
             "k": K,
             "half_life": half_life,
             "window": window(half_life),
-            **(live.describe(collection) if live else dict.fromkeys(RANKINGS)),
+            **(watched.hubness.describe(collection) if watched.hubness else dict.fromkeys(RANKINGS)),
+            "drift": found and found._asdict(),
         }
+
+    def _of(self, collection: hubless.Collection) -> _Watched:
+        if watched := self._by_version.get(collection):
+            return watched
+        with self._lock:
+            if collection not in self._by_version:
+                self._by_version[collection] = _Watched(collection, self._settings, self._folder)
+            return self._by_version[collection]
 
     def _run(self) -> None:
         self._prepare()
@@ -230,8 +249,8 @@ class Live:
     def _rank(self) -> None:
         for collection in self._collections():
             try:
-                if live := self._by_version.get(collection):
-                    live.rank_raw(collection)
+                if hubness := self._of(collection).hubness:
+                    hubness.rank_raw(collection)
             except Exception:
                 log.exception('the raw ranking of collection "%s" failed', collection.name)
 

@@ -27,7 +27,6 @@ HUBNESS = {
     "top_hub_share": "Share of the places in the answers that the target found most often takes",
     "antihub_share": "Share of the targets that are hardly ever found",
 }
-Load = tuple[str, float]  # collection, seconds
 
 
 class _Collections(Collector):
@@ -77,16 +76,18 @@ class _Versions(Collector):
         yield family
 
 
-class _Loads(Collector):
-    def __init__(self, loads: Callable[[], Iterable[Load]]) -> None:
-        self._loads = loads
+class _ByCollection(Collector):
+    """A gauge with a series for each collection."""
+
+    def __init__(self, name: str, help_: str, values: Callable[[], Iterable[tuple[str, float]]]) -> None:
+        self._name = name
+        self._help = help_
+        self._values = values
 
     def collect(self) -> Iterator[Metric]:
-        family = GaugeMetricFamily(
-            "hubless_load_seconds", "Time to open and prove the version that is served", labels=["collection"]
-        )
-        for collection, seconds in self._loads():
-            family.add_metric([collection], seconds)
+        family = GaugeMetricFamily(self._name, self._help, labels=["collection"])
+        for collection, value in self._values():
+            family.add_metric([collection], value)
         yield family
 
 
@@ -140,13 +141,19 @@ class Metrics:
         self,
         states: Callable[[], Mapping[str, int]],
         versions: Callable[[], Iterable[Version]],
-        loads: Callable[[], Iterable[Load]],
+        loads: Callable[[], Iterable[tuple[str, float]]],
         hubness: Callable[[], Iterable[Figures]],
+        drift: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
-        """Report collections by state, versions, load times and live hubness, as they are whenever it is asked for."""
+        """Report collections by state, versions, load times, live hubness and drift, as they are when asked for."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
-        self._live.register(_Loads(loads))
+        self._live.register(
+            _ByCollection("hubless_load_seconds", "Time to open and prove the version that is served", loads)
+        )
+        self._live.register(
+            _ByCollection("hubless_drift", "How far queries are from the query bank: 1 is the border of chance", drift)
+        )
         self._live.register(_Hubness(hubness))
 
     def set_waiting(self, queries: int) -> None:

@@ -335,6 +335,13 @@ class RankingHubness(BaseModel):
     hubs: list[Hub] = Field(description="The ten that are found most often.")
 
 
+class Drift(BaseModel):
+    """How far the queries are from the query bank."""
+
+    drift: float = Field(description="0 is not at all, 1 the border of what chance would give in 1 % of the cases.")
+    queries: int = Field(description="Different queries of which this is known.")
+
+
 class LiveHubness(BaseModel):
     """How often targets are found by the queries that are asked; null for a ranking that has none."""
 
@@ -346,6 +353,7 @@ class LiveHubness(BaseModel):
         default=None, description="A share of the queries, as served: to compare with raw."
     )
     raw: RankingHubness | None = Field(default=None, description="The same queries without the correction.")
+    drift: Drift | None = Field(default=None, description="null where too few queries were asked, or it is off.")
     collection: str
     version: str
 

@@ -129,6 +129,13 @@ class Settings(BaseSettings):
         description="Share of the queries that are searched once more without the correction, in the time to spare, to "
         "compare hubness; 0 for none.",
     )
+    drift_sample: int = Field(
+        default=512,
+        ge=0,
+        le=4096,
+        description="Queries of each collection that are kept, at random and in memory only, to compare them with the "
+        "query bank; 0 for none.",
+    )
     drain_seconds: float = Field(
         default=2,
         ge=0,

@@ -11,6 +11,7 @@ from hubless.bundle import read_manifest
 from hubless.errors import BundleDamaged, BundleError, BundleTooNew, PointNotFound
 
 FILES = [
+    "bank_sample.npy",
     "canary.npz",
     "correction.npz",
     "encoder.json",

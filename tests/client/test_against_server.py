@@ -298,4 +298,4 @@ def test_hubness_is_that_of_the_answers(client, words):
     assert {hub.id for hub in found.served.hubs} & {hit.id for hit in client.query("words", queries_of("words")[0])}
     assert 0 < found.served.hubs[0].share == pytest.approx(found.served.top_hub_share)
     assert found.request_id != answer.request_id
-    assert client.hubness("numbers").raw is None
+    assert client.hubness("numbers").drift is None

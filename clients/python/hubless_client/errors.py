@@ -33,11 +33,11 @@
         │   ├── RequestTimeout      408
         │   ├── TooManyRequests     429
         │   ├── NotReady            503: loading or draining
+        │   ├── EncoderFailed       502: a text could not be turned into a vector
         │   └── DeadlineExceeded    504
+        │       └── EncoderTimeout  504: nor in time
         └── ServerError             the other 5xx
             ├── InternalError       500
-            ├── EncoderFailed       502: a text could not be turned into a vector
-            │   └── EncoderTimeout  504
             ├── BundleDamaged       503: a collection's files are not what was built
             ├── BundleTooNew        503: a collection was built by a newer hubless
             └── StorageError        503: the disk refuses
@@ -306,6 +306,18 @@ class DeadlineExceeded(Unavailable):
     code = "deadline_exceeded"
 
 
+class EncoderFailed(Unavailable):
+    """The collection's encoder cannot be reached or fails; queries by vector are answered all the same."""
+
+    code = "encoder_failed"
+
+
+class EncoderTimeout(DeadlineExceeded):
+    """The collection's encoder did not answer in time."""
+
+    code = "encoder_timeout"
+
+
 class ServerError(ProblemError):
     """The server failed; its log has the reason under `request_id`."""
 
@@ -316,18 +328,6 @@ class InternalError(ServerError):
     """The server ran into something that it did not expect."""
 
     code = "internal_error"
-
-
-class EncoderFailed(ServerError):
-    """The collection's encoder cannot be reached or fails; queries by vector are answered all the same."""
-
-    code = "encoder_failed"
-
-
-class EncoderTimeout(EncoderFailed):
-    """The collection's encoder did not answer in time."""
-
-    code = "encoder_timeout"
 
 
 class BundleDamaged(ServerError):

@@ -226,6 +226,14 @@ class RankingHubness:
 
 
 @dataclass(frozen=True, slots=True)
+class Drift:
+    """How far the queries are from the query bank, 1 being the border of chance; and of how many that is known."""
+
+    drift: float
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
 class LiveHubness:
     """How often targets are found by the queries that are asked. None for a ranking without queries.
 
@@ -236,6 +244,7 @@ class LiveHubness:
     window : what `queries` comes to in the long run
     served : every answer, as it was served
     corrected, raw : a share of the queries with the correction and without it; these two can be compared
+    drift : None where too few queries were asked, or the server does not look for it
     """
 
     k: int
@@ -244,6 +253,7 @@ class LiveHubness:
     served: RankingHubness | None
     corrected: RankingHubness | None
     raw: RankingHubness | None
+    drift: Drift | None
     collection: str
     version: str
     request_id: str | None = None
@@ -369,6 +379,7 @@ def live_hubness(body: Json, request_id: str | None) -> LiveHubness:
         served=_ranking(body["served"]),
         corrected=_ranking(body["corrected"]),
         raw=_ranking(body["raw"]),
+        drift=Drift(**body["drift"]) if body.get("drift") else None,
         collection=body["collection"],
         version=body["version"],
         request_id=request_id,

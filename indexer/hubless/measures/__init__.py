@@ -4,6 +4,7 @@ Legend: m queries, n targets, k neighbours. Ranks start at 1 and are averaged ov
 """
 
 from hubless.measures.distance import EarthMovers, earth_movers_distance, earth_movers_distances
+from hubless.measures.drift import energy_drift
 from hubless.measures.groups import Groups, as_groups, group_shares
 from hubless.measures.occurrence import (
     antihub_occurrence,
@@ -53,6 +54,7 @@ __all__ = [
     "bootstrap_means",
     "earth_movers_distance",
     "earth_movers_distances",
+    "energy_drift",
     "gini",
     "group_shares",
     "groupie_ratio",

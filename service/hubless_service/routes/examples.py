@@ -49,8 +49,7 @@ HUBNESS = {
         "antihub_share": 0.03,
         "hubs": [{"id": "re.split", "occurrence": 324.8, "share": 0.004}],
     },
-    "corrected": None,
-    "raw": None,
+    "drift": {"drift": 0.3, "queries": 512},
     "collection": "stdlib",
     "version": VERSION,
 }
