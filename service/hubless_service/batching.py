@@ -1,7 +1,9 @@
 """Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
 
 There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. What takes
-less than the way to a thread and back is answered in the event loop, if nothing else is to be done.
+less than the way to a thread and back is answered in the event loop, if nothing else is to be done. Where more waits
+than can be answered, a batch is made so small that it ends in time, of requests that have the time: were those searched
+that have waited longest, all would come too late.
 """
 
 import asyncio
@@ -11,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +27,8 @@ log = logging.getLogger("hubless.batching")
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
 _CHEAP = 0.0005  # seconds that the event loop can well be kept from other work
+_WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
+_SHARE = 0.5  # of the time that a request has, for the search itself
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -69,6 +74,7 @@ class Batcher:
         self._room = room
         self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
+        self._paces = Costs(_WEIGHT)  # of a query in a batch; the others are of a request alone
         self._waiting = 0
         self._changed = threading.Condition()
         self._closed = False
@@ -134,10 +140,10 @@ class Batcher:
     def _serve(self) -> None:
         self._prepare()
         while jobs := self._next():
+            started = perf_counter()
             outcomes = self._answer(jobs)
-            # the loop is closed when the process ends in the middle of a search: then nobody waits any more
-            with suppress(RuntimeError):
-                jobs[0].future.get_loop().call_soon_threadsafe(_deliver, outcomes)
+            self._paces.note(jobs[0].key, (perf_counter() - started) / _queries(jobs))
+            _in_loop(jobs[0], _deliver, outcomes)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
 
     def _answer(self, jobs: Sequence[Job]) -> Outcomes:
@@ -154,27 +160,50 @@ class Batcher:
                 self._changed.wait_for(lambda: self._groups or self._closed)
                 if self._closed:
                     return []
-                jobs = self._pop()
-            now = perf_counter()
-            wanted = [job for job in jobs if not job.future.done() and now < job.deadline]
-            if wanted:
-                self.on_batch(sum(job.size for job in wanted))
-                for job in wanted:
+                now = perf_counter()
+                jobs, late = self._pop(now)
+            if late:
+                _in_loop(late[0], _expire, *(job.future for job in late))
+            if jobs:
+                self.on_batch(_queries(jobs))
+                for job in jobs:
                     job.trace.add("queue", now - job.submitted)
-                return wanted
+                return jobs
 
-    def _pop(self) -> list[Job]:
+    def _pop(self, now: float) -> tuple[list[Job], list[Job]]:
+        """Jobs of one key that are to be answered together, and those before them that would be answered too late."""
         key = next(iter(self._groups))
         group = self._groups.pop(key)
-        jobs = [group.popleft()]
-        size = jobs[0].size
-        while group and size + group[0].size <= self._together:
-            jobs.append(group.popleft())
-            size += jobs[-1].size
-        self._wait_for(-size)
+        pace = self._paces.of(group[0].key)
+        most, end = self._most(group, pace), now
+        if pace < inf:
+            end += most * pace
+        jobs, late, size = list[Job](), list[Job](), 0
+        while group and (not jobs or size + group[0].size <= most):
+            job = group.popleft()
+            self._wait_for(-job.size)
+            if job.future.done() or job.deadline <= now:
+                continue
+            if job.deadline < end:
+                late.append(job)
+            else:
+                jobs.append(job)
+                size += job.size
+        if not jobs and late:
+            jobs.append(late.pop())  # the estimate may be wrong, and is not put right by searching nothing
         if group:
             self._groups[key] = group  # behind the others, so that none of them starves
-        return jobs
+        return jobs, late
+
+    def _most(self, group: deque[Job], pace: float) -> int:
+        """Up to how many queries of a group are to be answered together."""
+        first, size = group[0], 0
+        for job in group:
+            size += job.size
+            if size >= self._together:
+                break
+        in_time = size if pace == inf else int(_SHARE * (first.deadline - first.submitted) / pace)
+        return max(first.size, min(size, self._together, in_time))
 
     def _wait_for(self, more: int) -> None:
         self._waiting += more
@@ -207,6 +236,17 @@ def _deliver(outcomes: Outcomes) -> None:
             future.set_result(outcome)
 
 
-def _expire(future: asyncio.Future[Any]) -> None:
-    if not future.done():
-        future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
+def _expire(*futures: asyncio.Future[Any]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
+
+
+def _in_loop(job: Job, function: Callable[..., None], *arguments: Any) -> None:
+    # the loop is closed when the process ends in the middle of a search: then nobody waits any more
+    with suppress(RuntimeError):
+        job.future.get_loop().call_soon_threadsafe(function, *arguments)
+
+
+def _queries(jobs: Sequence[Job]) -> int:
+    return sum(job.size for job in jobs)

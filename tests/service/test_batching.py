@@ -1,0 +1,65 @@
+"""The queue before the search threads, with searches that take a known time."""
+
+import asyncio
+import time
+from collections import Counter
+
+import pytest
+
+from hubless_service.batching import Batcher
+from hubless_service.problems import Problem
+from hubless_service.trace import Trace
+
+PACE = 0.002
+"""Seconds a query: a batch of 256 takes half a second."""
+
+
+def search(items):
+    time.sleep(PACE * len(items))
+    return items
+
+
+@pytest.fixture
+def batcher():
+    made = Batcher(threads=1, room=2000, together=256, prepare=lambda: None)
+    made.start()
+    yield made
+    made.stop()
+
+
+async def offer(batcher, count, rate, patience):
+    """Requests at a rate, each with some seconds of patience: how they ended."""
+
+    async def ask(number):
+        trace = Trace(str(number))
+        try:
+            return await batcher.submit(trace, trace.started + patience, search, number, "alike") == number
+        except Problem as problem:
+            return problem.code
+
+    started, tasks = time.perf_counter(), []
+    while len(tasks) < count:
+        while len(tasks) < min(count, rate * (time.perf_counter() - started)):
+            tasks.append(asyncio.create_task(ask(len(tasks))))
+        await asyncio.sleep(0.001)
+    return Counter(await asyncio.gather(*tasks))
+
+
+@pytest.mark.parametrize("patience", [0.1, 0.4, 3])
+def test_four_times_the_capacity_leaves_most_of_it_to_requests_that_are_answered_in_time(batcher, patience):
+    """Searched in their order and together, those of little patience would all come too late."""
+    rate, seconds = 4 / PACE, 2
+    ended = asyncio.run(offer(batcher, int(rate * seconds), rate, patience))
+    assert set(ended) <= {True, "too_many_requests", "deadline_exceeded"}
+    assert ended[True] > 0.5 * seconds / PACE
+
+
+def test_estimate_that_was_far_too_long_is_put_right(batcher):
+    batcher._paces.note("alike", 100.0)
+    ended = asyncio.run(offer(batcher, 300, 0.5 / PACE, 2))
+    assert ended[True] > 200
+
+
+def test_requests_of_which_none_waits_for_another_are_answered_whatever_was_learnt(batcher):
+    batcher._paces.note("alike", 100.0)
+    assert asyncio.run(offer(batcher, 1, 10, 0.5)) == {True: 1}
