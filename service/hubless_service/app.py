@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
@@ -20,6 +21,9 @@ from hubless_service.settings import Settings
 from hubless_service.source import CatalogSource
 from hubless_service.state import State
 
+if TYPE_CHECKING:
+    from hubless_service.tracing import Tracing
+
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
 ROUTERS = (query, collections, points, versions, aliases, health)
@@ -30,13 +34,20 @@ CORS_HEADERS = ("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-No
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
 
-def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first: bool = False) -> FastAPI:
+def create_app(
+    settings: Settings,
+    engine: Engine | None = None,
+    *,
+    loaded_first: bool = False,
+    tracing: "Tracing | None" = None,
+) -> FastAPI:
     """Make the service.
 
     Parameters
     ----------
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
+    tracing : where the spans of requests go; by default where OpenTelemetry's variables say, if `settings.traces`
     loaded_first : take no requests before everything is loaded, where others take them meanwhile
 
     Raises
@@ -47,6 +58,10 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
     if engine is None:
         source = CatalogSource(settings.catalog, settings.verify, settings.encoders, settings.filter_cache_bytes)
         engine = Engine(source, settings)
+    if tracing is None and settings.traces:
+        from hubless_service.tracing import from_environment
+
+        tracing = from_environment(version("hubless"))
     metrics = Metrics()
     keys = Keys(settings)
 
@@ -59,6 +74,8 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
         yield
         engine.stop()
         keys.stop()
+        if tracing:
+            await asyncio.to_thread(tracing.close)
 
     app = FastAPI(
         title="hubless",
@@ -94,5 +111,5 @@ def create_app(settings: Settings, engine: Engine | None = None, *, loaded_first
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share)
+    app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share, tracing=tracing)
     return app

@@ -5,6 +5,7 @@ import os
 import re
 from random import random
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +14,9 @@ from hubless_service.authentication import DOCS
 from hubless_service.metrics import Metrics
 from hubless_service.problems import internal_error, respond
 from hubless_service.trace import SCOPE_KEY, Trace
+
+if TYPE_CHECKING:
+    from hubless_service.tracing import Tracing
 
 log = logging.getLogger("hubless.requests")
 
@@ -35,10 +39,11 @@ _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log 
 class Observe:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
         self.app = app
         self.metrics = metrics
         self.log_share = log_share
+        self.tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -77,6 +82,8 @@ class Observe:
             seconds = perf_counter() - started
             route = getattr(inner.get("route"), "path_format", "other")
             self.metrics.observe(route, method, status, seconds, trace)
+            if self.tracing:
+                self.tracing.export(scope["headers"], method, route, status, trace)
             if status >= _FAILED or random() < self.log_share:  # noqa: S311  # a draw, no secret
                 _log(scope, route, status, seconds, trace)
 

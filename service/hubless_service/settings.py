@@ -157,6 +157,10 @@ class Settings(BaseSettings):
         le=1,
         description="Share of the requests that get a log line, drawn at random; one that failed always gets its own.",
     )
+    traces: bool = Field(
+        default=False,
+        description="Send OpenTelemetry traces, as OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra hubless[otel].",
+    )
 
     @property
     def origins(self) -> frozenset[str]:
@@ -178,6 +182,17 @@ class Settings(BaseSettings):
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ValueError("expected origins such as https://shop.example, or *")
         return origins
+
+    @field_validator("traces")
+    @classmethod
+    def _installed(cls, traces: bool) -> bool:
+        if traces:
+            try:
+                import opentelemetry.exporter.otlp.proto.http
+                import opentelemetry.sdk.trace  # noqa: F401
+            except ImportError as error:
+                raise ValueError("traces need more packages: pip install 'hubless[otel]'") from error
+        return traces
 
     @model_validator(mode="after")
     def _default_within_maximum(self) -> "Settings":

@@ -12,17 +12,20 @@ STAGES = ("parse", "queue", "encode", "search", "rescore", "payload", "serialise
 class Trace:
     """Filled while the request is answered, read by the middleware when it has been."""
 
-    __slots__ = ("code", "request_id", "seconds", "started")
+    __slots__ = ("code", "intervals", "request_id", "seconds", "started")
 
     def __init__(self, request_id: str) -> None:
         self.request_id = request_id
         self.started = perf_counter()
         self.seconds: dict[str, float] = {}
+        self.intervals: list[tuple[str, float, float]] = []
         self.code: str | None = None
 
     def add(self, stage: str, seconds: float) -> None:
-        """Count time to a stage, which may be entered several times."""
+        """Count time that has just passed to a stage, which may be entered several times."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        now = perf_counter()
+        self.intervals.append((stage, now - seconds, now))
 
     def stage(self, name: str) -> "Stage":
         """Count the time of a with-block to a stage."""
