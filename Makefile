@@ -42,8 +42,11 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup  ## benchmarks: ratios against something measured in the same run
+bench: setup  ## benchmarks: ratios against something measured in the same run, about 10 minutes
 	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-full: setup  ## the same at the sizes that the goals are about, an hour
+	$(BIN)/python -m benchmarks --full $(ARGS)
 
 docs: setup  ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
@@ -54,7 +57,7 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--upgrade pyproject.toml --all-extras --group dev -o requirements/dev.txt
+		--upgrade pyproject.toml --extra demo --extra lab --extra otel --group dev -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

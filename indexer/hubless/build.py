@@ -33,6 +33,7 @@ from hubless.bundle import (
 from hubless.catalog import Catalog, Staging
 from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections import correction as make_correction
+from hubless.devices import CPU, on_device
 from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.indexing import Asked, Indexed, build_index
@@ -91,6 +92,7 @@ def build(
     memory: int | str | None = None,
     latency: float | str | None = None,
     seed: int = 0,
+    device: str = CPU,
     progress: bool | None = None,
 ) -> Manifest:
     """Build a new version of a collection and make it the current one.
@@ -118,6 +120,7 @@ def build(
     memory : that the index may take, in bytes or as "4GB"; None for any
     latency : that a single query may take on one thread, in milliseconds or as "2ms"; None for any
     seed : of the choice of the held-out bank queries, and of the training of the index
+    device : that computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     progress : show progress bars; None does if standard error is a terminal
 
     Returns
@@ -139,7 +142,7 @@ def build(
     if index != "auto":
         index_type(index)
     aims = parse_aims(recall, memory, latency)
-    with progress_bars(progress) as steps:
+    with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
         inputs = _open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
         for bank in filter(None, (inputs.query_bank, inputs.target_bank)):

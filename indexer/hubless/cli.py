@@ -21,6 +21,7 @@ from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
 from hubless.curve import curve_table
 from hubless.demo.command import demo
+from hubless.devices import CPU
 from hubless.errors import HublessError, InputError
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
@@ -109,6 +110,9 @@ def build_command(
         str | None, typer.Option(metavar="TIME", help="A single query may take so long on one thread, as 2ms.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the choice of held-out bank queries.")] = 0,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1, torch:NAME.")
+    ] = CPU,
     json_: JsonOption = False,
 ) -> None:
     """Measure hubness, build a new version of a collection, and make it current.
@@ -137,6 +141,7 @@ def build_command(
         memory=memory,
         latency=latency,
         seed=seed,
+        device=device,
     )
     _print_manifest(manifest, json_)
 

@@ -1,6 +1,6 @@
 """Reductions of targets × bank: log-sum-exp, the top k, entropy. The only hot code of the offline side.
 
-Products are float32, sums are float64.
+Products are float32, sums are float64. Inside `hubless.devices.on_device` offsets are computed there.
 """
 
 from functools import partial
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless import devices
 from hubless.arrays import F32, F64, I64
 from hubless.sources import ArrayVectors, VectorSource
 from hubless.streaming import TARGET_ROWS, Advance, in_parallel, no_progress, stream
@@ -39,6 +40,8 @@ def log_sum_exp(
     -------
     (n,) float64, from shifted exponents: no τ above zero under- or overflows.
     """
+    if device := devices.current():
+        return device.log_sum_exp(bank, targets, temperature, potentials, advance)
     columns = _Columns(bank.shape[0], potentials)
     (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
     return result
@@ -113,12 +116,17 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
     -------
     (n,) float64
     """
+    if device := devices.current():
+        mean: F64 = device.top_k(bank, targets, k, advance).mean(axis=1, dtype=np.float64)
+        return mean
     (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
     return result
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
     """The k largest similarities q·t over the bank, for each target: (n, k) in any order; b ≥ k."""
+    if device := devices.current():
+        return device.top_k(bank, targets, k, advance)
     (result,) = stream(bank, targets, lambda rows: _TopK(rows, k), advance=advance)
     return result
 

@@ -2,7 +2,8 @@
 
 LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. The matrix is kept if it is small enough:
 as factors of the exponential if float32 holds these, as then a log-sum-exp is a matrix-vector product at the speed of
-the memory; else as similarities, with all in logarithms. A larger matrix is computed anew at each pass.
+the memory; else as similarities, with all in logarithms. A larger matrix is computed anew at each pass, and on a
+device that is not NumPy's any matrix is.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from hubless import devices
 from hubless.arrays import F32, F64
 from hubless.kernels import MOST_SPREAD, log_sum_exp
 from hubless.sources import VectorSource, in_memory
@@ -43,7 +45,7 @@ def similarities(bank: VectorSource, targets: VectorSource, temperature: float) 
     targets : (n, d)
     temperature : τ
     """
-    if 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
+    if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
         return Recomputed(bank, targets, temperature)
     matrix = _products(bank, targets)
     of_bank = matrix.max(axis=1)
