@@ -2,7 +2,7 @@
 
 The same kind of index over the same vectors, with offsets folded in and without, each at the cheapest setting that
 reaches the recall of its own exact ranking. They take turns; times are processor time of one thread, augmenting the
-query included. Writes `benchmarks/results/correction_is_free.json` and a plot beside it.
+query included.
 """
 
 import argparse
@@ -24,6 +24,7 @@ from hubless.progress import Silent
 from hubless.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, REPEATS = 512, 2000, 300, 10, 50, 9
+SIDES = ("corrected", "raw")
 KINDS = ("flat", "fastscan", "ivf_fastscan")
 
 
@@ -59,19 +60,32 @@ def compare(kind, source, bank, offsets, queries, folder):
     return {"ms": found, "ratio": float(np.median(ratios)), "settings": settings, "recall": recall}
 
 
-def plot(lines, path):
-    """Corrected over raw, a bar each."""
-    from matplotlib.figure import Figure
+def table(result):
+    yield ["kind", "targets", "corrected ms", "raw ms", "corrected / raw", "recall", "setting", "raw setting"]
+    for line in result["lines"]:
+        yield [
+            line["kind"],
+            f"{line['targets']:,}",
+            f"{line['ms']['corrected']:.3f}",
+            f"{line['ms']['raw']:.3f}",
+            f"{line['ratio']:.3f}",
+            " / ".join(f"{line['recall'][side]:.4f}" for side in ("corrected", "raw")),
+            *(", ".join(f"{name} {value}" for name, value in line["settings"][side].items()) for side in SIDES),
+        ]
 
-    figure = Figure(figsize=(7, 3.5))
+
+def tables(result):
+    return [list(table(result))]
+
+
+def plot(result, figure):
+    """Corrected over raw, a bar each."""
     axes = figure.subplots()
-    names = [f"{line['kind']}\n{line['targets']:,}" for line in lines]
-    axes.bar(names, [line["ratio"] for line in lines])
+    names = [f"{line['kind']}\n{line['targets']:,}" for line in result["lines"]]
+    axes.bar(names, [line["ratio"] for line in result["lines"]])
     axes.axhline(1.03, color="black", linewidth=0.8)
     axes.set(ylabel="corrected / raw time", ylim=(0.8, None))
     axes.tick_params(axis="x", labelsize=7)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
 
 
 def main(arguments=None):
@@ -79,7 +93,6 @@ def main(arguments=None):
     parser.add_argument("--targets", type=int, nargs="*", default=[20_000, 100_000])
     given = parser.parse_args(arguments)
     lines = []
-    print("| kind | targets | corrected ms | raw ms | corrected / raw | recall | settings |\n|" + " --- |" * 7)
     for count in given.targets:
         targets, bank_rows, queries = harness.with_hubs(count, BANK, QUERIES, DIM)
         source, bank = as_source(targets, "targets"), as_source(bank_rows, "bank")
@@ -88,11 +101,8 @@ def main(arguments=None):
             with tempfile.TemporaryDirectory() as folder:
                 line = {"kind": kind, "targets": count, **compare(kind, source, bank, offsets, queries, folder)}
             lines.append(line)
-            recall = " / ".join(f"{line['recall'][side]:.4f}" for side in ("corrected", "raw"))
-            figures = f"{line['ms']['corrected']:.3f} | {line['ms']['raw']:.3f} | {line['ratio']:.3f}"
-            print(f"| {kind} | {count:,} | {figures} | {recall} | {line['settings']} |", flush=True)
-    path = harness.write("correction_is_free", {"lines": lines})
-    plot(lines, path.with_suffix(".png"))
+            print(kind, count, flush=True)
+    harness.write("correction_is_free", {"lines": lines}, plot, tables=tables)
 
 
 if __name__ == "__main__":

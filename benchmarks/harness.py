@@ -66,6 +66,20 @@ def interleaved(
     return times
 
 
+def on_both_clocks(sides, repeats):
+    """Median seconds of each side by the clock, and of all its threads' processors; the sides take turns."""
+    wall, processor = {name: [] for name in sides}, {name: [] for name in sides}
+    for side in sides.values():
+        side()
+    for _ in range(repeats):
+        for name, side in sides.items():
+            start, busy = perf_counter(), process_time()
+            side()
+            wall[name].append(perf_counter() - start)
+            processor[name].append(process_time() - busy)
+    return medians(wall), medians(processor)
+
+
 def medians(times):
     """The median of each side."""
     return {name: float(np.median(values)) for name, values in times.items()}
@@ -138,13 +152,14 @@ def cpu_lines():
     return path.read_text().splitlines() if path.is_file() else []
 
 
-def write(name, result, plot=None, packages=PACKAGES):
-    """Write a result with the machine and the command, and its plot beside it; the file's path.
+def write(name, result, plot=None, packages=PACKAGES, tables=None):
+    """Write a result with the machine and the command, draw its plot beside it, and print its tables; the file's path.
 
     Parameters
     ----------
     plot : draws the result on a figure
     packages : whose versions matter
+    tables : makes of the result a list of tables, each columns and rows
     """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
@@ -154,7 +169,16 @@ def write(name, result, plot=None, packages=PACKAGES):
     path.write_text(json.dumps(whole, indent=1) + "\n")
     if plot is not None:
         draw(whole, plot, path.with_suffix(".png"))
+    if tables is not None:
+        print("\n\n".join(map(markdown, tables(whole))))
     return path
+
+
+def markdown(rows):
+    """A table of columns and rows; figures to the right."""
+    columns, *lines = rows
+    cells = [columns, ["---", *["---:"] * (len(columns) - 1)], *lines]
+    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
 def draw(result, plot, path):

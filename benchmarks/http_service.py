@@ -7,19 +7,17 @@ with hubs, 512 dimensions), server and load generator on one machine:
 - 8 connections: this service against the plain FastAPI way over the same index;
 - 32 connections, flat: requests searched together against one by one.
 
-Prints a table, writes `benchmarks/results/http_service.json` and a plot beside it.
+`plain` is an endpoint with a pydantic model, `list[float]` and a response model.
 """
 
 import argparse
 import json
 import os
-import platform
 import socket
 import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import NamedTuple
@@ -29,9 +27,10 @@ import httpx
 import numpy as np
 
 import hubless
+from benchmarks import harness
 
 DIM, RANK, BANK, QUERIES = 512, 64, 2000, 500
-RESULTS = Path(__file__).parent / "results" / "http_service.json"
+PACKAGES = (*harness.PACKAGES, "fastapi", "uvicorn")
 PATH = "/v1/collections/{}/query"
 
 
@@ -165,30 +164,43 @@ def compare(catalog, kind, queries, options):
     return found
 
 
-def plot(results, path):
-    """Requests a second of every side."""
-    import matplotlib as mpl
+def lines(result):
+    for kind, cases in result["measured"].items():
+        for case, sides in cases.items():
+            for side, run in sides.items():
+                yield kind, case, side, run
 
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
 
-    bars = [
-        (f"{kind}, {case}: {side}", run["rate"])
-        for kind, cases in results["measured"].items()
-        for case, sides in cases.items()
-        for side, run in sides.items()
+def tables(result):
+    columns = [
+        "index",
+        f"{result['targets']:,} × {DIM}",
+        "side",
+        "answers a second",
+        "p50 ms",
+        "processor ms an answer",
     ]
-    figure, axes = plt.subplots(figsize=(8, 0.35 * len(bars) + 1), layout="constrained")
-    axes.barh([name for name, _ in bars][::-1], [rate for _, rate in bars][::-1])
-    axes.set_xlabel("requests a second")
-    axes.set_title(f"{results['targets']:,} × {DIM}")
-    figure.savefig(path)
+    figures = (
+        [kind, case, side, f"{run['rate']:,.0f}", f"{run['p50_ms']:.2f}", f"{run['cpu_ms']:.3f}"]
+        for kind, case, side, run in lines(result)
+    )
+    return [[columns, *figures]]
+
+
+def plot(result, figure):
+    """Answers a second of every side."""
+    axes = figure.subplots()
+    bars = {f"{kind}, {case}: {side}": run["rate"] for kind, case, side, run in lines(result)}
+    axes.barh(list(bars), list(bars.values()))
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", labelsize=6)
+    axes.set_xlabel("answers a second")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, default=100_000)
-    parser.add_argument("--indexes", nargs="+", default=["flat", "hnsw"])
+    parser.add_argument("--indexes", nargs="+", default=["flat", "fastscan"])
     parser.add_argument("--seconds", type=float, default=4)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
@@ -202,21 +214,9 @@ def main():
             if not (catalog / kind).exists():
                 build(catalog, options.targets, kind)
             measured[kind] = compare(catalog, kind, queries, options)
-            for case, sides in measured[kind].items():
-                for side, run in sides.items():
-                    figures = f"{run['rate']:8.0f}/s  p50 {run['p50_ms']:7.2f} ms  cpu {run['cpu_ms']:.3f} ms"
-                    print(f"{kind:8} {case:15} {side:9} {figures}", flush=True)
-    results = {
-        "command": " ".join(["python -m benchmarks.http_service", *sys.argv[1:]]),
-        "machine": {"processors": os.cpu_count(), "system": platform.platform(), "python": platform.python_version()},
-        "versions": {name: version(name) for name in ("hubless", "faiss-cpu", "fastapi", "uvicorn", "numpy")},
-        "load": os.getloadavg(),
-        "targets": options.targets,
-        "measured": measured,
-    }
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=2) + "\n")
-    plot(results, RESULTS.with_suffix(".svg"))
+            print(kind, flush=True)
+    result = {"targets": options.targets, "measured": measured}
+    harness.write("http_service", result, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":

@@ -4,8 +4,6 @@ Recall@10 of the corrected ranking, and the time of single queries and of batche
 Faiss index over the raw vectors that takes turns. It is processor time, which a busy machine does not change. Data are
 low-rank vectors with hubs, and any folder with `queries.npy` and `targets.npy`; its bank is `bank.npy`, or half of the
 queries.
-
-Prints Markdown; writes `benchmarks/results/index_recipes.json` and a plot beside it.
 """
 
 import argparse
@@ -61,7 +59,7 @@ def measured(name, targets, bank, queries, kinds, recall):
             seconds = thread_time() - start
             figures = {"kind": kind, "build_and_tune_s": seconds, **ask(built, raw, queries)}
             lines.append({"data": name, "targets": len(targets), **figures})
-            print(row(lines[-1]), flush=True)
+            print(kind, flush=True)
     return lines
 
 
@@ -91,8 +89,7 @@ def ask(built, raw, queries):
 
 
 def row(line):
-    """A line of the table."""
-    cells = (
+    return [
         line["data"],
         f"{line['targets']:,}",
         line["kind"],
@@ -103,8 +100,11 @@ def row(line):
         f"{line['batch_per_s']:,.0f}",
         f"{line['batch_ratio']:.2f}",
         f"{line['build_and_tune_s']:.1f}",
-    )
-    return f"| {' | '.join(cells)} |"
+    ]
+
+
+def tables(result):
+    return [[COLUMNS, *map(row, result["lines"])]]
 
 
 def open_folder(folder):
@@ -119,19 +119,15 @@ def open_folder(folder):
     return targets, queries[order[:half]], queries[order[half:]][:QUERIES]
 
 
-def plot(lines, path):
+def plot(result, figure):
     """Single-query time against the number of targets, a curve a kind."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5))
     axes = figure.subplots()
+    lines = [line for line in result["lines"] if line["data"] == "low rank"]
     for kind in dict.fromkeys(line["kind"] for line in lines):
         points = sorted((line["targets"], line["single_ms"]) for line in lines if line["kind"] == kind)
         axes.plot(*zip(*points, strict=True), "o-", label=kind)
     axes.set(xscale="log", yscale="log", xlabel="targets", ylabel="ms of processor a query")
-    axes.legend(fontsize=7)
-    figure.tight_layout()
-    figure.savefig(path, dpi=120)
+    axes.legend(fontsize=7, ncols=2)
 
 
 def main(arguments=None):
@@ -141,15 +137,13 @@ def main(arguments=None):
     parser.add_argument("--kinds", nargs="*", default=list(INDEXES))
     parser.add_argument("--recall", type=float, default=0.99)
     given = parser.parse_args(arguments)
-    print(f"| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
     lines = []
     for folder in given.folder:
         lines += measured(folder.resolve().name, *open_folder(folder), given.kinds, given.recall)
     for count in given.targets:
         kinds = [kind for kind in given.kinds if count <= MOST_FOR_GRAPHS or kind not in GRAPHS]
         lines += measured("low rank", *harness.with_hubs(count, BANK, QUERIES, DIM), kinds, given.recall)
-    path = harness.write("index_recipes", {"recall": given.recall, "lines": lines})
-    plot(lines, path.with_suffix(".png"))
+    harness.write("index_recipes", {"recall": given.recall, "lines": lines}, plot, tables=tables)
 
 
 if __name__ == "__main__":

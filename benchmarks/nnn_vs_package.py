@@ -35,7 +35,7 @@ def package(bank, targets):
 
 
 SIDES = {
-    "product": lambda bank, targets: product(bank, targets) or np.zeros(len(targets)),
+    "product": product,
     "exact": partial(ours, bank_index="exact"),
     "fastscan": partial(ours, bank_index="fastscan"),
     PACKAGE: package,
@@ -49,6 +49,27 @@ def in_child(side, folder, path):
     offsets, cost = harness.cost(partial(SIDES[side], bank, targets), warm)
     np.save(path, np.asarray(offsets, np.float32))
     return cost
+
+
+def table(result):
+    yield [
+        f"b={result['bank']:,}, n={result['targets']:,}, d={result['dim']}, k={result['k']}",
+        "processor seconds",
+        "× the product",
+        "the package takes",
+        "seconds",
+        "MB above the inputs",
+        "largest error",
+    ]
+    for name, side in result["sides"].items():
+        error = "" if side["error"] is None else f"{side['error']['most']:.1g}"
+        package = "" if side["package_ratio"] is None else f"{side['package_ratio']:.2f} ×"
+        figures = (f"{side['processor_seconds']:.1f}", f"{side['ratio']:.2f}", package, f"{side['seconds']:.1f}")
+        yield [name, *figures, f"{side['peak_bytes'] / 1e6:,.0f}", error]
+
+
+def tables(result):
+    return [list(table(result))]
 
 
 def plot(result, figure):
@@ -78,18 +99,12 @@ def main():
     against = {side: costs[side]["processor_seconds"] for side in sides}
     for side, cost in costs.items():
         cost["ratio"] = cost["processor_seconds"] / against["product"]
-        cost["package_ratio"] = against.get(PACKAGE, np.nan) / cost["processor_seconds"]
+        cost["package_ratio"] = against[PACKAGE] / cost["processor_seconds"] if PACKAGE in against else None
         error = None if side == "product" else np.abs(offsets[side] - offsets["exact"])
         cost["error"] = None if error is None else {"mean": float(error.mean()), "most": float(error.max())}
-        print(
-            f"{side:14} {cost['processor_seconds']:7.1f} s of processor, {cost['seconds']:7.1f} s, "
-            f"{cost['ratio']:5.2f} × the product, the package takes {cost['package_ratio']:5.2f} ×, "
-            f"{cost['peak_bytes'] / 1e6:6,.0f} MB, error {cost['error']}",
-            flush=True,
-        )
     result = {"bank": given.bank, "targets": given.targets, "dim": DIM, "k": K}
     result |= {"spread": float(offsets["exact"].std()), "sides": costs}
-    harness.write("nnn_vs_package", result, plot, PACKAGES)
+    harness.write("nnn_vs_package", result, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":
