@@ -406,6 +406,15 @@ class Collection:
         with reading(path):
             return FITTED[record.name].from_state(state, record.details)
 
+    def check_hashes(self) -> None:
+        """Compare the content of all files with the manifest, as opening with `hashes` does before anything is read.
+
+        Raises
+        ------
+        BundleDamaged, StorageError
+        """
+        verify(self._folder, self.manifest)
+
     def check_canaries(self) -> None:
         """Ask the canary queries and compare with the answers that were stored at build time.
 

@@ -56,7 +56,7 @@ def create_app(
         if there is a file of keys that cannot be used.
     """
     if engine is None:
-        source = CatalogSource(settings.catalog, settings.verify, settings.encoders, settings.filter_cache_bytes)
+        source = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
         engine = Engine(source, settings)
     if tracing is None and settings.traces:
         from hubless_service.tracing import from_environment

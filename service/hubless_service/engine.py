@@ -16,7 +16,7 @@ import faiss
 from fastapi import Request
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError
+from hubless.errors import BundleError, CollectionNotFound, HublessError
 from hubless_service.batching import Batcher
 from hubless_service.bell import Bell
 from hubless_service.encoding import Encoding
@@ -46,6 +46,8 @@ class Engine:
         self._bell = Bell()
         self._failure: Exception | None = None  # of the whole catalog
         self._loading = True
+        self._verify = settings.verify
+        self._unsound: dict[str, Exception] = {}  # versions of which the hashes turned out to be wrong
         self._stopping = threading.Event()
         self._poll_seconds = settings.poll_seconds
         self._draining = False
@@ -217,8 +219,25 @@ class Engine:
         self._prepare()
         while not self._stopping.is_set():
             self._look()
+            if self._loading and self._verify == "background":
+                threading.Thread(target=self._check_hashes, args=[self._served()], name="hashes", daemon=True).start()
             self._loading = False
             self._bell.wait(self._poll_seconds)
+
+    def _check_hashes(self, collections: list[hubless.Collection]) -> None:
+        """Compare with their hashes the files of what is served already; what is wrong is served no longer."""
+        while collections and not self._stopping.is_set():
+            collection = collections.pop()
+            try:
+                collection.check_hashes()
+            except BundleError as error:
+                self._unsound[collection.version] = error.with_traceback(None)
+                self._bell.ring()
+            except Exception as error:
+                # what the disk refuses to read now says nothing about what is read already
+                log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+            else:
+                log.info('collection "%s": the files are as they were written', collection.name)
 
     def _look(self) -> None:
         """Open what is new in the catalog beside what is served, then serve it instead."""
@@ -257,11 +276,17 @@ class Engine:
         try:
             version = self._source.current(name)
             self._version_ids[name] = self._source.version_ids(name)
+            if failure := self._unsound.get(version):
+                if entry.failure is not failure:
+                    _log_failure(f'collection "{name}"', failure)
+                return Entry(None, version, failure)
             if entry.collection and version == entry.collection.version:
                 return Entry(entry.collection, version, seconds=entry.seconds)
             if version == entry.tried and entry.settled:
                 return entry
-            collection = self._source.open(name)
+            # an old version still answers, or nobody waits yet for a collection that is new
+            hashes = self._verify == "first" or (self._verify == "background" and not self._loading)
+            collection = self._source.open(name, hashes=hashes)
             collection.check_canaries()
         except Exception as error:
             if version != entry.tried or str(error) != str(entry.failure):

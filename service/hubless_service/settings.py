@@ -41,9 +41,10 @@ class Settings(BaseSettings):
         description="Origins whose pages may ask from a browser, such as https://shop.example, separated by commas; "
         "* for all.",
     )
-    verify: bool = Field(
-        default=True,
-        description="Compare the hash of every file with the manifest before a collection is served.",
+    verify: Literal["background", "first", "never"] = Field(
+        default="background",
+        description="When the hash of every file is compared with the manifest: first, before a version is served; in "
+        "the background, for what is opened at the start, while sizes and canary queries vouch for it; or never.",
     )
     poll_seconds: float = Field(
         default=5, gt=0, description="Seconds between two looks at the catalog for new versions and new collections."

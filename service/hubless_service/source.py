@@ -20,8 +20,8 @@ class Source(Protocol):
         """The id of the current version of one of them."""
         ...
 
-    def open(self, name: str) -> hubless.Collection:
-        """Open that version."""
+    def open(self, name: str, *, hashes: bool) -> hubless.Collection:
+        """Open that version; without `hashes` only the sizes of its files are compared with the manifest."""
         ...
 
     def version_ids(self, name: str) -> Sequence[str]:
@@ -43,7 +43,6 @@ class CatalogSource:
     """The collections of a catalog on disk."""
 
     path: Path
-    hashes: bool
     encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     filter_cache: int = FILTER_CACHE
 
@@ -68,12 +67,12 @@ class CatalogSource:
         """The aliases of the catalog."""
         return self.catalog.aliases()
 
-    def open(self, name: str) -> hubless.Collection:
-        """Open the current version; without `hashes` only the sizes of its files are compared with the manifest."""
+    def open(self, name: str, *, hashes: bool) -> hubless.Collection:
+        """Open the current version."""
         return hubless.open(
             self.path,
             name,
-            hashes=self.hashes,
+            hashes=hashes,
             encoder=self.encoders.get(name),
             filter_cache=self.filter_cache,
         )

@@ -20,9 +20,9 @@ def test_catalog_is_the_only_setting_that_must_be_given(tmp_path):
 def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypatch, tmp_path):
     monkeypatch.setenv("HUBLESS_CATALOG", str(tmp_path))
     monkeypatch.setenv("HUBLESS_MAX_LIMIT", "50")
-    monkeypatch.setenv("HUBLESS_VERIFY", "false")
+    monkeypatch.setenv("HUBLESS_VERIFY", "never")
     settings = Settings(max_limit=60)
-    assert (settings.catalog, settings.max_limit, settings.verify) == (tmp_path, 60, False)
+    assert (settings.catalog, settings.max_limit, settings.verify) == (tmp_path, 60, "never")
 
 
 @pytest.mark.parametrize(
@@ -76,5 +76,5 @@ def test_without_verification_a_collection_is_opened_by_sizes_alone(tmp_path, ca
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
     with pytest.raises(hubless.HublessError, match=r"correction\.npz"):
-        CatalogSource(copy, hashes=True).open("words")
-    assert CatalogSource(copy, hashes=False).open("words").name == "words"
+        CatalogSource(copy).open("words", hashes=True)
+    assert CatalogSource(copy).open("words", hashes=False).name == "words"

@@ -26,14 +26,14 @@ class Remembering:
     """A catalog's collections, and whether those that were opened are still there."""
 
     def __init__(self, path):
-        self._source = CatalogSource(path, hashes=True)
+        self._source = CatalogSource(path)
         self._opened = []
 
     def __getattr__(self, name):
         return getattr(self._source, name)
 
-    def open(self, name):
-        collection = self._source.open(name)
+    def open(self, name, *, hashes):
+        collection = self._source.open(name, hashes=hashes)
         self._opened.append(weakref.ref(collection))
         return collection
 
@@ -208,7 +208,7 @@ def test_new_collections_appear_and_removed_ones_disappear(tmp_path, watching):
 def test_what_is_served_is_served_on_when_the_catalog_cannot_be_read(tmp_path, watching):
     versions.build(tmp_path / "catalog", 1)
     table = Settings(catalog=tmp_path / "catalog", poll_seconds=0.02)
-    engine = Engine(CatalogSource(table.catalog, hashes=True), table)
+    engine = Engine(CatalogSource(table.catalog), table)
     with serving(create_app(table, engine)) as base_url:
         wait_until_ready(base_url)
         (tmp_path / "catalog").rename(tmp_path / "elsewhere")

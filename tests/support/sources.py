@@ -27,7 +27,7 @@ class Source:
     def aliases(self):
         return {}
 
-    def open(self, name):
+    def open(self, name, *, hashes):
         assert self.gate.wait(10)
         collection = self.collections[name]
         if isinstance(collection, Exception):

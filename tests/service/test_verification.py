@@ -1,0 +1,97 @@
+"""When hashes are compared, and what becomes of a version of which they are wrong."""
+
+import shutil
+
+import httpx
+import pytest
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.errors import StorageError
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+QUERY = "/v1/collections/words/query"
+ASK = {"text": "amber"}
+
+
+@pytest.fixture
+def damaged(catalog, tmp_path):
+    """A catalog of which one collection has a wrong byte that no canary query notices."""
+    copy = shutil.copytree(catalog, tmp_path / "catalog")
+    file = hubless.Catalog(copy).folder("words") / "correction.npz"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    return copy
+
+
+@pytest.fixture
+def checked(monkeypatch):
+    """The names of collections of which the hashes were compared after they had been opened."""
+    names, check = [], hubless.Collection.check_hashes
+
+    def noting(self):
+        try:
+            check(self)
+        finally:
+            names.append(self.name)
+
+    monkeypatch.setattr(hubless.Collection, "check_hashes", noting)
+    return names
+
+
+def state_of(base_url, name="words"):
+    return httpx.get(f"{base_url}/readyz").json()["collections"][name]
+
+
+def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged, checked):
+    with serving(create_app(Settings(catalog=damaged))) as base_url:
+        wait_until_ready(base_url)
+        while (state := state_of(base_url))["status"] == "ready":
+            pass
+        assert (state["code"], state["detail"][:16]) == ("bundle_damaged", "correction.npz: ")
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "bundle_damaged"
+        assert state_of(base_url, "numbers")["status"] == "ready"
+        while len(checked) < 2:
+            pass
+    assert sorted(checked) == ["numbers", "words"]
+
+
+def test_what_is_verified_first_is_never_served_damaged(damaged, checked):
+    with serving(create_app(Settings(catalog=damaged, verify="first"))) as base_url:
+        wait_until_ready(base_url)
+        assert state_of(base_url)["code"] == "bundle_damaged"
+    assert checked == []
+
+
+def test_what_is_never_verified_is_served_by_sizes_and_canaries(damaged, checked):
+    with serving(create_app(Settings(catalog=damaged, verify="never", poll_seconds=0.02))) as base_url:
+        wait_until_ready(base_url)
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
+    assert checked == []
+
+
+def test_collection_that_comes_later_waits_for_its_hashes(damaged, tmp_path):
+    later = damaged.joinpath("words").rename(tmp_path / "words")
+    with serving(create_app(Settings(catalog=damaged, poll_seconds=0.02))) as base_url:
+        wait_until_ready(base_url)
+        later.rename(damaged / "words")
+        while (state := httpx.get(f"{base_url}/readyz").json()["collections"].get("words", {})).get("code") is None:
+            assert state.get("status") != "ready"
+    assert state["code"] == "bundle_damaged"
+
+
+def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog, checked, monkeypatch, caplog):
+    def refuse(folder, manifest, *, hashes=True):
+        if hashes:
+            raise StorageError(folder, "too many open files")
+
+    monkeypatch.setattr("hubless.search.verify", refuse)
+    with serving(create_app(Settings(catalog=catalog, poll_seconds=0.02))) as base_url:
+        wait_until_ready(base_url)
+        while len(checked) < 2:
+            pass
+        assert state_of(base_url)["status"] == "ready"
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
+    assert sum("hashes could not be compared" in record.message for record in caplog.records) == 2
