@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import random
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,9 @@ log = logging.getLogger("hubless.live")
 K = 10
 RANKINGS = ("served", "corrected", "raw")
 FIGURES = ("queries", "skewness", "top_hub_share", "antihub_share")
+_ANTIHUB = np.exp(-1)  # what a single find is worth after a window
 _WORST = 10
+_QUICK, _KEPT = 0.05, 100  # seconds; and times as long
 _MOST_WAITING = 256
 _TOGETHER = 64  # raw rankings searched by one call, as a scan of many costs little more than of one
 _SECONDS = 0.05  # between two looks whether there is time to spare
@@ -51,6 +54,9 @@ class LiveHubness:
         self._half_life = settings.hubness_half_life
         self._share = settings.hubness_share
         self._lock = threading.Lock()
+        self._describing = threading.Lock()
+        self._described: dict[str, Any] = {}
+        self._keep_until = 0.0
         self._folder = folder
         self._names = {ranking: f"{collection.name}-{collection.version}-{ranking}" for ranking in RANKINGS}
         paths = {ranking: folder and file_of(folder, name) for ranking, name in self._names.items()}
@@ -104,36 +110,35 @@ class LiveHubness:
                 self._occurrences["corrected"].add(rows)
                 self._occurrences["raw"].add(raw)
 
-    def figures(self) -> dict[str, dict[str, float]]:
-        """`FIGURES` of each ranking that has any query, of all workers together."""
-        found = {}
-        for ranking in RANKINGS:
-            counts, queries = self._together(ranking)
-            if queries:
-                found[ranking] = dict(zip(FIGURES, self._figures(counts, queries), strict=True))
-        return found
-
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
-        """The figures of each ranking, and its worst hubs; null for a ranking that has no query."""
-        described: dict[str, Any] = {}
-        for ranking in RANKINGS:
-            counts, queries = self._together(ranking)
-            figures = dict(zip(FIGURES, self._figures(counts, queries), strict=True)) if queries else None
-            described[ranking] = figures and figures | {"hubs": _worst(collection, counts)}
-        return described
+        """`FIGURES` of each ranking and its worst hubs, of all workers together; null for a ranking without queries.
+
+        Of many targets this takes long, so it is kept for a while: at most a hundredth of a processor goes into it.
+        """
+        with self._describing:
+            started = monotonic()
+            if started >= self._keep_until:
+                self._described = {ranking: self._describe(collection, ranking) for ranking in RANKINGS}
+                taken = monotonic() - started
+                self._keep_until = started + (_KEPT * taken if taken > _QUICK else 0)
+            return self._described
+
+    def _describe(self, collection: hubless.Collection, ranking: str) -> dict[str, Any] | None:
+        counts, queries = self._together(ranking)
+        if not queries:
+            return None
+        return {
+            "queries": queries,
+            "skewness": measures.skewness(counts),
+            "top_hub_share": measures.groupie_ratio(counts),
+            "antihub_share": measures.antihub_occurrence(np.where(counts < _ANTIHUB, 0, counts)),
+            "hubs": _worst(collection, counts),
+        }
 
     def _together(self, ranking: str) -> tuple[F64, float]:
         others = files_of_others(self._folder, self._names[ranking]) if self._folder else []
         with self._lock:
             return self._occurrences[ranking].together(others)
-
-    def _figures(self, counts: F64, queries: float) -> tuple[float, ...]:
-        return (
-            queries,
-            measures.skewness(counts),
-            measures.groupie_ratio(counts),
-            measures.antihub_occurrence(np.where(counts < np.exp(-1), 0, counts)),
-        )
 
 
 class _Watched:
@@ -203,8 +208,9 @@ class Live:
         """Collection, ranking, and its `FIGURES`, of all that have any."""
         for collection in self._collections():
             hubness = self._of(collection).hubness
-            for ranking, figures in hubness.figures().items() if hubness else ():
-                yield collection.name, ranking, figures
+            for ranking, described in hubness.describe(collection).items() if hubness else ():
+                if described:
+                    yield collection.name, ranking, {figure: described[figure] for figure in FIGURES}
 
     def drift(self) -> Iterator[tuple[str, float]]:
         """Collection, and how far its queries are from its bank, where that is known."""

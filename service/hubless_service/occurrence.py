@@ -57,9 +57,14 @@ class DecayedOccurrence:
 
     def _add(self, rows: I64) -> None:
         m, k = rows.shape
-        weights = np.exp2(self._exponent + np.arange(1, m + 1) / self._half_life)
-        np.add.at(self._counts, rows.ravel(), np.repeat(weights.astype(np.float32), k))
-        self._header[1] += weights.sum()
+        if m == 1:  # much the most frequent, and a query finds no target twice
+            weight = 2.0 ** (self._exponent + 1 / self._half_life)
+            self._counts[rows[0]] += np.float32(weight)
+            self._header[1] += weight
+        else:
+            weights = np.exp2(self._exponent + np.arange(1, m + 1) / self._half_life)
+            np.add.at(self._counts, rows.ravel(), np.repeat(weights.astype(np.float32), k))
+            self._header[1] += weights.sum()
         self._exponent += m / self._half_life
         if self._exponent > _HIGHEST:
             self._memory[_HEADER:] *= np.float32(2**-self._exponent)

@@ -54,7 +54,7 @@ def gauges(client):
 @pytest.mark.parametrize("half_life", [1, 3, 40, 1000])
 @pytest.mark.parametrize("together", [1, 7, 200])
 def test_counts_decay_as_if_all_of_them_shrank_with_each_query(half_life, together):
-    finds = np.random.default_rng(0).integers(0, 12, (200, 5))
+    finds = np.random.default_rng(0).permuted(np.tile(np.arange(12), (200, 1)), axis=1)[:, :5]
     occurrence = DecayedOccurrence(12, half_life)
     for start in range(0, len(finds), together):
         occurrence.add(finds[start : start + together])
