@@ -98,12 +98,13 @@ class MatchesCache:
         return found
 
     def _keep(self, key: str, found: Matches) -> None:
-        if key in self._held or _size(key, found) > self._room:
+        size = _size(key, found)
+        if key in self._held or size > self._room:
             return
-        self._held[key] = found
-        self._taken += _size(key, found)
-        while self._taken > self._room:
+        while self._taken + size > self._room:
             self._taken -= _size(*self._held.popitem(last=False))
+        self._held[key] = found
+        self._taken += size
 
 
 def _size(key: str, found: Matches) -> int:

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import hubless.matches
 from hubless.filters import parse_filter
 from hubless.matches import Matches, MatchesCache, find_matches
 from hubless.payload import Payload, PayloadWriter
@@ -35,6 +36,16 @@ def test_selector_and_rows_are_those_of_the_mask(share):
     np.testing.assert_array_equal(matches.rows, np.flatnonzero(mask))
     assert matches.count == mask.sum()
     assert matches.nbytes <= 2 * -(-COUNT // 8)
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
+def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
+    monkeypatch.setattr(hubless.matches, "_PAGE_BYTES", 3)
+    mask = np.random.default_rng(2).random(COUNT) < share
+    matches, rows = Matches(mask), np.flatnonzero(mask)
+    for start in (0, 1, 8, 500, COUNT - 1):
+        for limit in (1, 30, COUNT):
+            np.testing.assert_array_equal(matches.page(start, limit), rows[rows >= start][:limit])
 
 
 def test_selector_lives_on_when_the_rest_is_dropped():

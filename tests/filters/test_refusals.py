@@ -34,6 +34,7 @@ for _ in range(10):
     [
         ([], "filter", ["an object", "a list of 0"]),
         (None, "filter", ["an object", "null"]),
+        ({3: []}, "filter", ["an object"]),
         ({}, "filter", ["one of and, or, not, or field", "nothing"]),
         ({"and": [], "or": []}, "filter", ["one of and, or, not", "and", "or"]),
         ({"and": {}}, "filter.and", ["a list of filters", "an object"]),

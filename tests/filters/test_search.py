@@ -12,7 +12,7 @@ from hubless.augment import AugmentedVectors, centre, pivot_of
 from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
-from hubless.knn import INDEXES, make_index
+from hubless.knn import INDEXES, make_index, selected
 from hubless.matches import Matches
 from hubless.progress import Silent
 from hubless.ranking import Ranker
@@ -78,6 +78,13 @@ class TestKinds:
     def test_exact_is_true_or_false(self, made, problem, value):
         with pytest.raises(InputError, match=r"params\.exact: expected true or false"):
             made[0].rank(problem.queries, K, 1.0, {"exact": value})
+
+    def test_vectors_are_taken_out_block_by_block(self, made, problem, monkeypatch):
+        ranker, exact = made
+        monkeypatch.setattr(selected, "block_rows", lambda dim: 7)  # fewer than k
+        rows = np.arange(0, COUNT, 60)
+        found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, Matches(np.isin(np.arange(COUNT), rows)))
+        np.testing.assert_allclose(found.scores, -np.sort(-exact[:, rows], axis=1)[:, :K], rtol=0, atol=1e-3)
 
     def test_as_many_hits_as_matches_are_always_found(self, made, problem):
         ranker, _ = made

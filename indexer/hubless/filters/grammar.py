@@ -196,7 +196,7 @@ def _read(value: Any, place: str, kind: Kind, stored: pa.DataType, field: str) -
 
 
 def _object(document: Any, where: str) -> Mapping[str, Any]:
-    if not isinstance(document, dict):
+    if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
         raise InputError(where, "an object", _shown(document))
     return document
 
