@@ -3,9 +3,7 @@
 Recall@10 among the matches, and the time of single queries on one thread, where a share of the targets matches: drawn
 at random, or those that lie farthest from where all queries lean, the worst case. Beside it, taking turns, the same
 index without a filter, and raw flat Faiss with the same selector. Then the time to evaluate filters over the payload of
-many rows, not cached. It is processor time, which a busy machine does not change.
-
-Prints Markdown; writes `benchmarks/results/filters.json`.
+many rows, from JSON to the bitmap, not cached. It is processor time, which a busy machine does not change.
 """
 
 import argparse
@@ -84,7 +82,7 @@ def measured(count, kinds, shares):
             line = {"targets": count, "kind": name, "filter": which, "share": share}
             line |= ask(ranker, raw, queries, mask, exact)
             lines.append(line)
-            print(row(line), flush=True)
+            print(f"{line['kind']}, {which} {share:.1%}: {line['ms']:.3f} ms", flush=True)
     return lines
 
 
@@ -114,7 +112,7 @@ def ask(ranker, raw, queries, mask, exact):
 
 def row(line):
     """A line of the table."""
-    cells = (
+    return (
         f"{line['targets']:,}",
         line["kind"],
         line["filter"],
@@ -124,7 +122,26 @@ def row(line):
         f"{line['to_no_filter']:.2f}",
         f"{line['to_raw_flat']:.2f}",
     )
-    return f"| {' | '.join(cells)} |"
+
+
+def tables(result):
+    evaluated = [
+        (line["filter"], f"{line['rows']:,}", f"{line['matches']:,}", f"{line['ms']:.1f}")
+        for line in result["evaluated"]
+    ]
+    return [[COLUMNS, *map(row, result["lines"])], [("filter", "rows", "matches", "ms"), *evaluated]]
+
+
+def plot(result, figure):
+    """Time against the share that matches, a curve a kind, for the most targets that were measured."""
+    axes = figure.subplots()
+    most = max(line["targets"] for line in result["lines"])
+    lines = [line for line in result["lines"] if line["filter"] == "random" and line["targets"] == most]
+    for kind in dict.fromkeys(line["kind"] for line in lines):
+        points = sorted((100 * line["share"], line["ms"]) for line in lines if line["kind"] == kind)
+        axes.plot(*zip(*points, strict=True), "o-", label=kind)
+    axes.set(xscale="log", yscale="log", xlabel="% of the targets that match", ylabel="ms of processor a query")
+    axes.legend(fontsize=7, ncols=2)
 
 
 def payload_of(count, path):
@@ -176,12 +193,11 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     with openmp_threads(1):
         timed = evaluated(given.rows)
-        print("| rows | filter | matches | ms |\n| --- | --- | --- | --- |")
-        for line in timed:
-            print(f"| {line['rows']:,} | {line['filter']} | {line['matches']:,} | {line['ms']:.1f} |", flush=True)
-        print(f"\n| {' | '.join(COLUMNS)} |\n|{' --- |' * len(COLUMNS)}")
         lines = [line for count in given.targets for line in measured(count, given.kinds, given.shares)]
-    harness.write("filters", {"dim": DIM, "lines": lines, "evaluated": timed})
+    result = {"dim": DIM, "lines": lines, "evaluated": timed}
+    for table in tables(result):
+        print(f"\n{harness.markdown(table)}")
+    harness.write("filters", result, plot)
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ ORDER = (
     "nnn_vs_package",
     "index_recipes",
     "correction_is_free",
+    "filters",
     "http_service",
     "peers",
 )
