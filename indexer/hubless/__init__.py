@@ -6,7 +6,7 @@ from hubless.bundle import Manifest
 from hubless.catalog import Catalog, VersionInfo
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
-from hubless.search import Collection, Hit, Point, Results
+from hubless.search import Collection, Explanation, Hit, Point, Results
 from hubless.search import open_collection as open
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Alias",
     "Catalog",
     "Collection",
+    "Explanation",
     "Hit",
     "HublessError",
     "Manifest",

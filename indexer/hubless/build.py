@@ -372,7 +372,7 @@ def _measure(
     held_out: bool,
     staged: Staging,
 ) -> Measured:
-    """Measure hubness on bank queries, and write some of these with their answers as canaries.
+    """Measure hubness on bank queries, and write it for each target; and some of the queries with answers as canaries.
 
     Recall is that of the folded ranking, hubness that of the answers; with a gate or a rescorer these are two.
     """
@@ -388,6 +388,8 @@ def _measure(
         rows, answers = answered.rows, {"answers": answered.scores[:CANARIES]}
     canaries = augment_queries(queries[:CANARIES], 1.0, indexed.pivot)
     exact_scores, exact_rows = indexed.kind.exact(indexed.index, canaries, rows.shape[1])
+    occurrence = [measures.k_occurrence(measured, len(offsets)) for measured in (raw_rows, rows)]
+    write_array(staged.folder / bundle.OCCURRENCE, np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
     found, _ = indexed.kind.search(indexed.index, canaries, rows.shape[1], indexed.setting.parameters)
     np.savez(
         staged.folder / bundle.CANARY,
@@ -402,8 +404,8 @@ def _measure(
         queries=len(queries),
         held_out=held_out,
         recall_at_10=indexed.setting.recall,
-        hubness_raw=_hubness(raw_rows, len(offsets)),
-        hubness_corrected=_hubness(rows, len(offsets)),
+        hubness_raw=_hubness(occurrence[0]),
+        hubness_corrected=_hubness(occurrence[1]),
     )
 
 
@@ -424,8 +426,7 @@ def _setting_record(setting: Setting) -> SettingRecord:
     )
 
 
-def _hubness(rows: NDArray[np.int64], targets: int) -> Hubness:
-    occurrence = measures.k_occurrence(rows, targets)
+def _hubness(occurrence: I64) -> Hubness:
     return Hubness(
         skewness=measures.skewness(occurrence),
         most=int(occurrence.max()),

@@ -46,6 +46,11 @@ class Matches:
             return self._rows
         return np.flatnonzero(np.unpackbits(self.bits, count=self.total, bitorder="little"))
 
+    def hold(self, rows: I64) -> NDArray[np.bool_]:
+        """Whether each of some rows matches."""
+        found: NDArray[np.bool_] = (self.bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(np.bool_)
+        return found
+
     def page(self, start: int, limit: int) -> I64:
         """The first `limit` rows, from row `start` on, that match."""
         if self._rows is not None:

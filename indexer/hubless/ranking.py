@@ -1,6 +1,7 @@
 """The search path: queries → index → candidates → gate or rescorer → the best k. Arrays in, arrays out."""
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
@@ -39,6 +40,16 @@ class Ranked:
     corrected: Flags | None = None
     rescoring: float = 0.0
 
+    def after(self, skip: int) -> "Ranked":
+        """The same without the best `skip`."""
+        return replace(
+            self,
+            rows=self.rows[:, skip:],
+            scores=self.scores[:, skip:],
+            similarities=self.similarities[:, skip:],
+            offsets=self.offsets[:, skip:],
+        )
+
 
 class Ranker:
     """An index of augmented targets, their offsets, and what is done with a query beyond these."""
@@ -61,11 +72,25 @@ class Ranker:
         self._query_time = query_time
         self._switched = isinstance(query_time, Switch)  # once, as to look at a protocol takes a tenth of a query
         self._pivot = pivot
+        self._left_out: I64 | None = None
+
+    def without(self, rows: I64) -> "Ranker":
+        """The same for m queries of which each leaves out one row, (m,): as if that target were not there."""
+        other = copy(self)
+        other._left_out = rows
+        return other
+
+    def room(self, matches: Matches | None) -> int:
+        """How many targets a query may find, at most."""
+        everything = len(self._offsets) if matches is None else matches.count
+        if self._left_out is None:
+            return everything
+        return everything - bool(matches is None or matches.hold(self._left_out).any())
 
     def rank(
         self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
     ) -> Ranked:
-        """The best k targets of each query (m, d); k ≤ n, and 0 only where nothing matches.
+        """The best k targets of each query (m, d); k ≤ `room`, and 0 only where that is.
 
         Parameters
         ----------
@@ -144,7 +169,7 @@ class Ranker:
         matches: Matches | None,
     ) -> Ranked:
         """Candidates by folded offsets, and with a gate by raw similarity too, scored anew."""
-        count = min(wanted, len(self._offsets) if matches is None else matches.count)
+        count = min(wanted, self.room(matches))
         strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
         calls = np.concatenate([self._augmented(queries, value) for value in strengths])
         scores, rows = self._search(calls, count, parameters, matches)
@@ -174,6 +199,19 @@ class Ranker:
         return augment_queries(queries, strength, self._pivot)
 
     def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
+        if self._left_out is None:
+            return self._find(augmented, k, parameters, matches)
+        everything = len(self._offsets) if matches is None else matches.count
+        scores, rows = self._find(augmented, min(k + 1, everything), parameters, matches)
+        if rows.shape[1] == k:  # no query's own row matches
+            return scores, rows
+        # one call may hold the queries several times over, with a strength each
+        own = np.tile(self._left_out, len(rows) // len(self._left_out))
+        others = rows != own[:, np.newaxis]
+        others[others.all(axis=1), -1] = False
+        return scores[others].reshape(-1, k), rows[others].reshape(-1, k)
+
+    def _find(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
         scores, rows = self._approximate(augmented, k, parameters, matches)
         if (missed := (rows < 0).any(axis=1)).any():
             # a graph or a few lists may hold fewer than k of them; the rest is found by comparing with all

@@ -17,6 +17,7 @@ from hubless.bundle import (
     IDS,
     INDEX,
     MANIFEST,
+    OCCURRENCE,
     OFFSETS,
     PAYLOAD,
     PAYLOAD_MAPPED,
@@ -50,10 +51,30 @@ from hubless.records import IdTable, read_npy
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
+RAW_DEPTH = 1000
+"""How far a rank without the correction is looked for, at least."""
 CANARY_LIMIT = 10
 FILTER_CACHE = 64 * 2**20
 _SAME_ANSWERS = 0.9
 """A rank among a bank can jump where two similarities are one but for rounding."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a hit stands where it does.
+
+    Attributes
+    ----------
+    rank : its rank, from 1
+    raw_rank : by similarity alone, among the same targets; None if there are `RAW_DEPTH` before it, or more
+    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction and
+        without; None if that is not stored
+    """
+
+    rank: int
+    raw_rank: int | None
+    occurrence: int | None
+    raw_occurrence: int | None
 
 
 @dataclass(frozen=True)
@@ -65,14 +86,19 @@ class Hit:
     score: float
     similarity: float
     offset: float
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True)
 class Results:
-    """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits."""
+    """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
+
+    `explanations` are m lists of k, if they were asked for.
+    """
 
     ranked: Ranked
     ids: list[list[str | int]]
+    explanations: list[list[Explanation]] | None = None
 
     @property
     def rows(self) -> I64:
@@ -104,7 +130,8 @@ class Results:
 
     def __getitem__(self, query: int) -> list[Hit]:
         columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
-        return [Hit(*hit) for hit in zip(self.ids[query], *(column.tolist() for column in columns), strict=True)]
+        why = self.explanations[query] if self.explanations else [None] * len(self.ids[query])
+        return [Hit(*hit) for hit in zip(self.ids[query], *(column.tolist() for column in columns), why, strict=True)]
 
     def __iter__(self) -> Iterator[list[Hit]]:
         return (self[query] for query in range(len(self)))
@@ -142,6 +169,7 @@ class Collection:
             self._offsets: F32 = read_npy(folder / OFFSETS)
         with reading(folder / IDS):
             self._ids = IdTable(folder / IDS)
+        self._occurrence = _read_occurrence(folder, manifest)
         held = {INDEX: index.ntotal, OFFSETS: len(self._offsets), IDS: len(self._ids)}
         self._payload: Payload | None = None
         if manifest.payload_columns:
@@ -211,11 +239,15 @@ class Collection:
 
     def query(
         self,
-        vectors: ArrayLike,
+        vectors: ArrayLike | None = None,
         limit: int = 10,
         strength: float = 1.0,
         parameters: Mapping[str, Any] | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
+        *,
+        ids: Sequence[str | int] | None = None,
+        skip: int = 0,
+        explain: bool = False,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -229,18 +261,51 @@ class Collection:
         filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
             The ranking is that of a collection of these alone, with the offsets of this one; also a gate goes by the
             best of these
+        ids : of m targets, instead of vectors: each is asked with its stored vector, as if it were not there itself
+        skip : how many of the best are left out, which the hits come after
+        explain : also say of each hit its rank without the correction, and how often it was found when it was built
 
         Raises
         ------
         InputError, UnknownField, DimensionMismatch, NotFinite, ZeroVector
+        PointNotFound
+            if no target bears one of the ids.
         """
-        queries = self.prepare(vectors)
+        if vectors is not None and ids is None:
+            queries, ranker = self.prepare(vectors), self._ranker
+        elif vectors is None and ids is not None:
+            rows = np.array([self._ids.row(wanted) for wanted in ids], np.int64)
+            queries, ranker = self.prepare(self.vectors(rows)), self._ranker.without(rows)
+        else:
+            raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
         check_at_least("limit", limit, 1)
+        check_at_least("skip", skip, 0)
         check_between("strength", strength, 0, MOST_STRENGTH)
         matches = None if filter is None else self.matches(filter)
-        most = self.count if matches is None else matches.count
-        ranked = self._ranker.rank(queries, int(min(limit, most)), strength, parameters or {}, matches)
-        return Results(ranked, [self._ids.ids(line) for line in ranked.rows])
+        most = ranker.room(matches)
+        ranked = ranker.rank(queries, int(min(skip + limit, most)), strength, parameters or {}, matches)
+        explanations = None
+        if explain:
+            depth = min(max(RAW_DEPTH, skip + limit), most)
+            raw = ranker.rank(queries, depth, 0.0, parameters or {}, matches).rows
+            explanations = [
+                self._explanations(line, before)[skip:] for line, before in zip(ranked.rows, raw, strict=True)
+            ]
+        if skip:
+            ranked = ranked.after(skip)
+        return Results(ranked, [self._ids.ids(line) for line in ranked.rows], explanations)
+
+    def _explanations(self, rows: I64, raw: I64) -> list[Explanation]:
+        """Of one query's hits (k,), with the rows (depth,) of the raw ranking."""
+        raw_ranks = {row: rank for rank, row in enumerate(raw.tolist(), 1)}
+        found = [None] * len(rows)
+        before, after = found, found
+        if self._occurrence is not None:
+            before, after = self._occurrence[:, rows].tolist()
+        return [
+            Explanation(rank, raw_ranks.get(row), corrected, uncorrected)
+            for rank, (row, corrected, uncorrected) in enumerate(zip(rows.tolist(), after, before, strict=True), 1)
+        ]
 
     def filter(self, document: Mapping[str, Any], limits: Limits = LIMITS, name: str = "filter") -> Filter:
         """A filter from its JSON, checked against the payload's columns: see docs/filters.md.
@@ -494,6 +559,18 @@ def open_collection(
             # meanwhile another may have been made current, and this one pruned
             if version is not None or home.folder(name) == folder:
                 raise
+
+
+def _read_occurrence(folder: Path, manifest: Manifest) -> NDArray[np.unsignedinteger] | None:
+    """N_10 (2, n) of all targets, raw and corrected; bundles of earlier builds have none."""
+    path = folder / OCCURRENCE
+    if OCCURRENCE not in manifest.files:
+        return None
+    with reading(path):
+        found: NDArray[np.unsignedinteger] = read_npy(path)
+    if found.shape != (2, manifest.count):
+        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {manifest.count} targets")
+    return found
 
 
 def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:

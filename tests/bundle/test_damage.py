@@ -18,6 +18,7 @@ FILES = [
     "encoder.npy",
     "ids.arrow",
     "index.faiss",
+    "occurrence.npy",
     "offsets.npy",
     "payload.arrow",
     "payload.parquet",
