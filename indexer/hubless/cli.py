@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Callable, Collection
 from contextlib import suppress
-from functools import cache
+from dataclasses import asdict
+from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -243,7 +244,11 @@ def query(
     collection: CollectionOption,
     vectors: Annotated[Path | None, typer.Option(metavar="F", help="Query vectors: .npy, .npz or .parquet.")] = None,
     text: Annotated[list[str] | None, typer.Option(help="A query in words; repeatable.")] = None,
+    id_: Annotated[
+        list[str] | None, typer.Option("--id", metavar="ID", help="A target, to find more like it; repeatable.")
+    ] = None,
     limit: Annotated[int, typer.Option(help="Hits per query.")] = 10,
+    skip: Annotated[int, typer.Option(min=0, help="How many of the best are left out.")] = 0,
     strength: Annotated[float, typer.Option(help="How much of the correction: 0 is raw, 1 full, up to 2.")] = 1.0,
     param: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as candidates; repeatable.")
@@ -252,33 +257,42 @@ def query(
         str | None,
         typer.Option("--filter", metavar="JSON", help='Only targets such as {"field": "year", "gte": 2000}.'),
     ] = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the rank without the correction, and how often a target was found.")
+    ] = False,
     version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Ask a collection, by vectors or in words."""
-    if (vectors is None) == (not text):
-        raise typer.BadParameter("give either --vectors or --text", param_hint="--vectors")
+    """Ask a collection, by vectors, in words, or for more like a target."""
+    if sum((vectors is not None, bool(text), bool(id_))) != 1:
+        raise typer.BadParameter("give either --vectors, --text or --id", param_hint="--vectors")
     opened = hubless.open(catalog, collection, version=version)
     parameters = _key_values(param or [], "--param")
     wanted = None if filter_ is None else opened.filter(_json(filter_, "--filter"))
-    if vectors is None:
-        found = [opened.query(opened.encode(text or []), limit, strength, parameters, wanted)]
+    ask = partial(opened.query, limit=limit, strength=strength, parameters=parameters, filter=wanted)
+    ask = partial(ask, skip=skip, explain=explain)
+    if id_:
+        found = [ask(ids=[opened.parse_id(each) for each in id_])]
+    elif vectors is None:
+        found = [ask(opened.encode(text or []))]
     else:
         source = open_items(vectors, "vectors").vectors
         # so that an error names the row as the file counts it, not as the block does
         blocks = (UnitVectors(source) if opened.metric == "cosine" else source).blocks(1024)
-        found = [opened.query(block, limit, strength, parameters, wanted) for block in blocks]
+        found = [ask(block) for block in blocks]
     answers = [answer for results in found for answer in _answers(opened, results)]
     if json_:
         print_json({"results": answers})
         return
     for number, answer in enumerate(answers):
         switched = {True: ", corrected", False: ", not corrected", None: ""}[answer.get("corrected")]
-        table = Table("id", "score", "similarity", "offset", "payload", title=f"query {number}{switched}")
+        why = ("rank", "raw rank", "found", "raw found") if explain else ()
+        table = Table("id", "score", "similarity", "offset", *why, "payload", title=f"query {number}{switched}")
         for hit in answer["hits"]:
             figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
+            reasons = ("–" if value is None else f"{value:,}" for value in hit.get("explanation", {}).values())
             shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
-            table.add_row(str(hit["id"]), *figures, shown)
+            table.add_row(str(hit["id"]), *figures, *reasons, shown)
         print_table(table)
 
 
@@ -288,6 +302,7 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
         {
             "hits": [
                 {"id": hit.id, "score": hit.score, "similarity": hit.similarity, "offset": hit.offset}
+                | ({} if hit.explanation is None else {"explanation": asdict(hit.explanation)})
                 | ({} if payload is None else {"payload": payload})
                 for hit, payload in zip(hits, opened.payload([hit.row for hit in hits]), strict=True)
             ]

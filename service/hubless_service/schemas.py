@@ -79,10 +79,10 @@ class Filter(RootModel[Condition | Every | Some | Opposite]):
 
 
 class QueryRequest(Request):
-    """What to search for, as a vector or as a text, and how."""
+    """What to search for, as a vector, as a text or as a stored target, and how."""
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}]},
+        json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}, {"required": ["id"]}]},
     )
 
     vector: list[float] | str | None = Field(
@@ -90,8 +90,16 @@ class QueryRequest(Request):
         description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim.",
     )
     text: str | None = Field(default=None, description="A text, for collections that have an encoder.")
+    id: int | str | None = Field(
+        default=None,
+        description="A stored target, to find more like it: asked with its vector, and itself left out. A number or a "
+        "string, as the collection's ids are.",
+    )
     limit: int | None = Field(
         default=None, ge=1, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
+    )
+    skip: int | None = Field(
+        default=None, ge=0, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
     )
     strength: float | None = Field(
         default=1.0, ge=0, le=2, description="How much of the offsets is applied: 0 is the raw ranking, 1 is full."
@@ -104,6 +112,9 @@ class QueryRequest(Request):
         default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
     )
     score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
+    explain: bool | None = Field(
+        default=None, description="Whether each hit is sent with its rank without the correction, and why it has it."
+    )
     timeout_ms: int | None = Field(
         default=None,
         ge=1,
@@ -152,6 +163,20 @@ class AliasRequest(Request):
     collection: str = Field(description="The name of a collection, not an alias.")
 
 
+class Explanation(BaseModel):
+    """Why a hit stands where it does."""
+
+    rank: int = Field(description="Its rank, from 1.")
+    raw_rank: int | None = Field(
+        description="Its rank by similarity alone, among the same targets; null if 1,000 or more come before it."
+    )
+    occurrence: int | None = Field(
+        description="In how many of the measuring queries' first ten it stands with the correction, as measured when "
+        "the version was built; null if that is not stored."
+    )
+    raw_occurrence: int | None = Field(description="The same without the correction.")
+
+
 class Hit(BaseModel):
     """A target that was found."""
 
@@ -161,6 +186,7 @@ class Hit(BaseModel):
     offset: float = Field(description="Hubness of the target in units of similarity: positive is a hub.")
     payload: Payload = None
     vector: Vector | None = None
+    explanation: Explanation | None = Field(default=None, description="Only if asked for.")
 
 
 class Hits(BaseModel):

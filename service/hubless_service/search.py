@@ -11,11 +11,11 @@ from fastapi import Request
 
 import hubless
 from hubless.arrays import F32, I64
-from hubless.errors import InputError
+from hubless.errors import InputError, PointNotFound
 from hubless_service.batching import Batcher
 from hubless_service.clients import watched
 from hubless_service.extras import add_extras
-from hubless_service.queries import Query
+from hubless_service.queries import Query, Stored
 from hubless_service.trace import Trace, trace_of
 
 Found = dict[str, Any]
@@ -46,7 +46,7 @@ async def search(
 
     Parameters
     ----------
-    queries : with vectors all
+    queries : with vectors or stored targets all
     deadline : on the clock of `perf_counter`
     observe : told in the search thread what was found
 
@@ -83,7 +83,8 @@ def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Par
     """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
     started = perf_counter()
     queries = [query for part in parts for query in part.queries]
-    vectors = np.stack([query.asked for query in queries])
+    by_id = isinstance(queries[0].asked, Stored)
+    vectors = None if by_id else np.stack([query.asked for query in queries])
     found = _ask(collection, queries, vectors)
     seconds = perf_counter() - started
     rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
@@ -96,7 +97,9 @@ def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Par
         own = [next(lines) for _ in part.queries]
         with part.trace.stage("payload"):
             outcomes.append(_all_hits(collection, part.queries, own))
-    _tell(observe, collection, queries, vectors, found)
+    # what is more like a target is no query of people, and what comes further down is not what they see first
+    if vectors is not None and not queries[0].skip:
+        _tell(observe, collection, queries, vectors, found)
     return outcomes
 
 
@@ -123,22 +126,32 @@ def _options(query: Query) -> dict[str, Any]:
     }
 
 
+def _more(queries: Sequence[Query]) -> dict[str, Any]:
+    """What the collection is asked with in some queries only."""
+    ids = [query.asked.id for query in queries if isinstance(query.asked, Stored)]
+    more = {"ids": ids, "skip": queries[0].skip, "explain": queries[0].explain}
+    return {name: value for name, value in more.items() if value}
+
+
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     """Equal for queries that one call can answer."""
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
-    return collection, query.limit, query.strength, parameters, query.filter
+    # with a filter, whether the target itself is among what matches decides how many hits there are
+    by_id = isinstance(query.asked, Stored) and (query.asked if query.filter else True)
+    return collection, query.limit, query.skip, query.strength, parameters, query.filter, query.explain, by_id
 
 
-def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32) -> list[Line | Exception]:
+def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None) -> list[Line | Exception]:
     """The line of results of each query, or why it has none; halved until it is known whose fault an error is."""
     first, several = queries[0], len(queries)
     try:
-        results = collection.query(vectors, **_options(first))
+        results = collection.query(vectors, **_options(first), **_more(queries))
     except Exception as error:
         if several == 1:
-            return [_renamed(error, f"{first.where}{error.parameter}") if isinstance(error, InputError) else error]
+            return [_in_words_of(first, error)]
         half = several // 2
-        return _ask(collection, queries[:half], vectors[:half]) + _ask(collection, queries[half:], vectors[half:])
+        first_half, second_half = (None, None) if vectors is None else (vectors[:half], vectors[half:])
+        return _ask(collection, queries[:half], first_half) + _ask(collection, queries[half:], second_half)
     return [(results, row) for row in range(several)]
 
 
@@ -175,12 +188,21 @@ def _hits(collection: hubless.Collection, query: Query, results: hubless.Results
             strict=True,
         )
     ]
+    if results.explanations:
+        for hit, explanation in zip(hits, results.explanations[row], strict=True):
+            hit["explanation"] = explanation
     if query.score_threshold is not None:
         # the hits come best first, so that those which are left are the first rows
         hits = [hit for hit in hits if hit["score"] >= query.score_threshold]
     rows = results.rows[row, : len(hits)]
     add_extras(collection, hits, rows, query.extras)
     return hits
+
+
+def _in_words_of(query: Query, error: Exception) -> Exception:
+    if isinstance(error, InputError):
+        return _renamed(error, f"{query.where}{error.parameter}")
+    return PointNotFound(f"{query.where}id: {error}") if isinstance(error, PointNotFound) else error
 
 
 def _renamed(error: InputError, parameter: str) -> InputError:

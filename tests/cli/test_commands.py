@@ -212,3 +212,18 @@ def test_alias_is_set_moved_listed_asked_and_removed(run, catalog):
 )
 def test_alias_that_says_too_little_or_too_much_is_wrong_usage(run, catalog, words):
     assert run("alias", "--catalog", catalog, *words).code == 2
+
+
+def test_query_by_id_skips_explains_and_leaves_the_target_out(run, catalog):
+    first, second = run("query", *on(catalog), "--id", "target-9", "--id", "0", "--limit", 3, "--json").json["results"]
+    assert "target-9" not in [hit["id"] for hit in first["hits"]]
+    assert len(second["hits"]) == 3
+    part = run("query", *on(catalog), "--id", "target-9", "--limit", 2, "--skip", 1, "--explain", "--json").json
+    (hits,) = (answer["hits"] for answer in part["results"])
+    assert [hit["id"] for hit in hits] == [hit["id"] for hit in first["hits"][1:]]
+    assert [hit["explanation"]["rank"] for hit in hits] == [2, 3]
+    shown = run("query", *on(catalog), "--id", "target-9", "--explain")
+    assert shown.table[0][4:8] == ["rank", "raw rank", "found", "raw found"]
+    wrong = run("query", *on(catalog), "--id", "nobody")
+    assert (wrong.code, wrong.err) == (1, "error: no target has the id 'nobody'\n")
+    assert run("query", *on(catalog), "--id", "0", "--text", "amber").code == 2

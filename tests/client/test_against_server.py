@@ -1,6 +1,7 @@
 """The client against the real service, over a real socket, with a real collection."""
 
 import asyncio
+import dataclasses
 from array import array
 from datetime import UTC, datetime
 
@@ -11,7 +12,7 @@ from support.serving import serving, wait_until_ready
 
 import hubless
 import hubless_client
-from hubless_client import AsyncClient, Client, Query, errors
+from hubless_client import AsyncClient, Client, Explanation, Query, errors
 from hubless_service import problems
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
@@ -299,3 +300,26 @@ def test_hubness_is_that_of_the_answers(client, words):
     assert 0 < found.served.hubs[0].share == pytest.approx(found.served.top_hub_share)
     assert found.request_id != answer.request_id
     assert client.hubness("numbers").drift is None
+
+
+def test_more_like_a_target_from_further_down_with_reasons(client, words):
+    found = client.query("words", id="target-50", limit=4, skip=1, explain=True)
+    results = words.query(ids=["target-50"], limit=4, skip=1, explain=True)
+    same_hits(found, results[0])
+    assert [hit.explanation for hit in found] == [
+        Explanation(**dataclasses.asdict(hit.explanation)) for hit in results[0]
+    ]
+    vector = queries_of("words")[0]
+    for answer in (
+        client.query("words", vector, skip=3, explain=True),
+        client.query("words", vector, skip=3, explain=True, params={}),
+        client.query_batch("words", [vector], skip=3, explain=True)[0],
+        client.query_batch("words", queries=[Query(vector, skip=3, explain=True), Query(id="target-9")])[0],
+    ):
+        same_hits(answer, client.query("words", vector, limit=13).hits[3:])
+        assert [hit.explanation.rank for hit in answer] == list(range(4, 14))
+    assert client.query("words", vector)[0].explanation is None
+    with pytest.raises(hubless_client.PointNotFound):
+        client.query("words", id="nobody")
+    with pytest.raises(hubless_client.CannotSend, match="vector and id"):
+        client.query("words", vector, id="target-9")

@@ -181,8 +181,8 @@ def test_path_of_the_base_url_is_kept():
 @pytest.mark.parametrize(
     ("method", "arguments", "settings", "said"),
     [
-        ("query", ["songs"], {}, "neither"),
-        ("query", ["songs", [1.0]], {"text": "sad"}, "both"),
+        ("query", ["songs"], {}, "none of them"),
+        ("query", ["songs", [1.0]], {"text": "sad"}, "vector and text"),
         ("query_batch", ["songs"], {}, "neither"),
         ("query_batch", ["songs", [[1.0]]], {"queries": [Query(text="sad")]}, "both"),
         ("query_batch", ["songs"], {"queries": [Query(text="sad")], "limit": 3, "with_payload": True}, "limit, with"),
@@ -202,7 +202,7 @@ def test_what_no_request_can_carry_is_refused_before_anything_is_sent(ask, metho
 
 
 def test_query_object_without_vector_and_text_is_refused_when_made():
-    with pytest.raises(CannotSend, match="neither"):
+    with pytest.raises(CannotSend, match="none of them"):
         Query(limit=3)
 
 

@@ -62,9 +62,9 @@ WRONG = [
     ({"vector": encoded(at(3, -np.inf))}, "not_finite", "vector[3]", "-inf as float32"),
     ({"vector": encoded([0] * DIM)}, "zero_vector", "vector", "zeros only"),
     # what is asked for
-    ({}, "invalid_input", "vector", "neither"),
-    ({"vector": None}, "invalid_input", "vector", "neither"),
-    ({"vector": GOOD, "text": "amber"}, "invalid_input", "vector", "both"),
+    ({}, "invalid_input", "vector", "none of them"),
+    ({"vector": None}, "invalid_input", "vector", "none of them"),
+    ({"vector": GOOD, "text": "amber"}, "invalid_input", "vector", "vector and text"),
     ({"text": 5}, "invalid_input", "text", "5"),
     ({"text": ["amber"]}, "invalid_input", "text", "a list of 1"),
     ({"text": "zzz yyy"}, "unknown_words", "text", None),

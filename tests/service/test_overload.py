@@ -211,7 +211,7 @@ def test_limits_that_add_up_to_too_many_hits_get_422(serve, words):
             client.post(BATCH, **binary),
         ):
             refused(answer, "invalid_input")
-            assert answer.json()["expected"] == "limits that add up to at most 30"
+            assert answer.json()["expected"] == "limits and skips that add up to at most 30"
 
 
 def test_text_above_the_limit_gets_422_naming_it(serve, words):

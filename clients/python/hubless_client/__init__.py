@@ -46,10 +46,12 @@ from hubless_client.errors import (
 )
 from hubless_client.query import Query
 from hubless_client.results import (
+    Alias,
     Answer,
     BatchAnswer,
     CollectionInfo,
     Drift,
+    Explanation,
     Health,
     Hit,
     Hub,
@@ -58,6 +60,7 @@ from hubless_client.results import (
     Point,
     Points,
     RankingHubness,
+    VersionState,
 )
 from hubless_client.retries import Retries
 from hubless_client.vectors import Vector, Vectors
@@ -85,6 +88,7 @@ __all__ = [
     "Drift",
     "EncoderFailed",
     "EncoderTimeout",
+    "Explanation",
     "Forbidden",
     "Health",
     "Hit",

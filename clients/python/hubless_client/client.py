@@ -98,7 +98,7 @@ class Client:
     collection = _sends(endpoints.collection)
     """One collection: its version, size, dimension, correction, index and measured quality."""
     query = _sends(endpoints.query)
-    """The best targets for a vector or for a text."""
+    """The best targets for a vector, for a text, or like another target."""
     query_batch = _sends(endpoints.query_batch)
     """The best targets for each of many vectors or queries, in one request."""
     hubness = _sends(endpoints.hubness)
@@ -206,7 +206,7 @@ class AsyncClient:
     collection = _sends_async(endpoints.collection)
     """One collection: its version, size, dimension, correction, index and measured quality."""
     query = _sends_async(endpoints.query)
-    """The best targets for a vector or for a text."""
+    """The best targets for a vector, for a text, or like another target."""
     query_batch = _sends_async(endpoints.query_batch)
     """The best targets for each of many vectors or queries, in one request."""
     hubness = _sends_async(endpoints.hubness)

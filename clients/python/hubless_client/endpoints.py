@@ -35,41 +35,50 @@ def query(
     vector: Vector | None = None,
     *,
     text: str | None = None,
+    id: str | int | None = None,
     limit: int | None = None,
+    skip: int | None = None,
     strength: float | None = None,
     with_payload: bool | Sequence[str] = False,
     with_vector: bool = False,
     score_threshold: float | None = None,
     params: Mapping[str, Any] | None = None,
     filter: Mapping[str, Any] | None = None,
+    explain: bool = False,
     request_id: str | None = None,
     timeout: Timeout | None = None,
 ) -> Call[results.Answer]:
-    """The best targets for a vector, shape (d,), or for a text.
+    """The best targets for a vector, shape (d,), for a text, or like another target.
 
     Parameters
     ----------
     collection : its name
     vector : a list, an array, a tensor: whatever holds d real numbers
     text : a question, where the collection has an encoder
+    id : of a target, which is asked with its stored vector and left out itself
     limit : how many hits; 10 if None
+    skip : how many of the best are left out; 0 if None
     strength : how much of the offset is applied; 1 if None, which is full; 0 is the raw ranking
     with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index
     filter : which targets are searched
+    explain : whether the hits bear an explanation: their rank without the correction, and how often they were found
     request_id, timeout : as for every call
     """
     asked = Query(
         vector=vector,
         text=text,
+        id=id,
         limit=limit,
+        skip=skip,
         strength=strength,
         with_payload=with_payload,
         with_vector=with_vector,
         score_threshold=score_threshold,
         params=params,
         filter=filter,
+        explain=explain,
     )
     if vector is not None and (in_url := asked.in_url()) is not None:
         content = as_floats(pack_one(vector), in_url)
@@ -84,12 +93,14 @@ def query_batch(
     *,
     queries: Sequence[Query] | None = None,
     limit: int | None = None,
+    skip: int | None = None,
     strength: float | None = None,
     with_payload: bool | Sequence[str] = False,
     with_vector: bool = False,
     score_threshold: float | None = None,
     params: Mapping[str, Any] | None = None,
     filter: Mapping[str, Any] | None = None,
+    explain: bool = False,
     request_id: str | None = None,
     timeout: Timeout | None = None,
 ) -> Call[results.BatchAnswer]:
@@ -103,12 +114,14 @@ def query_batch(
     """
     settings = Settings(
         limit=limit,
+        skip=skip,
         strength=strength,
         with_payload=with_payload,
         with_vector=with_vector,
         score_threshold=score_threshold,
         params=params,
         filter=filter,
+        explain=explain,
     )
     if queries is None and vectors is not None:
         content, read = _vectors(pack_many(vectors), settings)

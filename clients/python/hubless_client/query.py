@@ -18,30 +18,36 @@ class Settings:
     Attributes
     ----------
     limit : how many hits; the server's default is 10
+    skip : how many of the best are left out
     strength : how much of the offset is applied: 1, the server's default, is full, 0 is the raw ranking
     with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index
     filter : which targets are searched
+    explain : whether the hits bear an explanation
     """
 
     limit: int | None = None
+    skip: int | None = None
     strength: float | None = None
     with_payload: bool | Sequence[str] = False
     with_vector: bool = False
     score_threshold: float | None = None
     params: Mapping[str, Any] | None = None
     filter: Mapping[str, Any] | None = None
+    explain: bool = False
 
     def in_json(self) -> dict[str, Any]:
         """Those that are set, as members of a JSON object."""
         named = {
             "limit": self.limit,
+            "skip": self.skip,
             "strength": self.strength,
             "with": extras(self.with_payload, self.with_vector) or None,
             "score_threshold": self.score_threshold,
             "params": self.params,
             "filter": self.filter,
+            "explain": True if self.explain else None,
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -53,30 +59,36 @@ class Settings:
         wanted = settings.get("with", [])
         if any("," in extra for extra in wanted):
             return None
+        if self.explain:
+            settings["explain"] = "true"
         return settings | ({"with": ",".join(wanted)} if wanted else {})
 
 
 @dataclass(frozen=True)
 class Query(Settings):
-    """A vector, shape (d,), or a text, and how to search for it; see `Settings` for the other attributes.
+    """A vector, shape (d,), a text or a stored target's id, and how to search; see `Settings` for the other attributes.
 
     Raises
     ------
-    CannotSend : neither a vector nor a text is given, or both are
+    CannotSend : none of them is given, or several are
     """
 
     vector: Vector | None = None
     text: str | None = None
+    id: str | int | None = None
 
     def __post_init__(self) -> None:
-        if (self.vector is None) == (self.text is None):
-            given = "neither" if self.vector is None else "both"
-            raise CannotSend(f"query: expected either a vector or a text, got {given}")
+        questions = {"vector": self.vector, "text": self.text, "id": self.id}
+        given = [name for name, value in questions.items() if value is not None]
+        if len(given) != 1:
+            got = " and ".join(given) or "none of them"
+            raise CannotSend(f"query: expected either a vector, a text or an id, got {got}")
 
     def document(self) -> dict[str, Any]:
         """The query as a JSON object, its vector in base64."""
-        what = {"text": self.text} if self.vector is None else {"vector": base64(pack_one(self.vector))}
-        return {**what, **self.in_json()}
+        vector = None if self.vector is None else base64(pack_one(self.vector))
+        asked = {"vector": vector, "text": self.text, "id": self.id}
+        return {**{name: value for name, value in asked.items() if value is not None}, **self.in_json()}
 
 
 def extras(payload: bool | Sequence[str], vector: bool) -> list[str]:

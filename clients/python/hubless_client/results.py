@@ -12,6 +12,24 @@ Json = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit stands where it does.
+
+    Attributes
+    ----------
+    rank : its rank, from 1
+    raw_rank : by similarity alone; None if that is deeper than the server looked
+    occurrence, raw_occurrence : in how many of the measuring queries' first ten it stood when the version was built,
+        with the correction and without; None if the version does not know
+    """
+
+    rank: int
+    raw_rank: int | None
+    occurrence: int | None
+    raw_occurrence: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class Hit:
     """One target that was found.
 
@@ -23,6 +41,7 @@ class Hit:
     offset : the target's hubness in units of similarity, positive = hub
     payload : None unless asked for
     vector : float32, shape (d,), None unless asked for; numpy reads it without copying
+    explanation : None unless asked for
     """
 
     id: str | int
@@ -31,6 +50,7 @@ class Hit:
     offset: float
     payload: dict[str, Any] | None = None
     vector: "array[float] | None" = None
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -453,6 +473,7 @@ def _hits(body: Json) -> tuple[Hit, ...]:
             hit["offset"],
             hit.get("payload"),
             _vector(hit.get("vector")),
+            _explanation(hit.get("explanation")),
         )
         for hit in body["hits"]
     )
@@ -468,6 +489,12 @@ def _point(target: Json, of: Json, request_id: str | None) -> Point:
         version=of["version"],
         request_id=request_id,
     )
+
+
+def _explanation(given: Json | None) -> Explanation | None:
+    if given is None:
+        return None
+    return Explanation(given["rank"], given["raw_rank"], given["occurrence"], given["raw_occurrence"])
 
 
 def _vector(numbers: list[float] | None) -> "array[float] | None":

@@ -7,6 +7,7 @@ FILTER: dict[str, Any] = {
 }
 OLDER, VERSION = "20251201T093000Z-77aa", "20260101T101500Z-1f0c"
 QUERIES: dict[str, Any] = {
+    "id": {"id": "str.split", "limit": 2, "skip": 2, "explain": True},
     "text": {"text": "split a string at a separator", "limit": 2, "with": ["payload"]},
     "vector": {"vector": [0.12, -0.5, 0.33, 0.08], "limit": 2, "strength": 1.0},
     "filtered": {

@@ -14,6 +14,7 @@ router = APIRouter(route_class=DirectRoute, tags=["query"])
 PROBLEMS = (
     "malformed_body",
     "collection_not_found",
+    "point_not_found",
     "request_timeout",
     "body_too_large",
     "unsupported_media_type",
@@ -32,12 +33,12 @@ PROBLEMS = (
 
 @router.post(
     "/v1/collections/{collection}/query",
-    summary="The targets nearest to a vector or a text, hubness taken out",
+    summary="The targets nearest to a vector, a text or another target, hubness taken out",
     responses=openapi.answers(QueryAnswer, examples.QUERY_ANSWER, *PROBLEMS),
     openapi_extra=openapi.body(QueryRequest, examples.QUERIES, binary="dim · 4 bytes, little-endian float32."),
 )
 async def query(request: Request, collection: str) -> Response:
-    """A JSON body names a vector or a text; a binary body is the vector, and the other fields stand in the URL.
+    """A JSON body names a vector, a text or an id; a binary body is the vector, and the other fields stand in the URL.
 
     In each hit score = similarity − strength · offset.
     """
