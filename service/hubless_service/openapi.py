@@ -114,6 +114,10 @@ def _example(code: str) -> Json:
 def _url_parameters() -> Iterable[Json]:
     properties = schemas.components()["QueryRequest"]["properties"]
     for name in sorted(URL_FIELDS):
+        if name == "dim":
+            meaning = "For binary bodies only, which do not tell it: the dimension of their vectors, to be checked."
+            yield url_parameter(name, {"type": "integer", "minimum": 1}, meaning)
+            continue
         schema = {"type": "string", "example": "payload,vector"} if name == "with" else properties[name]
         yield url_parameter(name, schema, "For binary bodies only; of JSON bodies it is a field.")
 

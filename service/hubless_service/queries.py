@@ -20,7 +20,7 @@ from hubless_service.schemas import BatchRequest, QueryRequest, fields_of
 from hubless_service.selections import read_filter, read_whole
 from hubless_service.settings import Settings
 
-URL_FIELDS = frozenset({"limit", "skip", "strength", "with", "score_threshold", "explain", "timeout_ms"})
+URL_FIELDS = frozenset({"dim", "limit", "skip", "strength", "with", "score_threshold", "explain", "timeout_ms"})
 _QUESTIONS = ("vector", "text", "id")
 _QUERY_FIELDS = fields_of(QueryRequest)
 _BATCH_FIELDS = fields_of(BatchRequest)
@@ -59,8 +59,9 @@ class Query:
 def one(request: Request, kind: str, body: bytes, collection: hubless.Collection, settings: Settings) -> Query:
     """Read a body that is one query; of a binary one, the other fields stand in the URL."""
     if kind == BINARY:
+        fields = _binary_fields(request, collection)
         vector = vectors.from_bytes(body, collection, rows=1)[0]
-        return _query("", _binary_fields(request), vector, collection, settings)
+        return _query("", fields, vector, collection, settings)
     refuse_url_fields(request)
     return _from_object("", parse(body), collection, settings)
 
@@ -70,9 +71,10 @@ def several(
 ) -> list[Query]:
     """Read a body that is a batch of queries; of a binary one, the fields in the URL hold for all."""
     if kind == BINARY:
+        fields = _binary_fields(request, collection)
         rows = vectors.from_bytes(body, collection)
         _check_size("body", len(rows), settings)
-        template = _query("", _binary_fields(request), rows[0], collection, settings)
+        template = _query("", fields, rows[0], collection, settings)
         _check_hits("body", len(rows) * (template.skip + template.limit), settings)
         return [replace(template, asked=row) for row in rows]
     refuse_url_fields(request)
@@ -90,9 +92,10 @@ def several(
     return checked
 
 
-def _binary_fields(request: Request) -> dict[str, Any]:
+def _binary_fields(request: Request, collection: hubless.Collection) -> dict[str, Any]:
     fields = url_fields(request)
     refuse_unknown(fields, URL_FIELDS)
+    vectors.check_dim(fields.get("dim"), collection)
     return fields
 
 

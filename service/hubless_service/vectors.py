@@ -67,6 +67,22 @@ def from_bytes(body: bytes, collection: hubless.Collection, rows: int | None = N
     return vectors
 
 
+def check_dim(dim: Any, collection: hubless.Collection) -> None:
+    """Check what a request says of its vectors: two of a wrong dimension can be as long as three of the right one.
+
+    Raises
+    ------
+    InputError
+        if it is no whole number above 0.
+    DimensionMismatch
+    """
+    if dim is None or (type(dim) is int and dim == collection.dim):
+        return
+    if type(dim) is not int or dim < 1:
+        raise InputError("dim", "a whole number of at least 1", describe(dim))
+    raise DimensionMismatch("dim", _dimensions(collection), f"{dim} dimensions")
+
+
 def _from_list(value: Any, name: str) -> F32:
     if not isinstance(value, list):
         raise InputError(name, "a list of numbers, or a string of base64", describe(value))

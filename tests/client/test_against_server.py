@@ -221,7 +221,7 @@ def test_wrong_dimension_is_said_with_both_numbers(client):
 
 
 def test_batch_whose_wrong_rows_fill_up_to_right_ones_is_a_dimension_mismatch(client):
-    # Four rows of DIM/2 are as many numbers as two rows of DIM: only the client can tell.
+    # Four rows of DIM/2 are as many numbers as two rows of DIM.
     with pytest.raises(hubless_client.DimensionMismatch, match=f"expected {catalogs.DIM} dimensions"):
         client.query_batch("numbers", np.ones((4, catalogs.DIM // 2)))
 

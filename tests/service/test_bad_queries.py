@@ -230,6 +230,9 @@ def test_bad_row_of_a_binary_batch_is_named(http, bad, code, parameter):
         ({"strength": "3"}, "invalid_input", "strength"),
         ({"score_threshold": "Infinity"}, "invalid_input", "score_threshold"),
         ({"with": "payload,colour"}, "invalid_input", "with"),
+        ({"dim": "0"}, "invalid_input", "dim"),
+        ({"dim": "many"}, "invalid_input", "dim"),
+        ({"dim": str(DIM + 1)}, "dimension_mismatch", "dim"),
         ({"params": "{}"}, "unknown_field", "params"),
         ({"text": "amber"}, "unknown_field", "text"),
     ],
@@ -237,6 +240,16 @@ def test_bad_row_of_a_binary_batch_is_named(http, bad, code, parameter):
 def test_wrong_url_parameter_of_a_binary_query_gets_422(http, parameters, code, parameter):
     body = np.ones(DIM, "<f4").tobytes()
     refused(http.post(QUERY, content=body, params=parameters, headers=BINARY), 422, code, parameter)
+
+
+def test_binary_batch_of_another_dimension_that_adds_up_is_refused_where_its_dimension_is_told(http):
+    body = np.ones((3, 2 * DIM), "<f4").tobytes()
+    assert len(http.post(BATCH, content=body, headers=BINARY).json()["results"]) == 6
+    problem = refused(
+        http.post(BATCH, content=body, params={"dim": 2 * DIM}, headers=BINARY), 422, "dimension_mismatch", "dim"
+    )
+    assert (problem["expected"][:2], problem["received"]) == (str(DIM), f"{2 * DIM} dimensions")
+    assert len(http.post(BATCH, content=body, params={"dim": DIM}, headers=BINARY).json()["results"]) == 6
 
 
 @pytest.mark.parametrize("path", [QUERY, BATCH])
