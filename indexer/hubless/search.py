@@ -233,6 +233,11 @@ class Collection:
         return self._encoder is not None
 
     @property
+    def encodes_quickly(self) -> bool:
+        """Whether `encode` of a short text takes no longer than it takes to hand the text to another thread."""
+        return self._encoder is None or self._encoder.quick
+
+    @property
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean is 0."""
         return self._offsets

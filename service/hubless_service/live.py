@@ -137,8 +137,7 @@ class LiveHubness:
 
     def _together(self, ranking: str) -> tuple[F64, float]:
         others = files_of_others(self._folder, self._names[ranking]) if self._folder else []
-        with self._lock:
-            return self._occurrences[ranking].together(others)
+        return self._occurrences[ranking].together(others)
 
 
 class _Watched:

@@ -42,7 +42,10 @@ class DecayedOccurrence:
             self._add(rows[start : start + step])
 
     def together(self, others: "list[Path] | None" = None) -> tuple[F64, float]:
-        """Decayed counts (n,) and the decayed number of queries, those in the files of other processes added."""
+        """Decayed counts (n,) and the decayed number of queries, those in the files of other processes added.
+
+        May be called while `add` is: a query may then be counted for some of the targets that it found.
+        """
         counts, queries = _deflated(self._memory)
         for path in others or ():
             try:
@@ -96,6 +99,10 @@ def remove_files_of(folder: Path, pid: int) -> None:
 
 
 def _deflated(memory: F32) -> tuple[F64, float]:
-    exponent, queries = memory[:_HEADER].view(np.float64)
-    deflation = 2.0**-exponent
-    return memory[_HEADER:].astype(np.float64) * deflation, float(queries * deflation)
+    header = memory[:_HEADER].view(np.float64)
+    while True:
+        before = header[0]
+        counts, queries = memory[_HEADER:].astype(np.float64), header[1]
+        if header[0] >= before:  # or else it was divided meanwhile
+            deflation = 2.0**-before
+            return counts * deflation, float(queries * deflation)

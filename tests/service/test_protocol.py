@@ -139,7 +139,7 @@ def test_server_timing_tells_the_stages(http):
     assert list(vector) == ["parse", "queue", "search", "payload", "serialise", "total"]
     assert sum(float(vector[name]) for name in vector if name != "total") <= float(vector["total"])
     text = stages(http.post(QUERY, json={"text": "amber"}))
-    assert list(text) == ["parse", "queue", "encode", "search", "payload", "serialise", "total"]
+    assert list(text) == ["parse", "encode", "queue", "search", "payload", "serialise", "total"]
     assert list(stages(http.get("/nowhere"))) == ["total"]
 
 

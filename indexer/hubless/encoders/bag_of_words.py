@@ -61,6 +61,8 @@ class BagOfWords:
         self.vocabulary = dict(vocabulary)
         _check_vocabulary(self.vocabulary, len(self.rows))
 
+    quick = True
+
     @property
     def dim(self) -> int:
         """How many dimensions its vectors have."""

@@ -19,6 +19,10 @@ class Encoder(Protocol):
     def dim(self) -> int:
         """How many dimensions its vectors have."""
 
+    @property
+    def quick(self) -> bool:
+        """Whether a short text takes it no longer than it takes to hand the text to another thread."""
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors, none of them zero; within some seconds, if the encoder is not on this machine."""
 

@@ -74,6 +74,8 @@ class Endpoint:
         self._http = _client(description)
         weakref.finalize(self, self._http.close)
 
+    quick = False
+
     @property
     def dim(self) -> int:
         """How many dimensions its vectors have."""

@@ -41,6 +41,8 @@ class Installed:
         self._lock = threading.Lock()
         self._made: Any = None
 
+    quick = False
+
     @property
     def dim(self) -> int:
         """How many dimensions its vectors have."""
