@@ -65,7 +65,9 @@ class Settings(BaseSettings):
     max_filter_depth: int = Field(
         default=10, ge=1, description="How deep filters may be nested in one another; a condition alone is 1."
     )
-    max_filter_conditions: int = Field(default=256, ge=1, description="Most conditions in one filter.")
+    max_filter_conditions: int = Field(
+        default=256, ge=1, description="Most conditions in one filter; each and, or and not is one too."
+    )
     max_filter_values: int = Field(default=10_000, ge=1, description="Most values in one `in` of a filter.")
     filter_cache_bytes: int = Field(
         default=64 * MIB,

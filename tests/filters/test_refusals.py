@@ -74,7 +74,8 @@ for _ in range(10):
         ({"field": "rows", "contains": {}}, "filter.contains", ["expected exists", "list"]),
         (DEEP, "filter", ["at most 10 deep"]),
         ({"field": "year", "in": [1] * 10_001}, "filter.in", ["at most 10000 values", "10001"]),
-        ({"or": [{"field": "year", "eq": 1}] * 257}, "filter", ["at most 256 conditions", "more"]),
+        ({"or": [{"field": "year", "eq": 1}] * 256}, "filter", ["at most 256 conditions", "more"]),
+        ({"and": [{"or": []}] * 256}, "filter", ["at most 256 conditions", "more"]),
     ],
 )
 def test_wrong_filter_is_refused_in_words(document, parameter, words):
@@ -103,7 +104,7 @@ def test_unknown_name_is_refused_naming_the_known(document, parameter, known):
 
 
 def test_limits_and_name_are_those_that_are_given():
-    limits = Limits(depth=2, conditions=2, values=1)
+    limits = Limits(depth=2, conditions=3, values=1)
     parse_filter({"and": [{"field": "year", "gt": 1, "lt": 3}]}, SCHEMA, limits)
     for document in (
         {"and": [{"not": {"field": "year", "eq": 1}}]},

@@ -73,7 +73,7 @@ def test_limits_of_filters_are_settings(serve, words):
     one = {"field": "rank", "gte": 5}
     too_large = [
         ({"not": {"not": one}}, "filter", "at most 2 deep"),
-        ({"or": [one] * 3}, "filter", "at most 2 conditions"),
+        ({"or": [one] * 2}, "filter", "at most 2 conditions"),
         ({"field": "rank", "in": [1, 2, 3]}, "filter.in", "at most 2 values"),
     ]
     with serve({"words": words}, **limits) as (client, _):

@@ -1,7 +1,7 @@
 """Filters, obviously right: row by row in plain Python; and random tables with filters over them."""
 
 import operator
-from datetime import date, datetime, time
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
 
 import numpy as np
@@ -39,7 +39,7 @@ COLUMNS = {
     "zoned": (
         pa.timestamp("ms", "UTC"),
         st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1)).map(
-            lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000)
+            lambda at: at.replace(microsecond=at.microsecond // 1000 * 1000, tzinfo=UTC)
         ),
         datetime.fromisoformat,
     ),

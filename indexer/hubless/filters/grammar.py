@@ -34,7 +34,7 @@ class Limits:
     Parameters
     ----------
     depth : of filters within filters; a condition alone is 1
-    conditions : operators in the whole filter
+    conditions : in the whole filter: its operators, and every `and`, `or` and `not`
     values : of one `in`
     """
 
@@ -93,11 +93,12 @@ class _Parser:
         if depth > self._limits.depth:
             raise InputError(self._name, f"filters nested at most {self._limits.depth} deep", "deeper ones")
         members = _object(document, where)
+        self._count(len(members) - 1 if FIELD in members else 1)
         if FIELD in members:
             return self._conditions_on(members, where)
         if len(members) != 1:
             expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators"
-            raise InputError(where, expected, f"an object of {', '.join(map(_shown, members)) or 'nothing'}")
+            raise InputError(where, expected, _cut(f"an object of {', '.join(members) or 'nothing'}"))
         ((name, inner),) = members.items()
         place = f"{where}.{name}"
         match name:
@@ -110,6 +111,11 @@ class _Parser:
         if name in OPERATORS:
             raise InputError(where, f"{FIELD} beside {name}", "none")
         raise UnknownField(f"{where}.{_cut(name)}", f"one of {', '.join((*COMBINATIONS, FIELD))}", "an unknown member")
+
+    def _count(self, conditions: int) -> None:
+        self._conditions += conditions
+        if self._conditions > self._limits.conditions:
+            raise InputError(self._name, f"at most {self._limits.conditions} conditions", "more")
 
     def _nodes(self, document: Any, where: str, depth: int) -> tuple[Node, ...]:
         if not isinstance(document, list):
@@ -133,9 +139,6 @@ class _Parser:
         place = f"{where}.{_cut(operator)}"
         if operator not in OPERATORS:
             raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
-        self._conditions += 1
-        if self._conditions > self._limits.conditions:
-            raise InputError(self._name, f"at most {self._limits.conditions} conditions", "more")
         stored = self._schema.field(name).type
         if operator == "exists":
             if not isinstance(value, bool):
