@@ -84,7 +84,7 @@ class LiveHubness:
         with self._lock:
             for rows in blocks.values():
                 self._occurrences["served"].add(rows[:, :k])
-        if not options["strength"]:
+        if not options["strength"] or not found[0][0].shape[1]:  # nothing passes the filter
             return False
         drawn = [
             i

@@ -119,6 +119,17 @@ def test_queries_that_are_not_corrected_are_not_compared(serve, words):
     assert found["served"]["queries"] == pytest.approx(2 * len(QUERIES))
 
 
+def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
+    with serve({"words": words}, hubness_share=1, hubness_half_life=LASTING) as (client, _):
+        ask(client, filter={"field": "rank", "eq": -1})
+        ask(client, filter={"field": "rank", "lt": 50})
+        found = until(client, "raw", len(QUERIES))
+    few = set(words.ids(np.arange(50)))
+    for ranking in RANKINGS:
+        assert {hub["id"] for hub in found[ranking]["hubs"]} <= few
+    assert "failed" not in caplog.text
+
+
 def test_without_a_share_nothing_is_searched_twice(serve, words):
     with serve({"words": words}, hubness_share=0) as (client, _):
         ask(client)
