@@ -249,7 +249,9 @@ def query(
     ] = None,
     limit: Annotated[int, typer.Option(help="Hits per query.")] = 10,
     skip: Annotated[int, typer.Option(min=0, help="How many of the best are left out.")] = 0,
-    strength: Annotated[float, typer.Option(help="How much of the correction: 0 is raw, 1 full, up to 2.")] = 1.0,
+    strength: Annotated[
+        float | None, typer.Option(help="How much of the correction: 0 is raw (as with --id), 1 full (else), up to 2.")
+    ] = None,
     param: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as candidates; repeatable.")
     ] = None,

@@ -51,6 +51,8 @@ from hubless.records import IdTable, read_npy
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
+QUERY_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
+"""Without a word about it: of queries like those of the bank, and of targets that are asked for more like them."""
 RAW_DEPTH = 1000
 """How far a rank without the correction is looked for, at least."""
 CANARY_LIMIT = 10
@@ -246,7 +248,7 @@ class Collection:
         self,
         vectors: ArrayLike | None = None,
         limit: int = 10,
-        strength: float = 1.0,
+        strength: float | None = None,
         parameters: Mapping[str, Any] | None = None,
         filter: Filter | Mapping[str, Any] | None = None,
         *,
@@ -260,7 +262,8 @@ class Collection:
         ----------
         vectors : (d,) or (m, d), of any length under metric cosine
         limit : hits per query; a collection of fewer targets gives what there is
-        strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2
+        strength : λ from 0, the raw ranking, over 1, as the correction was fitted, to 2; None is 1, but 0 with ids:
+            offsets are what a target attracts of the query bank's kind, and that is not what it attracts of targets
         parameters : search parameters of the index, instead of those in the manifest; `exact`, to compare with every
             target whatever the index; and `candidates`, how many targets a rescored correction looks at
         filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
@@ -285,6 +288,8 @@ class Collection:
             raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
         check_at_least("limit", limit, 1)
         check_at_least("skip", skip, 0)
+        if strength is None:
+            strength = QUERY_STRENGTH if ids is None else TARGET_STRENGTH
         check_between("strength", strength, 0, MOST_STRENGTH)
         matches = None if filter is None else self.matches(filter)
         most = ranker.room(matches)

@@ -12,6 +12,7 @@ import hubless
 from hubless.arrays import F32
 from hubless.errors import InputError
 from hubless.filters import Filter
+from hubless.search import QUERY_STRENGTH, TARGET_STRENGTH
 from hubless_service import vectors
 from hubless_service.bodies import BINARY, as_object, parse, refuse_unknown, refuse_url_fields, url_fields
 from hubless_service.extras import Extras, read_extras
@@ -137,6 +138,7 @@ def _query(
     parameters = fields.get("params")
     if parameters is not None and not isinstance(parameters, dict):
         raise InputError(f"{where}params", "an object", describe(parameters))
+    usual = TARGET_STRENGTH if isinstance(asked, Stored) else QUERY_STRENGTH
     strength = _number(where, "strength", fields)
     limit = read_whole(where, "limit", fields, settings.default_limit, settings.max_limit)
     return Query(
@@ -144,7 +146,7 @@ def _query(
         asked=asked,
         limit=limit,
         skip=_skip(where, fields, settings.max_depth - limit),
-        strength=1.0 if strength is None else strength,
+        strength=usual if strength is None else strength,
         score_threshold=_number(where, "score_threshold", fields),
         timeout_ms=read_whole(where, "timeout_ms", fields, settings.default_timeout_ms, settings.max_timeout_ms),
         parameters=parameters or {},

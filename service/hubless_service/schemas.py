@@ -102,7 +102,10 @@ class QueryRequest(Request):
         default=None, ge=0, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
     )
     strength: float | None = Field(
-        default=1.0, ge=0, le=2, description="How much of the offsets is applied: 0 is the raw ranking, 1 is full."
+        default=None,
+        ge=0,
+        le=2,
+        description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given 1, 0 with id.",
     )
     filter: Filter | None = Field(default=None, description="Only targets that meet it are searched.")
     with_: list[Extra] | None = Field(

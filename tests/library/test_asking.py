@@ -55,7 +55,7 @@ def test_query_by_id_ranks_all_others_by_the_stored_vector(collections, strength
 def test_query_by_id_is_that_of_a_collection_without_the_target(collections, method):
     """With what was fitted to all of them."""
     collection = collections[method]
-    by_id = collection.query(ids=["t3"], limit=5)
+    by_id = collection.query(ids=["t3"], limit=5, strength=1.0)
     assert by_id.rows.shape == (1, 5)
     assert 3 not in by_id.rows[0]
     if method in ("none", "csls"):
@@ -67,6 +67,14 @@ def test_query_by_id_is_that_of_a_collection_without_the_target(collections, met
         gate = collection._query_time
         # the gate goes by the best of the others, and not by the target itself
         assert by_id.corrected.tolist() == np.atleast_1d(gate.is_on(np.array([others.argmax()]))).tolist()
+
+
+def test_query_by_id_is_raw_unless_said_otherwise(collections):
+    collection = collections["csls"]
+    raw, corrected = (collection.query(ids=["t3"], limit=50, strength=strength) for strength in (0.0, 1.0))
+    assert collection.query(ids=["t3"], limit=50).ids == raw.ids != corrected.ids
+    vectors = collection.vectors(np.array([3]))
+    assert collection.query(vectors, limit=50).ids == collection.query(vectors, limit=50, strength=1.0).ids
 
 
 def test_query_by_id_with_a_filter_finds_all_others_that_match(collections):

@@ -16,6 +16,8 @@ def test_query_by_id_is_that_of_the_library_without_the_target(http, request, pa
     collection = request.getfixturevalue(path.split("/")[3])
     answer = http.post(path, json={"id": wanted, "limit": 5, "strength": 0.5}).json()
     assert ids_of(answer) == collection.query(ids=[wanted], limit=5, strength=0.5).ids[0]
+    usual = http.post(path, json={"id": wanted}).json()["hits"]
+    assert all(hit["score"] == pytest.approx(hit["similarity"], abs=1e-6) for hit in usual)
     assert wanted not in ids_of(http.post(path, json={"id": wanted, "limit": 300}).json())
 
 

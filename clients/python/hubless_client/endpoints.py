@@ -58,7 +58,7 @@ def query(
     id : of a target, which is asked with its stored vector and left out itself
     limit : how many hits; 10 if None
     skip : how many of the best are left out; 0 if None
-    strength : how much of the offset is applied; 1 if None, which is full; 0 is the raw ranking
+    strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; if None 1, and 0 with an id
     with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index

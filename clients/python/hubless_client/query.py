@@ -19,7 +19,8 @@ class Settings:
     ----------
     limit : how many hits; the server's default is 10
     skip : how many of the best are left out
-    strength : how much of the offset is applied: 1, the server's default, is full, 0 is the raw ranking
+    strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; the server takes 1, and 0
+        with an id
     with_payload, with_vector : whether the hits bear them; of payload also the names of some columns
     score_threshold : hits below it are left out
     params : search parameters of the collection's index
