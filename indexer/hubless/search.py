@@ -230,6 +230,11 @@ class Collection:
         return self.manifest.metric
 
     @property
+    def payload_types(self) -> dict[str, str]:
+        """Arrow's name of the type of each payload column."""
+        return {} if self._payload is None else {field.name: str(field.type) for field in self._payload.schema}
+
+    @property
     def has_encoder(self) -> bool:
         """Whether queries can be texts."""
         return self._encoder is not None

@@ -263,6 +263,9 @@ class CollectionInfo(BaseModel):
     measured: Measured
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
+    payload_types: dict[str, str] = Field(
+        description="Arrow's name of each column's type, by which filters are checked."
+    )
     text: bool = Field(description="Whether it can be asked with a text.")
     versions: list[str] = Field(description="The ids of all versions that are stored, oldest first.")
     aliases: list[str] = Field(description="Other names that stand for it.")

@@ -260,6 +260,7 @@ def test_collection_info_is_typed(ask):
     assert (info.name, info.count, info.dim, info.metric, info.text) == ("songs", 9, 2, "cosine", True)
     assert info.created == datetime(2025, 1, 2, 3, 4, 5, tzinfo=UTC)
     assert info.payload_columns == ("title",)
+    assert info.payload_types == {"title": "string"}
     assert ask(Server({"collections": [INFO]}), "collections") == [info]
 
 

@@ -22,9 +22,15 @@ def test_collections_are_listed_by_name(http):
     [
         (
             "words",
-            {"metric": "cosine", "id_type": "string", "payload_columns": ["title", "rank", "tags"], "text": True},
+            {
+                "metric": "cosine",
+                "id_type": "string",
+                "payload_columns": ["title", "rank", "tags"],
+                "payload_types": {"title": "string", "rank": "int64", "tags": "list<item: string>"},
+                "text": True,
+            },
         ),
-        ("numbers", {"metric": "dot", "id_type": "int64", "payload_columns": [], "text": False}),
+        ("numbers", {"metric": "dot", "id_type": "int64", "payload_columns": [], "payload_types": {}, "text": False}),
     ],
 )
 def test_collection_tells_what_it_is(http, catalog, name, expected):

@@ -17,6 +17,7 @@ INFO = {
     "measured": {"recall_at_10": 1.0},
     "id_type": "int64",
     "payload_columns": ["title"],
+    "payload_types": {"title": "string"},
     "text": True,
 }
 POINT = {"id": 7, "offset": 0.25, "payload": {"title": "x"}, "collection": "songs", "version": "v1"}

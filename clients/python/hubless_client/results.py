@@ -195,6 +195,7 @@ class CollectionInfo:
     correction, index : what was chosen, with its parameters
     measured : recall, and hubness raw and corrected, as measured when it was built
     id_type : "int64" or "string"
+    payload_types : of each payload column the type, by which filters are checked
     text : whether it answers text queries
     versions : the ids of all that are stored, oldest first
     aliases : other names of the collection
@@ -211,6 +212,7 @@ class CollectionInfo:
     measured: dict[str, Any]
     id_type: str
     payload_columns: tuple[str, ...]
+    payload_types: dict[str, str]
     text: bool
     versions: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
@@ -384,6 +386,7 @@ def collection_info(body: Json, _request_id: str | None = None) -> CollectionInf
         measured=body["measured"],
         id_type=body["id_type"],
         payload_columns=tuple(body["payload_columns"]),
+        payload_types=body["payload_types"],
         text=body["text"],
         versions=tuple(body.get("versions", ())),
         aliases=tuple(body.get("aliases", ())),

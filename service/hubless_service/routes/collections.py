@@ -60,6 +60,7 @@ def _info(engine: Engine, collection: hubless.Collection) -> dict[str, Any]:
     return {
         "name": collection.name,
         **{name: value for name, value in manifest.items() if name in _SHOWN},
+        "payload_types": collection.payload_types,
         "text": collection.has_encoder,
         "versions": engine.version_ids(collection.name),
         "aliases": engine.aliases_of(collection.name),

@@ -76,6 +76,7 @@ COLLECTION = {
     },
     "id_type": "string",
     "payload_columns": ["module", "line"],
+    "payload_types": {"module": "string", "line": "int64"},
     "text": True,
     "versions": [OLDER, VERSION],
     "aliases": ["functions"],
