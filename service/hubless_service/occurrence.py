@@ -1,14 +1,35 @@
 """k-occurrence over a stream of queries, of which the last ones count most."""
 
+import errno
+import logging
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
 
 from hubless.arrays import F32, F64, I64
 
+log = logging.getLogger("hubless.occurrence")
+
+_ITEM = 4  # bytes of a count
+_SPARE = 16 * 2**20  # bytes that are left to the metrics, which lie in the same folder
 _HEADER = 4  # float32 that hold two float64: the exponent, and the inflated number of queries
 _HIGHEST = 20.0  # of the exponent; float32 tells a single find beside 2^24 others
+
+
+def _mapped(path: Path, size: int) -> F32:
+    """Zeros in a new file, if there is room for all of them: who writes where a disk has no block left is killed."""
+    try:
+        if shutil.disk_usage(path.parent).free < _ITEM * size + _SPARE:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with path.open("wb") as file:
+            os.posix_fallocate(file.fileno(), 0, _ITEM * size)
+    except OSError as error:
+        path.unlink(missing_ok=True)
+        log.warning("live hubness is that of each worker by itself: no room for %s: %s", path, error.strerror)
+        return np.zeros(size, np.float32)
+    return np.memmap(path, np.float32, "r+", shape=(size,))
 
 
 class DecayedOccurrence:
@@ -17,7 +38,8 @@ class DecayedOccurrence:
     Instead of shrinking all n counts with each query, each query is weighed 2^(1 / half-life) more than the one before,
     so that it costs O(k); when the weight gets large, everything is divided by it.
 
-    With a file the counts lie in it, for other processes to add theirs: `together` does.
+    With a file the counts lie in it, for other processes to add theirs: `together` does. Where there is no room for
+    it, they are this process's own.
 
     Parameters
     ----------
@@ -29,7 +51,7 @@ class DecayedOccurrence:
     def __init__(self, targets: int, half_life: float, path: Path | None = None) -> None:
         self._half_life = half_life
         size = _HEADER + targets
-        memory: F32 = np.zeros(size, np.float32) if path is None else np.memmap(path, np.float32, "w+", shape=(size,))
+        memory = np.zeros(size, np.float32) if path is None else _mapped(path, size)
         self._memory = memory
         self._header: F64 = memory[:_HEADER].view(np.float64)
         self._counts = memory[_HEADER:]

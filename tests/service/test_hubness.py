@@ -1,5 +1,6 @@
 """Live hubness: of what is served, and of a share of the queries with the correction and without it."""
 
+import errno
 import time
 
 import numpy as np
@@ -136,6 +137,21 @@ def test_without_a_share_nothing_is_searched_twice(serve, words):
         found = client.get(HUBNESS).json()
         assert (found["corrected"], found["raw"]) == (None, None)
         assert {ranking for _, ranking in gauges(client)} == {"served"}
+
+
+@pytest.mark.parametrize("full", ["os.posix_fallocate", "shutil.disk_usage"])
+def test_counts_for_which_a_disk_has_no_room_are_the_process_s_own(tmp_path, monkeypatch, caplog, full):
+    """Were they in a file with holes, the first count that falls into one would kill the process."""
+
+    def refuse(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(full, refuse)
+    occurrence = DecayedOccurrence(3, 1000, tmp_path / "counts")
+    occurrence.add(np.array([[2, 0]]))
+    assert occurrence.together()[0].round(2).tolist() == [1, 0, 1]
+    assert list(tmp_path.iterdir()) == []
+    assert "no room for" in caplog.text
 
 
 def test_nothing_is_counted_where_it_is_switched_off(serve, words):
