@@ -37,7 +37,10 @@ say "input written"
     build --catalog /catalog --collection smoke --targets /input/targets.npy --query-bank /input/query-bank.npy
 say "collection built"
 
-! "$engine" "${run[@]}" --rm --volume "$name:/catalog:ro" "$image" 2>/dev/null || fail "starts without a key"
+code=0
+timeout 60 "$engine" "${run[@]}" --rm --volume "$name:/catalog:ro" "$image" 2>/dev/null || code=$?
+[ "$code" = 2 ] || fail "without a key the service does not refuse to start, but ends with $code"
+say "refused to start without a key"
 
 key=smoke-test-$RANDOM$RANDOM$RANDOM
 "$engine" "${run[@]}" --detach --name "$name" --volume "$name:/catalog:ro" --env HUBLESS_PORT="$port" \

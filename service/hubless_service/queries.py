@@ -145,7 +145,7 @@ def _query(
         where=where,
         asked=asked,
         limit=limit,
-        skip=_skip(where, fields, settings.max_depth - limit),
+        skip=_skip(where, fields, max(settings.max_depth - limit, 0)),
         strength=usual if strength is None else strength,
         score_threshold=_number(where, "score_threshold", fields),
         timeout_ms=read_whole(where, "timeout_ms", fields, settings.default_timeout_ms, settings.max_timeout_ms),

@@ -54,7 +54,9 @@ class Settings(BaseSettings):
         default=1000, ge=1, description="Highest limit of a query or a page, and most ids in one request."
     )
     max_depth: int = Field(
-        default=10_000, ge=1, description="Deepest rank that a query may ask for: its skip and limit together."
+        default=5000,
+        ge=1,
+        description="Deepest rank that a query which skips may ask for: its skip and limit together.",
     )
     max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")
     max_batch_hits: int = Field(
@@ -206,8 +208,6 @@ class Settings(BaseSettings):
     def _default_within_maximum(self) -> "Settings":
         if self.default_limit > self.max_limit:
             raise ValueError(f"default_limit {self.default_limit} is above max_limit {self.max_limit}")
-        if self.max_limit > self.max_depth:
-            raise ValueError(f"max_limit {self.max_limit} is above max_depth {self.max_depth}")
         if self.default_timeout_ms > self.max_timeout_ms:
             raise ValueError(
                 f"default_timeout_ms {self.default_timeout_ms} is above max_timeout_ms {self.max_timeout_ms}"

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import logging
-import os
 
 import httpx
 import pytest
@@ -165,7 +164,7 @@ def test_revoked_key_is_refused_by_a_running_server(tmp_path, catalog):
         wait_until_ready(base_url)
         assert httpx.post(f"{base_url}{QUERY}", json=ASK, headers=bearer(LIMITED)).status_code == 200
         path.with_suffix(".new").write_text(json.dumps({"keys": []}))
-        os.replace(path.with_suffix(".new"), path)  # noqa: PTH105
+        path.with_suffix(".new").replace(path)
         while httpx.get(f"{base_url}/v1/collections", headers=bearer(LIMITED)).status_code != 401:
             pass
 

@@ -50,8 +50,11 @@ def test_default_limit_above_the_maximum_is_refused(tmp_path):
 
 def test_limits_hold_for_queries(serve, words, vector):
     query, batch = "/v1/collections/words/query", "/v1/collections/words/query/batch"
-    with serve({"words": words}, default_limit=3, max_limit=5, max_batch=2) as (client, _):
+    with serve({"words": words}, default_limit=3, max_limit=5, max_depth=4, max_batch=2) as (client, _):
         body = {"vector": vector.tolist()}
+        assert len(client.post(query, json={**body, "limit": 2, "skip": 2}).json()["hits"]) == 2
+        refused = client.post(query, json={**body, "limit": 2, "skip": 3}).json()
+        assert refused["expected"] == "a whole number from 0 to 2 beside this limit"
         assert len(client.post(query, json=body).json()["hits"]) == 3
         assert len(client.post(query, json={**body, "limit": 5}).json()["hits"]) == 5
         refused = client.post(query, json={**body, "limit": 6}).json()
