@@ -191,6 +191,7 @@ def test_breaker_lets_one_call_through_when_its_time_is_over():
         ({"api_key": "hidden"}, "encoder, api_key: .*got an unknown field"),
         ({"url": "ftp://host/v1"}, "encoder, url: .*expected http"),
         ({"url": "http://user:hidden@host/v1"}, "encoder, url: .*no password"),
+        ({"api_key_env": "HUBLESS_ADMIN_KEYS"}, "encoder, api_key_env: .*a variable of the encoder's own"),
         ({"model": None}, "encoder, model"),
         ({"timeout": 0}, "encoder, timeout"),
         ({"type": "words"}, "one of bag-of-words, openai, installed, got 'words'"),

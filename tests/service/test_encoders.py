@@ -44,7 +44,7 @@ def checked_client(base_url, contract):
         response.read()
         contract.check(response)
 
-    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
+    return httpx.Client(base_url=base_url, event_hooks={"response": [check]}, timeout=30)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ log = logging.getLogger("hubless.encoders")
 
 _AGAIN = (429, 500, 502, 503, 504)
 _OF_THE_TEXT = (400, 413, 422)  # say nothing about whether the next text is encoded
+_OURS = "HUBLESS_"
 _LONGEST_WAIT = 2.0  # seconds between two attempts
 _BYTES_A_NUMBER = 32
 _BYTES_BESIDE = 2**20
@@ -52,6 +53,13 @@ class Description(BaseModel):
     cache: int = Field(default=1000, ge=0, description="Recent texts of which the vectors are kept.")
     breaker_failures: int = Field(default=5, ge=1, description="Failures in a row, after which it is left alone.")
     breaker_seconds: float = Field(default=10, gt=0, description="Seconds that it is left alone.")
+
+    @field_validator("api_key_env")
+    @classmethod
+    def _check_name(cls, name: str | None) -> str | None:
+        if name is not None and name.upper().startswith(_OURS):
+            raise ValueError("expected a variable of the encoder's own, the service's hold its keys")
+        return name
 
     @field_validator("url")
     @classmethod
