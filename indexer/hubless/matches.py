@@ -11,7 +11,7 @@ from hubless.arrays import I64
 from hubless.filters import Filter
 from hubless.payload import Payload
 
-ROW_BYTES = 8
+_KEPT = np.dtype(np.uint32)
 _PAGE_BYTES = 8192
 
 
@@ -31,8 +31,9 @@ class Matches:
         self.total = len(mask)
         self.count = int(np.count_nonzero(mask))
         self.selector = faiss.IDSelectorBitmap(self.bits)
-        # not more than the bits take
-        self._rows = np.flatnonzero(mask) if self.count * ROW_BYTES <= self.bits.nbytes else None
+        # not more than the bits take, and enough for all that an index of float32 looks up by row
+        few = self.count * _KEPT.itemsize <= self.bits.nbytes and self.total <= np.iinfo(_KEPT).max
+        self._rows = np.flatnonzero(mask).astype(_KEPT) if few else None
 
     @property
     def nbytes(self) -> int:
@@ -43,7 +44,7 @@ class Matches:
     def rows(self) -> I64:
         """The rows that match, ascending, (count,)."""
         if self._rows is not None:
-            return self._rows
+            return self._rows.astype(np.int64)
         return np.flatnonzero(np.unpackbits(self.bits, count=self.total, bitorder="little"))
 
     def hold(self, rows: I64) -> NDArray[np.bool_]:
@@ -55,7 +56,7 @@ class Matches:
         """The first `limit` rows, from row `start` on, that match."""
         if self._rows is not None:
             place = int(np.searchsorted(self._rows, start))
-            return self._rows[place : place + limit]
+            return self._rows[place : place + limit].astype(np.int64)
         found = [np.empty(0, np.int64)]
         first = start // 8
         while first < len(self.bits) and sum(map(len, found)) < limit:
