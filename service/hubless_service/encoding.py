@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
+from weakref import WeakKeyDictionary, finalize
 
 from fastapi import Request
 
@@ -23,11 +24,11 @@ class Encoding:
     def __init__(self, threads: int, room: int) -> None:
         self._threads = threads
         self._room = room
-        self._batchers: dict[str, Batcher] = {}
+        self._batchers: WeakKeyDictionary[hubless.Collection, Batcher] = WeakKeyDictionary()
 
     def stop(self) -> None:
         """Begin nothing more; what an encoder on another machine still answers is of no use."""
-        for batcher in self._batchers.values():
+        for batcher in list(self._batchers.values()):
             batcher.stop(patience=0)
 
     async def encode(
@@ -54,15 +55,16 @@ class Encoding:
             with trace.stage("encode"):
                 return [_encode(collection, queries, texts, deadline)]
 
-        future = self._batcher(collection.name).submit(trace, deadline, answer, None)
+        future = self._batcher(collection).submit(trace, deadline, answer, None)
         async with watched(request, future):
             return _with_vectors(queries, await future)
 
-    def _batcher(self, name: str) -> Batcher:
-        if name not in self._batchers:
-            self._batchers[name] = Batcher(self._threads, self._room, 1, lambda: None)
-            self._batchers[name].start()
-        return self._batchers[name]
+    def _batcher(self, collection: hubless.Collection) -> Batcher:
+        if not (batcher := self._batchers.get(collection)):
+            batcher = self._batchers[collection] = Batcher(self._threads, self._room, 1, lambda: None)
+            batcher.start()
+            finalize(collection, batcher.stop, patience=0)  # with a version its threads end
+        return batcher
 
 
 def _with_vectors(queries: Sequence[Query], vectors: dict[int, F32]) -> list[Query]:

@@ -1,5 +1,6 @@
 """Texts whose encoder is an endpoint: what goes wrong there is told, and vectors are answered all the same."""
 
+import gc
 import json
 import threading
 
@@ -8,9 +9,11 @@ import pytest
 from support import catalogs
 from support.embeddings import data, embeddings, right
 from support.serving import serving, wait_until_ready
+from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
+from hubless_service.engine import Engine
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/far/query"
@@ -141,3 +144,16 @@ def test_problem_tells_neither_url_nor_key(far, endpoint, monkeypatch):
     assert "hidden-key" not in answer.text
     assert endpoint.url not in answer.text
     assert endpoint.headers[0]["Authorization"] == "Bearer hidden-key"
+
+
+def test_threads_of_a_version_end_with_it(far, endpoint):
+    source = Source({"far": hubless.open(far, "far", encoder={"url": endpoint.url})})
+    settings = Settings(catalog=far, poll_seconds=0.02)
+    with serving(create_app(settings, Engine(source, settings))) as url:
+        wait_until_ready(url)
+        idle = set(threading.enumerate())
+        assert httpx.post(f"{url}{QUERY}", json={"text": "amber"}).status_code == 200
+        assert len(set(threading.enumerate()) - idle) >= settings.encoder_threads
+        source.collections = {}
+        while len(set(threading.enumerate()) - idle) >= settings.encoder_threads:
+            gc.collect()
