@@ -73,14 +73,15 @@ def is_loopback(host: str | None) -> bool:
 
 
 def _presented(scope: Scope) -> bytes | None:
+    """The key of a request: X-API-Key, or else the bearer token, which may be meant for a proxy."""
+    found: bytes | None = None
     for name, value in scope["headers"]:
         if name == b"x-api-key":
             key: bytes = value
             return key
         if name == b"authorization" and value[:7].lower() == _BEARER:
-            token: bytes = value[7:].strip()
-            return token
-    return None
+            found = value[7:].strip()
+    return found
 
 
 def _refusal(presented: bytes | None) -> Problem:

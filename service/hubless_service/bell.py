@@ -25,6 +25,10 @@ class Bell:
         """Let all who wait go on."""
         if self._file:
             self._file.write_bytes(os.urandom(8))
+        self.wake()
+
+    def wake(self) -> None:
+        """Let those of this process go on."""
         self._rung.set()
 
     def wait(self, seconds: float) -> None:

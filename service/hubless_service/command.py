@@ -56,19 +56,22 @@ def serve(
     try:
         settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
         Catalog(settings.catalog).check_exists()
-        wanted = Keys(settings).wanted
+        open_to_all = not (Keys(settings).wanted or is_loopback(settings.host))
     except ValidationError as error:
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
-    if not (wanted or settings.insecure or is_loopback(settings.host)):
+    if open_to_all and not settings.insecure:
         keys = "HUBLESS_READ_KEYS, HUBLESS_ADMIN_KEYS or HUBLESS_KEYS_FILE"
         _fail(f"host {settings.host} lets other machines in: set {keys}, or say --insecure", WRONG_USAGE)
     _log(settings)
+    log = logging.getLogger("hubless")
+    if open_to_all:
+        log.warning("there are no API keys: whoever reaches host %s may ask, and change what is served", settings.host)
     with _listen(settings.host, settings.port) as listener:
         address, bound = listener.getsockname()[:2]
         where = f"[{address}]" if ":" in address else address
-        logging.getLogger("hubless").info("listening on http://%s:%d, documentation at /docs", where, bound)
+        log.info("listening on http://%s:%d, documentation at /docs", where, bound)
         if settings.workers == 1:
             _work(settings, listener)
         else:

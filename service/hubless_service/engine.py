@@ -68,7 +68,7 @@ class Engine:
     def stop(self) -> None:
         """Let the searches that run finish, and open nothing more."""
         self._stopping.set()
-        self._bell.ring()
+        self._bell.wake()
         self._batcher.stop()
         self._encoding.stop()
         self.live.stop()

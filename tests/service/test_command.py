@@ -110,11 +110,16 @@ def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(cat
         text=True,
     )
     try:
-        log = [process.stderr.readline()]
-        port = re.search(r"listening on http://0\.0\.0\.0:(\d+)", log[0])[1]
+        log = []
+        for line in process.stderr:
+            log.append(line)
+            if found := re.search(r"listening on http://0\.0\.0\.0:(\d+)", line):
+                break
+        port, insecure = found[1], "--insecure" in arguments or "HUBLESS_INSECURE" in environment
+        assert any("there are no API keys" in line for line in log) == insecure
         assert wait_until_ready(f"http://127.0.0.1:{port}").status_code == 200
         answer = httpx.post(f"http://127.0.0.1:{port}/v1/collections/words/query", json={"text": "amber"})
-        assert answer.status_code == (200 if "--insecure" in arguments or "HUBLESS_INSECURE" in environment else 401)
+        assert answer.status_code == (200 if insecure else 401)
     finally:
         process.terminate()
         log.append(process.communicate(timeout=30)[1])

@@ -94,6 +94,12 @@ def test_without_a_known_key_nothing_is_told(client, method, path, headers):
     )
 
 
+@pytest.mark.parametrize("names", [("Authorization", "X-API-Key"), ("X-API-Key", "Authorization")])
+def test_bearer_token_for_a_proxy_does_not_hide_the_key(client, names):
+    values = {"Authorization": "Bearer token-for-a-proxy", "X-API-Key": READ}
+    assert client.post(QUERY, json=ASK, headers={name: values[name] for name in names}).status_code == 200
+
+
 def test_probes_and_documentation_need_no_key_and_name_no_collection(client):
     assert client.get("/livez").json() == {"status": "ok"}
     assert client.get("/readyz").json() == {"status": "ready"}
