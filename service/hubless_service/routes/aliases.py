@@ -98,7 +98,7 @@ async def put_alias(request: Request, alias: str) -> Response:
     expected = _expected(request, before)
     changed = await asyncio.to_thread(catalog.set_alias, alias, collection, expected=expected)
     log.info('alias "%s" stands for "%s" now, id=%s', alias, collection, trace_of(request).request_id)
-    state.engine.look_now()
+    await asyncio.to_thread(state.engine.look_now)
     return _answer(alias, changed)
 
 
@@ -115,7 +115,7 @@ async def delete_alias(request: Request, alias: str) -> Response:
     before = await _alias(state, alias, access)
     removed = await asyncio.to_thread(state.engine.catalog.remove_alias, alias, expected=_expected(request, before))
     log.info('alias "%s" was removed, id=%s', alias, trace_of(request).request_id)
-    state.engine.look_now()
+    await asyncio.to_thread(state.engine.look_now)
     return answers.answer(_document(alias, removed))
 
 

@@ -49,7 +49,7 @@ async def activate(request: Request, collection: str, version: str) -> Response:
     name, _ = state.engine.entry(collection, access)
     await asyncio.to_thread(state.engine.catalog.rollback, name, version)
     log.info('collection "%s": version %s was activated, id=%s', name, version, trace_of(request).request_id)
-    state.engine.look_now()
+    await asyncio.to_thread(state.engine.look_now)
     return answers.answer(await _versions(state, name, access))
 
 
