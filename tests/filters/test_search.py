@@ -13,6 +13,7 @@ from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
 from hubless.knn import INDEXES, make_index, selected
+from hubless.knn.base import openmp_threads
 from hubless.matches import Matches
 from hubless.progress import Silent
 from hubless.ranking import Ranker
@@ -38,7 +39,8 @@ def made(request, problem):
     targets, bank = as_source(problem.targets, "targets"), as_source(problem.bank, "bank")
     pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
     half = kind.precision == "float16"
-    index = make_index(kind, AugmentedVectors(targets, offsets, pivot, half), 0, Silent())
+    with openmp_threads(1):  # more would wait for one another where the machine is busy
+        index = make_index(kind, AugmentedVectors(targets, offsets, pivot, half), 0, Silent())
     stored = index.reconstruct_batch(np.arange(COUNT))[:, :DIM]
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
     return Ranker(kind, index, offsets, DIM, kind.ladder(COUNT)[0], None, pivot), exact
