@@ -18,8 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import RESULTS, write
-from benchmarks.http_service import QUERIES, build, hubless_service, load, vectors
+from benchmarks import harness
+from benchmarks.http_service import PACKAGES, QUERIES, build, hubless_service, load, vectors
 
 KIND, CONNECTIONS = "flat", 128
 LOADS = (0.5, 1.0, 2.0, 4.0)
@@ -33,42 +33,45 @@ def offer(side, queries, rate, seconds):
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
-def measure(catalog, queries, deadline_ms, options):
-    """The peak, and what becomes of each load."""
+def peak_of(catalog, queries, options):
+    """Answers a second without a deadline that matters."""
+    with hubless_service(catalog, KIND) as side:
+        return load(side, queries, CONNECTIONS, options.seconds, "--binary")["rate"]
+
+
+def measure(catalog, queries, deadline_ms, peak, options):
+    """What becomes of each load."""
     with hubless_service(catalog, KIND, default_timeout_ms=deadline_ms) as side:
-        peak = load(side, queries, CONNECTIONS, options.seconds, "--binary")["rate"]
         runs = [{"load": times, **offer(side, queries, times * peak, options.seconds)} for times in options.loads]
     for run in runs:
         run["of_peak"] = run["goodput"] / peak
         run["p99_ms"] = run["statuses"].get("200", {}).get("p99_ms")
-    return {"deadline_ms": deadline_ms, "peak": peak, "runs": runs}
+    return {"deadline_ms": deadline_ms, "runs": runs}
 
 
-def show(measured):
-    deadline, peak = measured["deadline_ms"], measured["peak"]
-    print(f"deadline {deadline} ms, peak {peak:.0f}/s")
-    for run in measured["runs"]:
-        counts = "  ".join(f"{status}: {entry['answers']}" for status, entry in sorted(run["statuses"].items()))
-        p99 = "none" if run["p99_ms"] is None else f"{run['p99_ms']:6.0f} ms"
-        print(f"  {run['load']:g} x  {run['goodput']:7.0f}/s  {run['of_peak']:.2f} of the peak  p99 {p99}  {counts}")
+def tables(result):
+    columns = ["deadline", "requests / peak", "answers a second", "of the peak", "p99", "200", "429", "504", "other"]
+    rows = []
+    for measured in result["measured"]:
+        for run in measured["runs"]:
+            counts = {status: entry["answers"] for status, entry in run["statuses"].items()}
+            known = [counts.pop(status, 0) for status in ("200", "429", "504")]
+            p99 = "" if run["p99_ms"] is None else f"{run['p99_ms']:,.0f} ms"
+            figures = [f"{run['load']:g}", f"{run['goodput']:,.0f}", f"{run['of_peak']:.2f}", p99]
+            each = [f"{count:,}" for count in (*known, sum(counts.values()))]
+            rows.append([f"{measured['deadline_ms']:,} ms", *figures, *each])
+    return [[columns, *rows]]
 
 
-def plot(results, path):
+def plot(result, figure):
     """Answers a second against the load, both as shares of the peak."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-    for measured in results["measured"]:
+    axes = figure.subplots()
+    for measured in result["measured"]:
         loads, shares = zip(*((run["load"], run["of_peak"]) for run in measured["runs"]), strict=True)
-        axes.plot(loads, shares, marker="o", label=f"deadline {measured['deadline_ms']} ms")
+        axes.plot(loads, shares, marker="o", label=f"deadline {measured['deadline_ms']:,} ms")
     axes.axhline(0.8, linestyle=":", color="grey")
     axes.set(xlabel="requests / peak", ylabel="answers in time / peak", ylim=(0, None))
-    axes.set_title(f"{results['targets']:,} targets, {KIND}")
     axes.legend()
-    figure.savefig(path)
 
 
 def main():
@@ -86,13 +89,12 @@ def main():
         np.save(queries, vectors(QUERIES, 6, lean=2))
         if not (catalog / KIND).exists():
             build(catalog, options.targets, KIND)
+        peak = peak_of(catalog, queries, options)
+        print(f"peak {peak:,.0f}/s", flush=True)
         for deadline in options.deadlines:
-            measured.append(measure(catalog, queries, deadline, options))
-            show(measured[-1])
-    command = " ".join(["python -m benchmarks.overload", *sys.argv[1:]])
-    results = {"command": command, "targets": options.targets, "measured": measured}
-    write("overload", results)
-    plot(results, RESULTS / "overload.svg")
+            measured.append(measure(catalog, queries, deadline, peak, options))
+            print(f"deadline {deadline} ms", flush=True)
+    harness.write("overload", {"targets": options.targets, "peak": peak, "measured": measured}, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ ORDER = (
     "correction_is_free",
     "filters",
     "http_service",
+    "overload",
     "peers",
 )
 DOCS = Path(__file__).parents[1] / "docs"

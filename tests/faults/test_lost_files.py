@@ -91,7 +91,15 @@ sys.addaudithook(refuse)
 """
 
 
-def test_server_that_can_write_nowhere_serves(copy):
+def test_server_that_can_write_nowhere_serves_and_says_that_it_can_change_nothing(copy):
     with served(copy, before=NO_WRITING, **QUICK) as server:
         assert ask(server, "words") == 200
         assert {state["status"] for state in ready(server).values()} == {"ready"}
+        version = ready(server)["words"]["version"]
+        for method, path, body in (
+            ("POST", f"collections/words/versions/{version}/activate", None),
+            ("PUT", "aliases/terms", {"collection": "words"}),
+        ):
+            answer = httpx.request(method, f"{server.url}/v1/{path}", json=body)
+            assert (answer.status_code, answer.json()["code"]) == (503, "storage"), answer.text
+        assert ask(server, "words") == 200

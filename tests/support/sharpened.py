@@ -52,6 +52,8 @@ def _sharpen_request(properties):
         properties["timeout_ms"]["anyOf"] = [{"type": "integer", "minimum": 10_000}, {"type": "null"}]
     if "params" in properties:  # the flat indexes of the catalog have none
         properties["params"]["anyOf"] = [{"type": "object", "maxProperties": 0}, {"type": "null"}]
+    if "id" in properties:
+        properties["id"]["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, {"type": "integer"}]
     if "text" in properties:
         properties["text"]["anyOf"] = [{"type": "string", "enum": WORDS}, {"type": "string"}]
 
