@@ -7,6 +7,7 @@ from support import problems, small
 import hubless
 from hubless import bundle, search
 from hubless.errors import BundleDamaged, InputError, PointNotFound
+from hubless.knn import INDEXES
 
 PROBLEM = problems.with_hubs(targets=120, bank=200, dim=16)
 IDS = [f"t{row}" for row in range(120)]
@@ -85,6 +86,20 @@ def test_query_by_id_with_a_filter_finds_all_others_that_match(collections):
     )
     assert set(even.rows[0]) == set(range(0, 120, 2)) - {4}
     assert set(odd.rows[0]) == set(range(0, 120, 2))
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    targets, bank = (rng.normal(size=(rows, 16)).astype(np.float32) for rows in (400, 60))
+    hubless.build(tmp_path, "any", targets, bank, correction="csls", index=kind, progress=False)
+    collection = hubless.open(tmp_path, "any")
+    found = collection.query(ids=range(0, 400, 20), limit=10, skip=2, explain=True)
+    assert not (found.rows == np.arange(0, 400, 20)[:, np.newaxis]).any()
+    for hits in found:
+        assert len({hit.row for hit in hits}) == 10
+        assert [hit.explanation.rank for hit in hits] == list(range(3, 13))
+        assert all(hit.explanation.raw_rank for hit in hits)
 
 
 def test_only_target_of_a_collection_finds_nothing_like_it(tmp_path):
