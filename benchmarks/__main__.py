@@ -5,13 +5,14 @@ import subprocess
 import sys
 
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
-    "offsets_vs_gemm": ([], ["--targets", "100000"]),
+    "offsets_vs_gemm": ([], ["--targets", "20000", "100000"]),
     "sinkhorn_vs_pot": (["--rows", "4000"], ["--rows", "10000"]),
     "nnn_vs_package": (["--bank", "50000", "--targets", "2000"], []),
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
     "correction_is_free": (["--targets", "20000"], ["--targets", "20000", "100000"]),
     "filters": ([], ["--targets", "20000", "100000"]),
     "overload": (["--targets", "20000", "--seconds", "3"], []),
+    "peers": (["--targets", "20000", "--seconds", "2", "--rounds", "1"], []),
     "http_service": (["--targets", "1000", "--indexes", "hnsw", "--seconds", "2", "--rounds", "2"], []),
 }
 """Name of the module -> its arguments for a quick run, and for a full one."""

@@ -54,8 +54,7 @@ def vectors(shape):
     return harness.with_hubs(shape["targets"], shape["bank"], 1, shape["dim"])
 
 
-def table(result):
-    shape = result["shape"]
+def table(shape, lines):
     yield [
         f"b={shape['bank']:,}, n={shape['targets']:,}, d={shape['dim']}",
         "seconds",
@@ -64,7 +63,7 @@ def table(result):
         "× the product's",
         "MB above the inputs",
     ]
-    for line in result["lines"]:
+    for line in lines:
         yield [
             line["what"],
             f"{line['seconds']:.2f}",
@@ -76,30 +75,28 @@ def table(result):
 
 
 def tables(result):
-    return [list(table(result))]
+    return [list(table(**each)) for each in result["shapes"]]
 
 
 def plot(result, figure):
     """Processor time of each side over that of the product."""
     axes = figure.subplots()
-    axes.barh([line["what"] for line in result["lines"]], [line["processor_ratio"] for line in result["lines"]])
+    for place, each in enumerate(result["shapes"]):
+        ratios = [line["processor_ratio"] for line in each["lines"]]
+        axes.barh(np.arange(len(ratios)) + 0.3 * place, ratios, 0.3, label=f"n={each['shape']['targets']:,}")
+    axes.set(yticks=range(len(SIDES)), yticklabels=list(SIDES), xlabel="processor time, × the product")
     axes.invert_yaxis()
-    axes.set_xlabel("processor time, × the product")
+    axes.legend()
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bank", type=int, default=10_000)
-    parser.add_argument("--targets", type=int, default=20_000)
-    parser.add_argument("--dim", type=int, default=512)
-    parser.add_argument("--repeats", type=int, default=3)
-    given = parser.parse_args()
-    shape = {"bank": given.bank, "targets": given.targets, "dim": given.dim}
+def measure(shape, repeats):
+    """All sides at one shape."""
     peaks, _ = harness.in_children(partial(in_child, shape=shape), SIDES, 1)
     targets, bank, _ = vectors(shape)
-    sides = {name: partial(side, bank, targets) for name, side in SIDES.items()}
-    wall, processor = harness.on_both_clocks(sides, given.repeats)
-    lines = [
+    wall, processor = harness.on_both_clocks(
+        {name: partial(side, bank, targets) for name, side in SIDES.items()}, repeats
+    )
+    return [
         {
             "what": name,
             "seconds": wall[name],
@@ -108,9 +105,20 @@ def main():
             "processor_ratio": processor[name] / processor["product"],
             "peak_bytes": peaks[name]["peak_bytes"],
         }
-        for name in sides
+        for name in SIDES
     ]
-    harness.write("offsets_vs_gemm", {"shape": shape, "lines": lines}, plot, tables=tables)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bank", type=int, default=10_000)
+    parser.add_argument("--targets", type=int, nargs="+", default=[20_000])
+    parser.add_argument("--dim", type=int, default=512)
+    parser.add_argument("--repeats", type=int, default=3)
+    given = parser.parse_args()
+    shapes = [{"bank": given.bank, "targets": targets, "dim": given.dim} for targets in given.targets]
+    measured = [{"shape": shape, "lines": measure(shape, given.repeats)} for shape in shapes]
+    harness.write("offsets_vs_gemm", {"shapes": measured}, plot, tables=tables)
 
 
 if __name__ == "__main__":

@@ -34,10 +34,11 @@ class BankIndex:
         self._bank = in_memory(bank)
         dim = bank.shape[1] + -bank.shape[1] % DIMENSIONS_A_CODE
         self._codes = faiss.IndexPQFastScan(dim, dim // DIMENSIONS_A_CODE, 4, faiss.METRIC_INNER_PRODUCT)
-        in_parallel(lambda _: self._encode(bank), 1, 1)
+        in_parallel(lambda _: self._encode(), 1, 1)
 
-    def _encode(self, bank: VectorSource) -> None:
+    def _encode(self) -> None:
         faiss.omp_set_num_threads(1)
+        bank = ArrayVectors(self._bank, "bank")
         self._codes.train(self._padded(in_memory(sample(bank, TRAINED))))
         for block in bank.blocks(block_rows(self._codes.d)):
             self._codes.add(self._padded(block))
