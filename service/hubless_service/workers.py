@@ -7,6 +7,7 @@ them dies, they end in order.
 import logging
 import multiprocessing
 import os
+import shutil
 import signal
 import socket
 import tempfile
@@ -108,7 +109,12 @@ class _Supervisor:
 def _begin(settings: Settings, listener: socket.socket, work: Work, replacement: bool) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
-    work(settings, listener, replacement)
+    try:
+        work(settings, listener, replacement)
+    finally:
+        parent = multiprocessing.parent_process()
+        if parent and not parent.is_alive():  # nobody else is left to clean up
+            shutil.rmtree(os.environ[METRICS_FOLDER], ignore_errors=True)
 
 
 def _end_with_parent() -> None:

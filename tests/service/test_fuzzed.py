@@ -31,7 +31,7 @@ KEPT = CHECKS.get_by_names(
     ]
 )
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
-FEW, QUICK, LONG = 5, 50, 1000
+FEW, QUICK, LONG = 5, 50, 400
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 NAMES_UNKNOWN = re.compile(r"{version}|{alias}")  # of which none is guessed
 PUBLIC = ("GET /livez", "GET /readyz")

@@ -1,6 +1,7 @@
 """Several processes serve one port: counted together, replaced when killed, ended together."""
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -66,10 +67,14 @@ def test_signal_to_the_supervisor_ends_all_in_order(catalog, ending):
             httpx.get(f"{server.url}/livez")
 
 
-def test_workers_end_when_their_supervisor_is_killed(catalog):
+def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
     with served(catalog, "--workers", 2) as server:
         workers = server.workers()
+        environment = Path(f"/proc/{workers[0]}/environ").read_bytes().decode()
+        folder = Path(re.search(r"PROMETHEUS_MULTIPROC_DIR=([^\0]+)", environment)[1])
+        assert folder.is_dir()
         server.process.kill()
         server.process.wait()
         while any(command_line(pid) for pid in workers):
             pass
+        assert not folder.exists()
