@@ -84,12 +84,12 @@ class LiveHubness:
         with self._lock:
             for rows in blocks.values():
                 self._occurrences["served"].add(rows[:, :k])
-        if not options["strength"] or not found[0][0].shape[1]:  # nothing passes the filter
+        if not options["strength"]:
             return False
         drawn = [
             i
             for i, (rows, _) in enumerate(found)
-            if rows.shape[1] and random() < self._share  # noqa: S311  # a draw, no secret
+            if rows.shape[1] and random() < self._share  # noqa: S311  # a draw, no secret; no rows: nothing passes a filter
         ]
         for i in drawn:
             rows, line = found[i]

@@ -47,6 +47,12 @@ def test_recent_texts_are_not_asked_for_again_and_the_oldest_are_forgotten(serve
     assert [body["input"] for _, body in server.asked] == [["amber"], ["birch"], ["cedar"], ["birch"]]
 
 
+def test_recent_texts_hold_on_to_no_more_than_their_vectors(server, encoder):
+    asking = encoder(cache=1)
+    asking.encode(TEXTS)
+    assert [vector.base for vector in asking._recent._vectors.values()] == [None]
+
+
 def test_dimensions_are_asked_for_where_they_are_set(server, encoder):
     encoder(dimensions=DIM).encode(["amber"])
     assert server.asked[0][1]["dimensions"] == DIM

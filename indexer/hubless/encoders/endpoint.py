@@ -104,7 +104,8 @@ class Endpoint:
         ends = None if seconds is None else monotonic() + seconds
         for start in range(0, len(wanted), self.description.batch):
             some = wanted[start : start + self.description.batch]
-            vectors = dict(zip(some, self._ask(some, ends), strict=True))
+            # copies, as each would hold on to all of its call
+            vectors = {text: row.copy() for text, row in zip(some, self._ask(some, ends), strict=True)}
             self._recent.remember(vectors)
             known |= vectors
         return np.stack([known[text] for text in texts])
