@@ -250,17 +250,16 @@ def measure(open_side, data, options):
 def tables(result):
     columns = [f"{result['targets']:,} × {DIM}", "recall@10", "ef"]
     for connections in CONNECTIONS:
-        columns += [f"{connections} conn.: answers a second", "p50 ms"]
-    lines = [
-        [
-            name,
-            f"{line['recall']:.3f}",
-            str(line["ef"] or ""),
-            *(figure for run in line["runs"].values() for figure in (f"{run['rate']:,.0f}", f"{run['p50_ms']:.2f}")),
-        ]
-        for name, line in result["sides"].items()
-    ]
-    return [[columns, *lines]]
+        columns += [f"{connections} conn.: answers a second", "p50 ms", "processor ms"]
+    return [[columns, *(row(name, line) for name, line in result["sides"].items())]]
+
+
+def row(name, line):
+    cells = [name, f"{line['recall']:.3f}", str(line["ef"] or "")]
+    for run in line["runs"].values():
+        processor = "" if run["cpu_ms"] is None else f"{run['cpu_ms']:.2f}"
+        cells += [f"{run['rate']:,.0f}", f"{run['p50_ms']:.2f}", processor]
+    return cells
 
 
 def plot(result, figure):
