@@ -4,8 +4,8 @@ All hold the same folded vectors, [t, −h] padded to 528 dimensions, and answer
 them could take hubs out of a ranking, given the offsets. This service gets the bare vectors and folds them itself.
 Servers: Chroma's, and pgvector over its own protocol. Libraries (hnswlib, usearch, qdrant-edge) stand behind the least
 of an HTTP server, `benchmarks/peer_service.py`. Each at the cheapest `ef` of its graph that reaches the recall, and its
-load from a process beside it on the same machine. Whoever is not installed is left out:
-`pip install -r benchmarks/requirements-peers.txt`.
+load from a process beside it on the same machine; one after the other, so that on a busy machine processor times count.
+Whoever is not installed is left out: `pip install -r benchmarks/requirements-peers.txt`.
 """
 
 import argparse
