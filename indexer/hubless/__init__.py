@@ -6,7 +6,8 @@ from hubless.bundle import Manifest
 from hubless.catalog import Catalog, VersionInfo
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
-from hubless.search import Collection, Explanation, Hit, Point, Results
+from hubless.hits import Explanation, Hit, Point, Results
+from hubless.search import Collection
 from hubless.search import open_collection as open
 
 __all__ = [

@@ -1,30 +1,23 @@
 """The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
 
-import hashlib
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
-from hubless import bundle, measures
-from hubless.arrays import F32, I64, check_at_least, check_dim
-from hubless.augment import augment_queries, centre
+from hubless import bundle, canaries, measures
+from hubless.arrays import F32, I64, check_at_least
+from hubless.augment import centre
 from hubless.bundle import (
     AimsRecord,
     CorrectionRecord,
     Hubness,
     IndexRecord,
-    InputRecord,
     Manifest,
     Measured,
     Provenance,
@@ -34,44 +27,23 @@ from hubless.catalog import Catalog, Staging
 from hubless.corrections import FittedCorrection, Gate, QueryTime
 from hubless.corrections import correction as make_correction
 from hubless.devices import CPU, on_device
-from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
+from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.indexing import Asked, Indexed, build_index
+from hubless.inputs import Ids, Payload, Vectors, open_inputs, write_records
 from hubless.kernels import rankings
-from hubless.knn import Aims, Setting, agreement, index_type, parse_aims
+from hubless.knn import Aims, Setting, index_type, parse_aims
 from hubless.knn.aims import RECALL
-from hubless.payload import PayloadWriter
 from hubless.progress import progress_bars
 from hubless.ranking import Ranker
-from hubless.records import id_array, one_line, open_payload, payload_schema, read_ids, write_ids
-from hubless.sources import SelectedVectors, UnitVectors, VectorSource, as_source, block_rows
+from hubless.sources import SelectedVectors, VectorSource, block_rows
 from hubless.storage import storage_errors, write_array
-from hubless.vectors import Items, open_items
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 MOST_RESCORED = 200
 """So many of the held-out queries are asked of a rescorer, which can take a tenth of a second for each."""
-CANARIES = 16
 BANK_SAMPLE = 512
 K_OCCURRENCE = 10
-
-Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
-Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
-Payload: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """What a build is given, opened and checked against each other."""
-
-    targets: VectorSource
-    query_bank: VectorSource
-    target_bank: VectorSource | None
-    ids: pa.Array
-    payload: ds.Dataset | None
-    payload_columns: list[str]
-    encoder: Encoder | None
-    records: dict[str, InputRecord]
 
 
 def build(
@@ -144,11 +116,11 @@ def build(
     aims = parse_aims(recall, memory, latency)
     with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
-        inputs = _open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
+        inputs = open_inputs(targets, query_bank, target_bank, ids, payload, encoder, metric)
         for bank in filter(None, (inputs.query_bank, inputs.target_bank)):
             _check_all(bank)
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
-            _write_records(inputs, staged)
+            write_records(inputs, staged)
             fitting, measuring, held_out = _hold_out(inputs.query_bank, seed)
             steps.step("fitting the correction")
             with _naming_held_out(inputs.query_bank, fitting):
@@ -197,133 +169,6 @@ def build(
                 files={},
             )
             return staged.publish(manifest)
-
-
-def _open_inputs(
-    targets: Vectors,
-    query_bank: Vectors,
-    target_bank: Vectors | None,
-    ids: Ids | None,
-    payload: Payload | None,
-    encoder: str | Path | Encoder | None,
-    metric: str,
-) -> _Inputs:
-    items = _open(targets, "targets")
-    bank = _open(query_bank, "query bank")
-    extra = None if target_bank is None else _open(target_bank, "target bank")
-    check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
-    if extra is not None:
-        check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
-    count, dim = items.vectors.shape
-    loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
-    if loaded is not None:
-        check_dim(loaded.dim, dim, "encoder", items.vectors.name)
-    table, columns = _payload(payload, items)
-    if table is not None and (rows := table.count_rows()) != count:
-        raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
-    given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
-    beside = {"ids": ids, "payload": payload, "encoder": encoder}
-    return _Inputs(
-        _with_metric(items.vectors, metric),
-        _with_metric(bank.vectors, metric),
-        None if extra is None else _with_metric(extra.vectors, metric),
-        _ids(ids, items, count),
-        table,
-        columns,
-        loaded,
-        {name: _input_record(opened) for name, opened in given.items()}
-        | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
-    )
-
-
-def _open(vectors: Vectors, parameter: str) -> Items:
-    if isinstance(vectors, str | Path):
-        return open_items(vectors, parameter)
-    return Items(as_source(vectors, parameter))
-
-
-def _with_metric(source: VectorSource, metric: str) -> VectorSource:
-    return UnitVectors(source) if metric == "cosine" else source
-
-
-def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
-    if ids is None:
-        return items.ids if items.ids is not None else pa.array(np.arange(count))
-    array = read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
-    if len(array) != count:
-        raise InputError("ids", f"{count}, one a target", f"{len(array)}")
-    return array
-
-
-def _payload(payload: Payload | None, items: Items) -> tuple[ds.Dataset | None, list[str]]:
-    if payload is None:
-        return items.payload, list(items.payload_columns)
-    if isinstance(payload, str | Path):
-        opened = open_payload(payload)
-    else:
-        try:
-            opened = ds.dataset(payload if isinstance(payload, pa.Table) else pa.Table.from_pylist(list(payload)))
-        except (pa.ArrowException, AttributeError, TypeError) as error:
-            raise InputError("payload", "a table, or a list of dicts of one shape", one_line(error)) from error
-    try:
-        columns = list(opened.schema.names)
-    except UnicodeError as error:
-        raise InputError("payload", "names of columns in Unicode", one_line(error)) from error
-    if len(set(columns)) < len(columns):
-        raise InputError("payload", "columns of different names", columns)
-    return opened, columns
-
-
-def _input_record(items: Items) -> InputRecord:
-    return _files_record(items.files) if items.files else _array_record(items.vectors)
-
-
-def _files_record(files: Sequence[Path]) -> InputRecord:
-    """The record of a file, or of a folder by those of its files: its hash is that of their hashes."""
-    records = [bundle.record_of(file) for file in files]
-    together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
-    name = files[0].name if len(files) == 1 else files[0].parent.name
-    return InputRecord(
-        # a name need not be Unicode, a manifest is
-        name=os.fsencode(name).decode("utf-8", "replace"),
-        size=sum(record.size for record in records),
-        sha256=records[0].sha256 if len(records) == 1 else together,
-    )
-
-
-def _files(path: Path) -> list[Path]:
-    return [path / name for name in (DESCRIPTION, ROWS) if (path / name).exists()] if path.is_dir() else [path]
-
-
-def _array_record(source: VectorSource) -> InputRecord:
-    digest = hashlib.sha256()
-    for block in source.blocks(block_rows(source.shape[1])):
-        digest.update(block.data)
-    return InputRecord(name=source.name, size=4 * source.shape[0] * source.shape[1], sha256=digest.hexdigest())
-
-
-def _write_records(inputs: _Inputs, staged: Staging) -> None:
-    """Ids, payload and encoder: first, so that what is wrong with them is said before the long work."""
-    write_ids(inputs.ids, staged.folder / bundle.IDS)
-    if inputs.encoder is not None:
-        inputs.encoder.save(staged.folder)
-    if inputs.payload is None:
-        return
-    try:
-        scanner = inputs.payload.scanner(columns=inputs.payload_columns)
-        schema = payload_schema(scanner.projected_schema)
-        with (
-            pq.ParquetWriter(staged.folder / bundle.PAYLOAD, schema) as writer,
-            PayloadWriter(staged.folder / bundle.PAYLOAD_MAPPED, schema) as mapped,
-        ):
-            for batch in scanner.to_batches():
-                stored = batch.cast(schema, safe=False)
-                writer.write_batch(stored)
-                mapped.write(stored)
-    except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
-            raise
-        raise InputError("payload", "readable rows of one shape", one_line(error)) from error
 
 
 def _hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, F32, bool]:
@@ -377,7 +222,7 @@ def _measure(
     Recall is that of the folded ranking, hubness that of the answers; with a gate or a rescorer these are two.
     """
     queries, rows = asked.queries, asked.rows
-    answers = dict[str, NDArray[Any]]()
+    answers = None
     if query_time is not None:
         if not isinstance(query_time, Gate):
             chosen = slice(None, None, -(-len(queries) // MOST_RESCORED))
@@ -385,20 +230,18 @@ def _measure(
         parameters = indexed.setting.parameters
         ranker = Ranker(indexed.kind, indexed.index, offsets, queries.shape[1], parameters, query_time, indexed.pivot)
         answered = ranker.rank(queries, rows.shape[1], 1.0, {})
-        rows, answers = answered.rows, {"answers": answered.scores[:CANARIES]}
-    canaries = augment_queries(queries[:CANARIES], 1.0, indexed.pivot)
-    exact_scores, exact_rows = indexed.kind.exact(indexed.index, canaries, rows.shape[1])
+        rows, answers = answered.rows, answered.scores
     occurrence = [measures.k_occurrence(measured, len(offsets)) for measured in (raw_rows, rows)]
     write_array(staged.folder / bundle.OCCURRENCE, np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
-    found, _ = indexed.kind.search(indexed.index, canaries, rows.shape[1], indexed.setting.parameters)
-    np.savez(
+    canaries.write(
         staged.folder / bundle.CANARY,
-        allow_pickle=False,
-        queries=queries[:CANARIES],
-        rows=exact_rows,
-        scores=exact_scores,
-        recall=np.float64(agreement(found, exact_scores)),
-        **answers,
+        queries,
+        rows.shape[1],
+        indexed.kind,
+        indexed.index,
+        indexed.pivot,
+        indexed.setting.parameters,
+        answers,
     )
     return Measured(
         queries=len(queries),

@@ -1,28 +1,17 @@
-"""Opening a version of a collection and asking it: query → augmented query → index → hits. Pure, no HTTP."""
+"""A version of a collection, opened and asked: query → augmented query → index → hits. Pure, no HTTP."""
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hubless import canaries
 from hubless.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
 from hubless.bundle import (
-    BANK_SAMPLE,
     CANARY,
     CORRECTION,
-    IDS,
-    INDEX,
-    MANIFEST,
-    OCCURRENCE,
-    OFFSETS,
-    PAYLOAD,
-    PAYLOAD_MAPPED,
-    PIVOT,
-    QUERY_TIME,
     Manifest,
     read_arrays,
     read_manifest,
@@ -30,124 +19,25 @@ from hubless.bundle import (
     verify,
 )
 from hubless.catalog import Catalog
-from hubless.corrections import FITTED, QUERY_TIMES, FittedCorrection, QueryTime, corrected_scores
-from hubless.encoders import DESCRIPTION as ENCODER
-from hubless.encoders import Encoder, load_encoder
+from hubless.corrections import FITTED, FittedCorrection, corrected_scores
 from hubless.errors import (
-    BundleDamaged,
     BundleError,
-    DimensionMismatch,
     InputError,
     NoEncoder,
     PointNotFound,
     StorageError,
 )
 from hubless.filters import LIMITS, Filter, Limits, parse_filter
-from hubless.knn import SCORE_TOLERANCE, agreement, index_type, read_index
+from hubless.hits import RAW_DEPTH, Explanation, Point, Results
 from hubless.matches import Matches, MatchesCache
-from hubless.payload import Payload
-from hubless.ranking import Ranked, Ranker
-from hubless.records import IdTable, read_npy
+from hubless.opening import read_version
+from hubless.ranking import Ranker
 from hubless.sources import block_rows
 
 MOST_STRENGTH = 2.0
 QUERY_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
 """Without a word about it: of queries like those of the bank, and of targets that are asked for more like them."""
-RAW_DEPTH = 1000
-"""How far a rank without the correction is looked for, at least."""
-CANARY_LIMIT = 10
 FILTER_CACHE = 64 * 2**20
-_SAME_ANSWERS = 0.9
-"""A rank among a bank can jump where two similarities are one but for rounding."""
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a hit stands where it does.
-
-    Attributes
-    ----------
-    rank : its rank, from 1
-    raw_rank : by similarity alone, among the same targets; None if there are `RAW_DEPTH` before it, or more
-    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction and
-        without; None if that is not stored
-    """
-
-    rank: int
-    raw_rank: int | None
-    occurrence: int | None
-    raw_occurrence: int | None
-
-
-@dataclass(frozen=True)
-class Hit:
-    """A target that was found: score = similarity − strength·offset."""
-
-    id: str | int
-    row: int
-    score: float
-    similarity: float
-    offset: float
-    explanation: Explanation | None = None
-
-
-@dataclass(frozen=True)
-class Results:
-    """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
-
-    `explanations` are m lists of k, if they were asked for.
-    """
-
-    ranked: Ranked
-    ids: list[list[str | int]]
-    explanations: list[list[Explanation]] | None = None
-
-    @property
-    def rows(self) -> I64:
-        """Row numbers of the targets, (m, k)."""
-        return self.ranked.rows
-
-    @property
-    def scores(self) -> F32:
-        """Similarity − strength·offset, (m, k)."""
-        return self.ranked.scores
-
-    @property
-    def similarities(self) -> F32:
-        """q·t, (m, k)."""
-        return self.ranked.similarities
-
-    @property
-    def offsets(self) -> F32:
-        """h, (m, k)."""
-        return self.ranked.offsets
-
-    @property
-    def corrected(self) -> NDArray[np.bool_] | None:
-        """For a gated correction, whether it was switched on for each query, (m,)."""
-        return self.ranked.corrected
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __getitem__(self, query: int) -> list[Hit]:
-        columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
-        why = self.explanations[query] if self.explanations else [None] * len(self.ids[query])
-        return [Hit(*hit) for hit in zip(self.ids[query], *(column.tolist() for column in columns), why, strict=True)]
-
-    def __iter__(self) -> Iterator[list[Hit]]:
-        return (self[query] for query in range(len(self)))
-
-
-@dataclass(frozen=True)
-class Point:
-    """A stored target."""
-
-    id: str | int
-    row: int
-    offset: float
-    payload: dict[str, Any] | None
-    vector: F32 | None
 
 
 class Collection:
@@ -165,45 +55,21 @@ class Collection:
     ) -> None:
         self.manifest = manifest
         self._folder = folder
-        with reading(folder / INDEX):
-            index = read_index(folder / INDEX)
-        with reading(folder / OFFSETS):
-            self._offsets: F32 = read_npy(folder / OFFSETS)
-        with reading(folder / IDS):
-            self._ids = IdTable(folder / IDS)
-        self._occurrence = _read_occurrence(folder, manifest)
-        held = {INDEX: index.ntotal, OFFSETS: len(self._offsets), IDS: len(self._ids)}
-        self._payload: Payload | None = None
-        if manifest.payload_columns:
-            name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
-            with reading(folder / name):
-                self._payload = Payload(folder / name)
-            held[name] = len(self._payload)
+        opened = read_version(folder, manifest, encoder)
+        self._offsets, self._ids, self._payload = opened.offsets, opened.ids, opened.payload
+        self._encoder, self._occurrence = opened.encoder, opened.occurrence
+        self._query_time = opened.query_time
         self._matches = None if self._payload is None else MatchesCache(self._payload, filter_cache)
-        for name, count in held.items():
-            if count != manifest.count:
-                raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
-        self.bank_sample = _read_bank_sample(folder, manifest)
+        self.bank_sample = opened.bank_sample
         """Some queries of the bank (s, d), as `prepare` gives queries; None in bundles from before they were kept."""
-        self._encoder: Encoder | None = None
-        if encoder:
-            self._encoder = load_encoder(folder, manifest.dim, encoder)
-        elif manifest.encoder:
-            with reading(folder / ENCODER):
-                self._encoder = load_encoder(folder)
-        if self._encoder and self._encoder.dim != manifest.dim:
-            raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", self._encoder.dim)
-        self._query_time = _read_query_time(folder, manifest)
-        with reading(folder / MANIFEST):
-            kind = index_type(manifest.index.type)
         self._ranker = Ranker(
-            kind,
-            index,
+            opened.kind,
+            opened.index,
             self._offsets,
             manifest.dim,
             manifest.index.parameters,
             self._query_time,
-            _read_pivot(folder, manifest),
+            opened.pivot,
         )
 
     @property
@@ -503,35 +369,7 @@ class Collection:
         BundleDamaged
             if they are not found as well as then, or with other scores.
         """
-        path = self._folder / CANARY
-        canary = read_arrays(path)
-        with reading(path):
-            queries, expected_rows = canary["queries"], canary["rows"]
-            expected_scores, expected_recall = canary["scores"], float(canary["recall"])
-            answers = canary.get("answers")
-        tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
-        stored = self.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, self.dim)
-        scores = np.einsum("md,mkd->mk", queries, stored) - self._offsets[expected_rows]
-        if (wrong := np.abs(scores - expected_scores) > tolerance).any():
-            line, place = np.argwhere(wrong)[0]
-            problem = (
-                f"canary query {line} gives row {expected_rows[line, place]} the score {scores[line, place]:.6g}, "
-                f"and gave it {expected_scores[line, place]:.6g} when built"
-            )
-            raise BundleDamaged(path, problem)
-        found = self._ranker.folded(queries, expected_scores.shape[1]).scores
-        if (found > expected_scores + tolerance).any():
-            raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
-        recall = agreement(found, expected_scores)
-        if recall < expected_recall - SCORE_TOLERANCE:
-            problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
-            raise BundleDamaged(path, problem)
-        if answers is not None:
-            answered = self.query(queries, limit=answers.shape[1]).scores
-            same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
-            if same < _SAME_ANSWERS:
-                problem = f"{1 - same:.0%} of the canary queries' answers have other scores than when it was built"
-                raise BundleDamaged(path, problem)
+        canaries.check(self._folder / CANARY, self._ranker, self._offsets)
 
 
 def open_collection(
@@ -574,50 +412,3 @@ def open_collection(
             # meanwhile another may have been made current, and this one pruned
             if version is not None or home.folder(name) == folder:
                 raise
-
-
-def _read_occurrence(folder: Path, manifest: Manifest) -> NDArray[np.unsignedinteger] | None:
-    """N_10 (2, n) of all targets, raw and corrected; bundles of earlier builds have none."""
-    path = folder / OCCURRENCE
-    if OCCURRENCE not in manifest.files:
-        return None
-    with reading(path):
-        found: NDArray[np.unsignedinteger] = read_npy(path)
-    if found.shape != (2, manifest.count):
-        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {manifest.count} targets")
-    return found
-
-
-def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
-    path = folder / PIVOT
-    if PIVOT not in manifest.files:
-        return None
-    with reading(path):
-        pivot: F32 = read_npy(path)
-    if pivot.shape != (manifest.dim,):
-        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.dim} dimensions")
-    return pivot
-
-
-def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
-    path = folder / BANK_SAMPLE
-    if BANK_SAMPLE not in manifest.files:
-        return None
-    with reading(path):
-        sample: F32 = read_npy(path)
-    if sample.ndim != 2 or sample.shape[1] != manifest.dim:
-        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.dim} dimensions")
-    return sample
-
-
-def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
-    restore = QUERY_TIMES.get(manifest.correction.name)
-    if restore is None:
-        return None
-    path, fitted = folder / QUERY_TIME, folder / CORRECTION
-    with (
-        reading(path),
-        np.load(path, allow_pickle=False) as arrays,
-        np.load(fitted, allow_pickle=False) as state,
-    ):
-        return restore.from_arrays(ChainMap(arrays, state), manifest.correction.details)

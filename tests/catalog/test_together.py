@@ -157,7 +157,7 @@ def test_build_that_fails_half_way_leaves_nothing(tmp_path, error):
 
 
 @pytest.mark.parametrize(
-    "where", ["hubless.search.read_manifest", "hubless.search.verify", "hubless.search.read_index"]
+    "where", ["hubless.search.read_manifest", "hubless.search.verify", "hubless.opening.read_index"]
 )
 def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_one(tmp_path, monkeypatch, where):
     old = small.build(tmp_path)
