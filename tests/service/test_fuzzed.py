@@ -31,7 +31,7 @@ KEPT = CHECKS.get_by_names(
     ]
 )
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
-FEW, QUICK, LONG = 5, 50, 400
+FEW, QUICK, LONG = 5, 30, 400
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 NAMES_UNKNOWN = re.compile(r"{version}|{alias}")  # of which none is guessed
 PUBLIC = ("GET /livez", "GET /readyz")
@@ -79,7 +79,7 @@ def fuzz(base_url, label, mode, checks, examples, key=None):
     def send(case):
         for name in ("Authorization", "X-API-Key"):
             case.headers.pop(name, None)
-        answer = case.call(base_url=base_url, headers={"X-API-Key": key} if key else None)
+        answer = case.call(base_url=base_url, timeout=60, headers={"X-API-Key": key} if key else None)
         statuses[answer.status_code] += 1
         case.validate_response(answer, checks=checks)
 
