@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
-from hubless_service import handlers, openapi
-from hubless_service.authentication import Authenticate
-from hubless_service.engine import Engine
-from hubless_service.entries import STATES
-from hubless_service.keys import Keys
-from hubless_service.metrics import Metrics
-from hubless_service.middleware import Observe
+from hubless_service import openapi
+from hubless_service.access.authentication import Authenticate
+from hubless_service.access.keys import Keys
+from hubless_service.http import handlers
+from hubless_service.observing.metrics import Metrics
+from hubless_service.observing.middleware import Observe
 from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
+from hubless_service.searching.engine import Engine
+from hubless_service.searching.entries import STATES
+from hubless_service.searching.source import CatalogSource
 from hubless_service.settings import Settings
-from hubless_service.source import CatalogSource
 from hubless_service.state import State
 
 if TYPE_CHECKING:
-    from hubless_service.tracing import Tracing
+    from hubless_service.observing.tracing import Tracing
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
@@ -59,7 +60,7 @@ def create_app(
         source = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
         engine = Engine(source, settings)
     if tracing is None and settings.traces:
-        from hubless_service.tracing import from_environment
+        from hubless_service.observing.tracing import from_environment
 
         tracing = from_environment(version("hubless"))
     metrics = Metrics()

@@ -38,8 +38,8 @@ def serve(
 
     from hubless import Catalog
     from hubless.errors import HublessError
-    from hubless_service.authentication import is_loopback
-    from hubless_service.keys import Keys
+    from hubless_service.access.authentication import is_loopback
+    from hubless_service.access.keys import Keys
     from hubless_service.settings import Settings
     from hubless_service.workers import supervise
 
@@ -91,7 +91,7 @@ def _work(settings: "Settings", listener: socket.socket, replacement: bool = Fal
 
 
 def _log(settings: "Settings") -> None:
-    from hubless_service.logs import configure
+    from hubless_service.observing.logs import configure
 
     configure(settings.log_level, settings.log_format)
 

@@ -7,10 +7,10 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic import BaseModel
 
-from hubless_service import problems, schemas
-from hubless_service.authentication import PUBLIC
-from hubless_service.bodies import BINARY, JSON
-from hubless_service.queries import URL_FIELDS
+from hubless_service.access.authentication import PUBLIC
+from hubless_service.http import problems, schemas
+from hubless_service.http.bodies import BINARY, JSON
+from hubless_service.http.queries import URL_FIELDS
 
 # why a collection, or all of them, may not be served
 UNSERVED = ("not_ready", "bundle_damaged", "bundle_too_new", "storage")

@@ -9,7 +9,7 @@ from types import FrameType
 import uvicorn
 from fastapi import FastAPI
 
-from hubless_service.protocol import protocol_of
+from hubless_service.http.protocol import protocol_of
 from hubless_service.state import State
 
 log = logging.getLogger("hubless")

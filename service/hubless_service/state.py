@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from fastapi import Request
 
-from hubless_service.engine import Engine
-from hubless_service.metrics import Metrics
+from hubless_service.observing.metrics import Metrics
+from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
 

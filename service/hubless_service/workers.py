@@ -23,13 +23,11 @@ from types import FrameType
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from hubless_service.occurrence import remove_files_of
+from hubless_service.observing.occurrence import METRICS_FOLDER, remove_files_of
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.workers")
 
-METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""The variable that makes prometheus_client count in files, which each worker can add up."""
 _MEMORY = "/dev/shm"  # noqa: S108  # a folder of a random name in it
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 Work = Callable[[Settings, socket.socket, bool], None]

@@ -13,8 +13,8 @@ from support.serving import serving, wait_until_ready
 import hubless
 import hubless_client
 from hubless_client import AsyncClient, Client, Explanation, Query, errors
-from hubless_service import problems
 from hubless_service.app import create_app
+from hubless_service.http import problems
 from hubless_service.settings import Settings
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from support.contract import Contract
 
-from hubless_service import schemas
 from hubless_service.app import create_app
-from hubless_service.problems import KINDS
+from hubless_service.http import schemas
+from hubless_service.http.problems import KINDS
+from hubless_service.http.trace import STAGES
 from hubless_service.settings import Settings
-from hubless_service.trace import STAGES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "http.md").read_text()
 EXAMPLES = re.findall(r'(?ms)^```json title="(\w+)"\n(.*?)^```', PAGE)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from hubless_service.metrics import Metrics
-from hubless_service.trace import STAGES
+from hubless_service.http.trace import STAGES
+from hubless_service.observing.metrics import Metrics
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
 ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)

@@ -8,9 +8,9 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from hubless_service.app import create_app
-from hubless_service.entries import STATES
-from hubless_service.live import RANKINGS
-from hubless_service.problems import KINDS
+from hubless_service.http.problems import KINDS
+from hubless_service.observing.live import RANKINGS
+from hubless_service.searching.entries import STATES
 from hubless_service.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"

@@ -9,7 +9,7 @@ from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.engine import Engine
+from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
 WORDS = "/v1/collections/words"

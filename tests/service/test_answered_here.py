@@ -7,12 +7,12 @@ from time import perf_counter, sleep
 import pytest
 
 from hubless_service.app import create_app
-from hubless_service.batching import Batcher
-from hubless_service.costs import Costs
-from hubless_service.problems import Problem
+from hubless_service.http.problems import Problem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.batching import Batcher
+from hubless_service.searching.costs import Costs
 from hubless_service.server import Server
 from hubless_service.settings import Settings
-from hubless_service.trace import Trace
 
 
 def where(items):

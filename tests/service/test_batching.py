@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
-from hubless_service.batching import Batcher
-from hubless_service.problems import Problem
-from hubless_service.trace import Trace
+from hubless_service.http.problems import Problem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.batching import Batcher
 
 PACE = 0.002
 """Seconds a query: a batch of 256 takes half a second."""

@@ -6,7 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 
 import hubless
-from hubless_service.drift import FEWEST, QuerySample
+from hubless_service.observing.drift import FEWEST, QuerySample
 
 BATCH = "/v1/collections/words/query/batch"
 HUBNESS = "/v1/collections/words/hubness"

@@ -13,7 +13,7 @@ from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.engine import Engine
+from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/far/query"

@@ -7,7 +7,7 @@ import pytest
 from support.catalogs import DIM
 
 from hubless.errors import BundleDamaged, BundleTooNew, StorageError
-from hubless_service.problems import KINDS
+from hubless_service.http.problems import KINDS
 
 QUERY = "/v1/collections/words/query"
 JSON = {"content-type": "application/json"}

@@ -10,7 +10,7 @@ from support import catalogs, versions
 
 import hubless
 from hubless import measures
-from hubless_service.occurrence import DecayedOccurrence, remove_files_of, window
+from hubless_service.observing.occurrence import DecayedOccurrence, remove_files_of, window
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"

@@ -9,8 +9,8 @@ import pytest
 from support.serving import serving, wait_until_ready
 
 from hubless.errors import InputError, StorageError
+from hubless_service.access.keys import Keys
 from hubless_service.app import create_app
-from hubless_service.keys import Keys
 from hubless_service.settings import Settings
 
 READ, ADMIN, LIMITED, HASHED = ("reader-0123456789", "admin-0123456789", "limited-0123456789", "hashed-0123456789")

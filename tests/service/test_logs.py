@@ -10,7 +10,7 @@ import time
 import pytest
 from support.catalogs import DIM
 
-from hubless_service.logs import JsonFormatter
+from hubless_service.observing.logs import JsonFormatter
 
 QUERY = "/v1/collections/words/query"
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]

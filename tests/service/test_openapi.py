@@ -10,8 +10,8 @@ from support import catalogs
 
 import hubless
 from hubless.encoders import BagOfWords
-from hubless_service import queries
-from hubless_service.problems import KINDS
+from hubless_service.http import queries
+from hubless_service.http.problems import KINDS
 
 
 @pytest.fixture(scope="module")

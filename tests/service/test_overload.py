@@ -10,7 +10,7 @@ import pytest
 from support import catalogs
 from support.held import Held
 
-from hubless_service.problems import KINDS
+from hubless_service.http.problems import KINDS
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"

@@ -19,9 +19,9 @@ from support.serving import serving, wait_until_ready
 from support.sources import Source
 
 from hubless_service.app import create_app
-from hubless_service.engine import Engine
+from hubless_service.observing.tracing import Tracing
+from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
-from hubless_service.tracing import Tracing
 
 QUERY = "/v1/collections/words/query"
 TEMPLATE = "POST /v1/collections/{collection}/query"

@@ -13,9 +13,9 @@ from support import versions
 from support.serving import serving, wait_until_ready
 
 from hubless_service.app import create_app
-from hubless_service.engine import Engine
+from hubless_service.searching.engine import Engine
+from hubless_service.searching.source import CatalogSource
 from hubless_service.settings import Settings
-from hubless_service.source import CatalogSource
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
 ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}

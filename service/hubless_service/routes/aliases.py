@@ -10,15 +10,16 @@ from fastapi import APIRouter, Request, Response
 import hubless
 from hubless.catalog import check_name
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError
-from hubless_service import answers, bodies, openapi
-from hubless_service.authentication import access_of, check_admin
-from hubless_service.keys import Access
-from hubless_service.problems import Problem, describe
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of, check_admin
+from hubless_service.access.keys import Access
+from hubless_service.http import answers, bodies
+from hubless_service.http.problems import Problem, describe
+from hubless_service.http.schemas import Alias, Aliases, AliasRequest, fields_of
+from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import Alias, Aliases, AliasRequest, fields_of
 from hubless_service.state import State, state_of
-from hubless_service.trace import trace_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["aliases"])

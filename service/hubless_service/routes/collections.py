@@ -6,14 +6,15 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless_service import answers, openapi
-from hubless_service.authentication import access_of
-from hubless_service.engine import Engine
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of
+from hubless_service.http import answers
+from hubless_service.http.schemas import CollectionInfo, Collections, LiveHubness, fields_of
+from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import CollectionInfo, Collections, LiveHubness, fields_of
+from hubless_service.searching.engine import Engine
 from hubless_service.state import state_of
-from hubless_service.trace import trace_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 _SHOWN = fields_of(CollectionInfo)

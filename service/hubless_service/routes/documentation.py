@@ -11,7 +11,7 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse
 from fastapi.staticfiles import StaticFiles
 
-from hubless_service.authentication import ASSETS, DOCS
+from hubless_service.access.authentication import ASSETS, DOCS
 
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 

@@ -5,13 +5,14 @@ import asyncio
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
-from hubless_service import answers, openapi
-from hubless_service.authentication import access_of
-from hubless_service.keys import NOTHING
-from hubless_service.problems import RETRY_AFTER, Problem
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of
+from hubless_service.access.keys import NOTHING
+from hubless_service.http import answers
+from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.schemas import Alive, Ready
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import Alive, Ready
 from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["health"])

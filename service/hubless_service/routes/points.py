@@ -4,13 +4,15 @@ from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
-from hubless_service import answers, bodies, lookups, openapi, selections
-from hubless_service.authentication import access_of
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of
+from hubless_service.http import answers, bodies, selections
+from hubless_service.http.schemas import Count, CountRequest, Page, Point, Points, PointsRequest, ScrollRequest
+from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import Count, CountRequest, Page, Point, Points, PointsRequest, ScrollRequest
+from hubless_service.searching import lookups
 from hubless_service.state import state_of
-from hubless_service.trace import trace_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 PROBLEMS = (

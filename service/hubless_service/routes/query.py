@@ -2,13 +2,14 @@
 
 from fastapi import APIRouter, Request, Response
 
-from hubless_service import answers, bodies, openapi, queries
-from hubless_service.authentication import access_of
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of
+from hubless_service.http import answers, bodies, queries
+from hubless_service.http.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
+from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
 from hubless_service.state import state_of
-from hubless_service.trace import trace_of
 
 router = APIRouter(route_class=DirectRoute, tags=["query"])
 PROBLEMS = (

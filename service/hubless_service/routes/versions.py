@@ -7,15 +7,16 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless_service import answers, openapi
-from hubless_service.authentication import access_of, check_admin
-from hubless_service.entries import Entry, as_problem
-from hubless_service.keys import Access
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of, check_admin
+from hubless_service.access.keys import Access
+from hubless_service.http import answers
+from hubless_service.http.schemas import Versions
+from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.schemas import Versions
+from hubless_service.searching.entries import Entry, as_problem
 from hubless_service.state import State, state_of
-from hubless_service.trace import trace_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["versions"])

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import hubless
 from hubless.errors import BundleError, StorageError
-from hubless_service.problems import Problem, from_library
+from hubless_service.http.problems import Problem, from_library
 
 STATES = ("loading", "ready", "failed")
 

@@ -21,10 +21,9 @@ import numpy as np
 import hubless
 from hubless import measures
 from hubless.arrays import F32, F64, I64
-from hubless_service.drift import QuerySample
-from hubless_service.occurrence import DecayedOccurrence, file_of, files_of_others, window
+from hubless_service.observing.drift import QuerySample
+from hubless_service.observing.occurrence import METRICS_FOLDER, DecayedOccurrence, file_of, files_of_others, window
 from hubless_service.settings import Settings
-from hubless_service.workers import METRICS_FOLDER
 
 log = logging.getLogger("hubless.live")
 

@@ -8,9 +8,9 @@ import numpy as np
 import hubless
 from hubless.arrays import I64
 from hubless.filters import Filter
-from hubless_service.cursors import write_cursor
-from hubless_service.extras import Extras, add_extras
-from hubless_service.selections import Scroll
+from hubless_service.http.cursors import write_cursor
+from hubless_service.http.extras import Extras, add_extras
+from hubless_service.http.selections import Scroll
 
 Document = dict[str, Any]
 

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from hubless_service.trace import Trace
+from hubless_service.http.trace import Trace
 
 _SERVER_ERROR = 500
 _PARENT = (b"traceparent", b"tracestate")

@@ -6,7 +6,7 @@ from contextlib import suppress
 from pathlib import Path
 from time import monotonic
 
-from hubless_service.workers import METRICS_FOLDER
+from hubless_service.observing.occurrence import METRICS_FOLDER
 
 _FILE = "catalog-changed"
 _LOOK_SECONDS = 0.2

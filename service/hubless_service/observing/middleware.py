@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hubless_service.authentication import DOCS
-from hubless_service.metrics import Metrics
-from hubless_service.problems import internal_error, respond
-from hubless_service.trace import SCOPE_KEY, Trace
+from hubless_service.access.authentication import DOCS
+from hubless_service.http.problems import internal_error, respond
+from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
-    from hubless_service.tracing import Tracing
+    from hubless_service.observing.tracing import Tracing
 
 log = logging.getLogger("hubless.requests")
 

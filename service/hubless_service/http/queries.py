@@ -13,12 +13,12 @@ from hubless.arrays import F32
 from hubless.errors import InputError
 from hubless.filters import Filter
 from hubless.search import QUERY_STRENGTH, TARGET_STRENGTH
-from hubless_service import vectors
-from hubless_service.bodies import BINARY, as_object, parse, refuse_unknown, refuse_url_fields, url_fields
-from hubless_service.extras import Extras, read_extras
-from hubless_service.problems import describe
-from hubless_service.schemas import BatchRequest, QueryRequest, fields_of
-from hubless_service.selections import read_filter, read_whole
+from hubless_service.http import vectors
+from hubless_service.http.bodies import BINARY, as_object, parse, refuse_unknown, refuse_url_fields, url_fields
+from hubless_service.http.extras import Extras, read_extras
+from hubless_service.http.problems import describe
+from hubless_service.http.schemas import BatchRequest, QueryRequest, fields_of
+from hubless_service.http.selections import read_filter, read_whole
 from hubless_service.settings import Settings
 
 URL_FIELDS = frozenset({"dim", "limit", "skip", "strength", "with", "score_threshold", "explain", "timeout_ms"})

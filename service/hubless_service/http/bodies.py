@@ -8,7 +8,7 @@ import orjson
 from fastapi import Request
 
 from hubless.errors import InputError, UnknownField
-from hubless_service.problems import Problem, clip, describe
+from hubless_service.http.problems import Problem, clip, describe
 from hubless_service.settings import Settings
 
 JSON = "application/json"

@@ -11,7 +11,7 @@ import orjson
 import hubless
 from hubless.errors import InputError
 from hubless.filters import Filter
-from hubless_service.problems import Problem, clip, describe
+from hubless_service.http.problems import Problem, clip, describe
 
 _DIGEST_BYTES = 9
 

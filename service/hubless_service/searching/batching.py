@@ -17,9 +17,9 @@ from math import inf
 from time import perf_counter
 from typing import Any
 
-from hubless_service.costs import Costs
-from hubless_service.problems import RETRY_AFTER, Problem
-from hubless_service.trace import Trace
+from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.costs import Costs
 
 log = logging.getLogger("hubless.batching")
 

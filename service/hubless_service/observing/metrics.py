@@ -12,7 +12,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
-from hubless_service.trace import STAGES, Trace
+from hubless_service.http.trace import STAGES, Trace
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # from a cached flat search of a small collection to a batch that nobody should wait for

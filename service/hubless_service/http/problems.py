@@ -7,7 +7,7 @@ import orjson
 from fastapi import Response
 
 from hubless.errors import BundleError, HublessError, InputError, StorageError
-from hubless_service.trace import Trace
+from hubless_service.http.trace import Trace
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = {"Retry-After": "1"}

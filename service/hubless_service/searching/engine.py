@@ -17,18 +17,18 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError
-from hubless_service.batching import Batcher
-from hubless_service.bell import Bell
-from hubless_service.encoding import Encoding
-from hubless_service.entries import Entry, as_problem
-from hubless_service.keys import Access
-from hubless_service.live import Live
-from hubless_service.problems import RETRY_AFTER, Problem
-from hubless_service.queries import Query
-from hubless_service.search import Found, search
+from hubless_service.access.keys import Access
+from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.queries import Query
+from hubless_service.http.trace import Trace, trace_of
+from hubless_service.observing.live import Live
+from hubless_service.searching.batching import Batcher
+from hubless_service.searching.bell import Bell
+from hubless_service.searching.encoding import Encoding
+from hubless_service.searching.entries import Entry, as_problem
+from hubless_service.searching.search import Found, search
+from hubless_service.searching.source import Source
 from hubless_service.settings import Settings
-from hubless_service.source import Source
-from hubless_service.trace import Trace, trace_of
 
 log = logging.getLogger("hubless.engine")
 T = TypeVar("T")

@@ -10,10 +10,10 @@ from fastapi import Request
 import hubless
 from hubless.arrays import F32
 from hubless.errors import InputError
-from hubless_service.batching import Batcher
-from hubless_service.clients import watched
-from hubless_service.queries import Query
-from hubless_service.trace import trace_of
+from hubless_service.http.clients import watched
+from hubless_service.http.queries import Query
+from hubless_service.http.trace import trace_of
+from hubless_service.searching.batching import Batcher
 
 _SHORT = 1000  # characters, in all; a bag of words takes about 0.1 ms for them
 

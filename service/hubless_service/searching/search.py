@@ -12,11 +12,11 @@ from fastapi import Request
 import hubless
 from hubless.arrays import F32, I64
 from hubless.errors import InputError, PointNotFound
-from hubless_service.batching import Batcher
-from hubless_service.clients import watched
-from hubless_service.extras import add_extras
-from hubless_service.queries import Query, Stored
-from hubless_service.trace import Trace, trace_of
+from hubless_service.http.clients import watched
+from hubless_service.http.extras import add_extras
+from hubless_service.http.queries import Query, Stored
+from hubless_service.http.trace import Trace, trace_of
+from hubless_service.searching.batching import Batcher
 
 Found = dict[str, Any]
 """The hits of a query, and for a gated correction whether it was switched on."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import hubless
 from hubless.errors import InputError, UnknownField
-from hubless_service.problems import clip, describe
+from hubless_service.http.problems import clip, describe
 
 PAYLOAD, VECTOR = "payload", "vector"
 COLUMN = f"{PAYLOAD}."

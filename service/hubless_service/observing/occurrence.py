@@ -12,6 +12,8 @@ from hubless.arrays import F32, F64, I64
 
 log = logging.getLogger("hubless.occurrence")
 
+METRICS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+"""The variable that makes prometheus_client count in files, which each worker can add up."""
 _ITEM = 4  # bytes of a count
 _SPARE = 16 * 2**20  # bytes that are left to the metrics, which lie in the same folder
 _HEADER = 4  # float32 that hold two float64: the exponent, and the inflated number of queries

@@ -9,7 +9,7 @@ import numpy as np
 import hubless
 from hubless.arrays import F32
 from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector
-from hubless_service.problems import describe
+from hubless_service.http.problems import describe
 
 _ITEM = np.dtype("<f4")
 _NUMBERS = {int, float}  # exact types: a bool is an int to isinstance

@@ -7,8 +7,8 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
 from hubless.errors import HublessError, InputError
-from hubless_service.problems import Problem, clip, describe, from_library, respond
-from hubless_service.trace import trace_of
+from hubless_service.http.problems import Problem, clip, describe, from_library, respond
+from hubless_service.http.trace import trace_of
 
 
 def install(app: FastAPI) -> None:

@@ -8,11 +8,11 @@ from fastapi import Request
 import hubless
 from hubless.errors import InputError
 from hubless.filters import Filter, Limits
-from hubless_service.bodies import parse, refuse_unknown, refuse_url_fields, url_fields
-from hubless_service.cursors import read_cursor
-from hubless_service.extras import Extras, read_extras
-from hubless_service.problems import describe
-from hubless_service.schemas import CountRequest, PointsRequest, ScrollRequest, fields_of
+from hubless_service.http.bodies import parse, refuse_unknown, refuse_url_fields, url_fields
+from hubless_service.http.cursors import read_cursor
+from hubless_service.http.extras import Extras, read_extras
+from hubless_service.http.problems import describe
+from hubless_service.http.schemas import CountRequest, PointsRequest, ScrollRequest, fields_of
 from hubless_service.settings import Settings
 
 _COUNT_FIELDS = fields_of(CountRequest)

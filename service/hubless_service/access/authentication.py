@@ -6,9 +6,9 @@ from urllib.parse import urlsplit
 from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from hubless_service.keys import EVERYTHING, NOTHING, Access, Keys
-from hubless_service.problems import Problem, respond
-from hubless_service.trace import SCOPE_KEY
+from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
+from hubless_service.http.problems import Problem, respond
+from hubless_service.http.trace import SCOPE_KEY
 
 ACCESS = "hubless.access"
 # probes have no keys, and what the documentation says stands in the source code too

@@ -1,0 +1,1 @@
+"""From bytes to checked requests, and from answers and errors to bytes."""

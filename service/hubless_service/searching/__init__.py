@@ -1,0 +1,1 @@
+"""The collections that are served, and how they are asked: versions, batches, encoders."""
