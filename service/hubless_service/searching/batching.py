@@ -26,7 +26,7 @@ log = logging.getLogger("hubless.batching")
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
-_CHEAP = 0.0005  # seconds that the event loop can well be kept from other work
+_CHEAP = 0.001  # seconds that the event loop can well be kept from other work, of which there is none
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 _SHARE = 0.5  # of the time that a request has, for the search itself
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
