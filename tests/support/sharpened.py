@@ -59,9 +59,8 @@ def _sharpen_request(properties):
 
 
 def _sharpen_targets(schemas):
-    schemas["PointsRequest"]["properties"]["ids"]["items"]["anyOf"].insert(
-        0, {"enum": [*IDS, -986, catalogs.LARGEST_ID]}
-    )
+    ids = schemas["PointsRequest"]["properties"]["ids"]["items"]
+    ids["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, *ids["anyOf"]]
     condition = schemas["Condition"]["properties"]
     condition["field"]["enum"] = ["title", "rank", "tags", "none"]
     for schema in condition.values():
