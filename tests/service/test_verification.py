@@ -95,3 +95,26 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
         assert state_of(base_url)["status"] == "ready"
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert sum("hashes could not be compared" in record.message for record in caplog.records) == 2
+
+
+def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(catalog, tmp_path, monkeypatch, caplog):
+    home = shutil.copytree(catalog, tmp_path / "home")
+    check = hubless.Collection.check_hashes
+    tried = []
+
+    def check_elsewhere(collection):
+        home.rename(tmp_path / "away")
+        try:
+            tried.append(collection.name)
+            check(collection)
+        finally:
+            monkeypatch.setattr(hubless.Collection, "check_hashes", lambda collection: None)
+
+    monkeypatch.setattr(hubless.Collection, "check_hashes", check_elsewhere)
+    with serving(create_app(Settings(catalog=home, poll_seconds=0.02))) as base_url:
+        wait_until_ready(base_url)
+        while not any("hashes could not be compared" in record.message for record in caplog.records):
+            pass
+        assert state_of(base_url)["status"] == "ready"
+        assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
+    assert tried

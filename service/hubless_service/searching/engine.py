@@ -231,13 +231,22 @@ class Engine:
             try:
                 collection.check_hashes()
             except BundleError as error:
-                self._unsound[collection.version] = error.with_traceback(None)
-                self._bell.ring()
+                if self._is_current(collection):
+                    self._unsound[collection.version] = error.with_traceback(None)
+                    self._bell.ring()
             except Exception as error:
                 # what the disk refuses to read now says nothing about what is read already
                 log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
             else:
                 log.info('collection "%s": the files are as they were written', collection.name)
+
+    def _is_current(self, collection: hubless.Collection) -> bool:
+        """Whether its files ought to be there: they are not when it was pruned, or the catalog is out of reach."""
+        try:
+            return self._source.current(collection.name) == collection.version
+        except HublessError as error:
+            log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+            return False
 
     def _look(self) -> None:
         """Open what is new in the catalog beside what is served, then serve it instead."""
