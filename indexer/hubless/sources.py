@@ -156,51 +156,45 @@ class SelectedVectors:
 
 
 @dataclass(frozen=True)
-class UnitVectors:
+class _ChangedRows:
+    """A source with each of its rows changed, by itself."""
+
+    source: VectorSource
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            yield self._changed(block, start)
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return self._changed(self.source.take(rows), rows)
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        """The rows changed; `numbers` is the number of the first, or of each, for messages."""
+        raise NotImplementedError
+
+
+class UnitVectors(_ChangedRows):
     """A source with its rows divided by their length, as metric "cosine" wants them."""
 
-    source: VectorSource
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.source.shape
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        start = 0
-        for block in self.source.blocks(rows):
-            yield unit_rows(block, self.name, start)
-            start += len(block)
-
-    def take(self, rows: I64) -> F32:
-        return unit_rows(self.source.take(rows), self.name, rows)
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return unit_rows(rows, self.name, numbers)
 
 
-@dataclass(frozen=True)
-class HalfVectors:
+class HalfVectors(_ChangedRows):
     """A source with its numbers rounded to float16, as some kinds of index store them."""
 
-    source: VectorSource
-
-    @property
-    def name(self) -> str:
-        return self.source.name
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.source.shape
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        start = 0
-        for block in self.source.blocks(rows):
-            yield half_rows(block, self.name, start)
-            start += len(block)
-
-    def take(self, rows: I64) -> F32:
-        return half_rows(self.source.take(rows), self.name, rows)
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return half_rows(rows, self.name, numbers)
 
 
 def as_source(vectors: "VectorSource | NDArray[Any]", name: str) -> VectorSource:
