@@ -10,6 +10,7 @@ from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 
 from hubless_service import openapi
+from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.http import handlers
@@ -103,7 +104,13 @@ def create_app(
     engine.report(metrics.observe_batch, metrics.set_waiting)
     # the last is the outermost
     if keys.wanted:
-        app.add_middleware(Authenticate, keys=keys, metrics_public=settings.metrics_public)
+        app.add_middleware(
+            Authenticate,
+            keys=keys,
+            metrics_public=settings.metrics_public,
+            attempts=Attempts(settings.max_wrong_keys),
+            on_failure=metrics.count_failed_key,
+        )
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,

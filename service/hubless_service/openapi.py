@@ -80,11 +80,19 @@ def install(app: FastAPI) -> None:
             for path, operations in made["paths"].items():
                 for operation in operations.values() if path not in PUBLIC else ():
                     operation["security"] = [{}, *({name: []} for name in SECURITY_SCHEMES)]
-                    operation["responses"]["401"] = _problems(401, ["unauthenticated"])
+                    for code in ("unauthenticated", "too_many_wrong_keys"):
+                        _add(operation["responses"], code)
             app.openapi_schema = made
         return app.openapi_schema
 
     app.openapi = document  # type: ignore[method-assign]  # the way that FastAPI's documentation has it
+
+
+def _add(responses: Json, code: str) -> None:
+    """Document one more problem of a route, perhaps of a status that it has already."""
+    status = problems.KINDS[code].status
+    known = responses[str(status)]["content"][problems.MEDIA_TYPE]["examples"] if str(status) in responses else ()
+    responses[str(status)] = _problems(status, [*known, code])
 
 
 def _problems(status: int, codes: Iterable[str]) -> Json:

@@ -10,6 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from hubless_service.http.protocol import protocol_of
+from hubless_service.settings import split
 from hubless_service.state import State
 
 log = logging.getLogger("hubless")
@@ -30,6 +31,7 @@ class Server(uvicorn.Server):
             log_config=None,  # ours, or none
             access_log=False,  # the middleware's line says more
             server_header=False,
+            forwarded_allow_ips=split(settings.trusted_proxies),
             ws="none",
         )
         super().__init__(config)

@@ -2,6 +2,7 @@
 
 import os
 import re
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal
 
@@ -34,6 +35,18 @@ class Settings(BaseSettings):
     admin_keys: SecretStr | None = Field(default=None, description="API keys that may read and administer, likewise.")
     keys_file: Path | None = Field(
         default=None, description="File with further API keys, read anew when it changes; see docs/security.md."
+    )
+    max_wrong_keys: int = Field(
+        default=20,
+        ge=0,
+        le=1000,
+        description="Different wrong API keys that one address may try in a minute before it gets 429 for the rest of "
+        "it; 0 for any number.",
+    )
+    trusted_proxies: str = Field(
+        default="127.0.0.1,::1",
+        description="Addresses or networks of proxies that are believed when X-Forwarded-For names a client, separated "
+        "by commas.",
     )
     metrics_public: bool = Field(default=False, description="Answer /metrics without a key, where there are keys.")
     cors_origins: str | None = Field(
@@ -192,6 +205,16 @@ class Settings(BaseSettings):
             if origin != "*" and not _ORIGIN.fullmatch(origin):
                 raise ValueError("expected origins such as https://shop.example, or *")
         return origins
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, proxies: str) -> str:
+        for proxy in split(proxies):
+            try:
+                ip_network(proxy)
+            except ValueError as error:
+                raise ValueError(f"expected addresses or networks such as 10.0.0.0/8, {error}") from error
+        return proxies
 
     @field_validator("traces")
     @classmethod

@@ -20,6 +20,7 @@ CONTRACT = {
     "unknown_field": (422, hubless_client.UnknownField),
     "unauthenticated": (401, hubless_client.Unauthenticated),
     "forbidden": (403, hubless_client.Forbidden),
+    "too_many_wrong_keys": (429, hubless_client.TooManyWrongKeys),
     "not_found": (404, hubless_client.NotFoundError),
     "collection_not_found": (404, hubless_client.CollectionNotFound),
     "version_not_found": (404, hubless_client.VersionNotFound),

@@ -7,6 +7,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
 from hubless_service.http.problems import KINDS
 from hubless_service.observing.live import RANKINGS
@@ -25,6 +26,7 @@ VALUES = {
     "state": {*STATES, "served", "refused"},
     "code": set(KINDS),
     "ranking": set(RANKINGS),
+    "reason": set(FAILURES),
 }
 
 

@@ -36,6 +36,8 @@ def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypat
         ("search_threads", 0),
         ("openmp_threads", -1),
         ("log_level", "loud"),
+        ("trusted_proxies", "127.0.0.1, *"),
+        ("trusted_proxies", "10.0.0.1/8"),
     ],
 )
 def test_impossible_value_is_refused(tmp_path, name, value):

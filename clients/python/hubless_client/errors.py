@@ -14,9 +14,10 @@
         │   ├── NoEncoder
         │   ├── UnknownWords
         │   └── UnknownField
-        ├── AccessError             401, 403
+        ├── AccessError             401, 403, 429
         │   ├── Unauthenticated     401
-        │   └── Forbidden           403
+        │   ├── Forbidden           403
+        │   └── TooManyWrongKeys    429: from this address, so that no key from there is looked at
         ├── NotFoundError           404
         │   ├── CollectionNotFound
         │   ├── VersionNotFound
@@ -204,6 +205,12 @@ class Forbidden(AccessError):
     code = "forbidden"
 
 
+class TooManyWrongKeys(AccessError):
+    """Too many wrong API keys came from this address: the server looks at none from there until `retry_after`."""
+
+    code = "too_many_wrong_keys"
+
+
 class NotFoundError(ProblemError, LookupError):
     """The thing that was named does not exist."""
 
@@ -361,6 +368,7 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         UnknownField,
         Unauthenticated,
         Forbidden,
+        TooManyWrongKeys,
         NotFoundError,
         CollectionNotFound,
         VersionNotFound,

@@ -1,11 +1,14 @@
 """Who may do what: the key of a request is checked before anything else is done for it."""
 
 import ipaddress
+from collections.abc import Callable
+from math import ceil
 from urllib.parse import urlsplit
 
 from fastapi import Request
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from hubless_service.access.attempts import Attempts
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
 from hubless_service.http.problems import Problem, respond
 from hubless_service.http.trace import SCOPE_KEY
@@ -18,27 +21,56 @@ ASSETS = f"{DOCS}/assets/"
 METRICS = "/metrics"
 _CHALLENGE = 'Bearer realm="hubless"'
 _BEARER = b"bearer "
+FAILURES = ("no_key", "wrong_key", "too_many")
+"""Why a request's key does not open what it could: for metrics."""
 
 
 class Authenticate:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search. Only there if keys are wanted."""
 
-    def __init__(self, app: ASGIApp, keys: Keys, metrics_public: bool) -> None:
+    def __init__(
+        self, app: ASGIApp, keys: Keys, metrics_public: bool, attempts: Attempts, on_failure: Callable[[str], None]
+    ) -> None:
         self.app = app
         self.keys = keys
+        self.attempts = attempts
+        self.on_failure = on_failure
         self.public = PUBLIC | {METRICS} if metrics_public else PUBLIC
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through with what its key allows, or answer 401."""
+        """Let a request through with what its key allows, or answer 401, or 429 after too many wrong ones."""
         if scope["type"] == "http":
-            presented = _presented(scope)
-            access = None if presented is None else self.keys.access(presented)
             path: str = scope["path"]
-            if access is None and not (path in self.public or path.startswith(ASSETS)):
-                await respond(_refusal(presented), scope[SCOPE_KEY])(scope, receive, send)
-                return
-            scope[ACCESS] = access or NOTHING
+            public = path in self.public or path.startswith(ASSETS)
+            access = self._access(scope, public)
+            if isinstance(access, Problem):
+                if not public:
+                    await respond(access, scope[SCOPE_KEY])(scope, receive, send)
+                    return
+                access = NOTHING
+            scope[ACCESS] = access
         await self.app(scope, receive, send)
+
+    def _access(self, scope: Scope, public: bool) -> Access | Problem:
+        """What the key of a request allows, or why that is nothing.
+
+        Wrong keys count on public paths as well: `/readyz` would tell a right one from them.
+        """
+        presented = _presented(scope)
+        if presented is None:
+            if not public:
+                self.on_failure("no_key")
+            return _refusal(presented)
+        host = (scope["client"] or [""])[0]
+        if left := self.attempts.seconds_left(host):
+            self.on_failure("too_many")
+            headers = {"Retry-After": str(ceil(left))}
+            return Problem("too_many_wrong_keys", "This address has tried too many wrong API keys.", headers=headers)
+        if access := self.keys.access(presented):
+            return access
+        self.on_failure("wrong_key")
+        self.attempts.note(host, presented)
+        return _refusal(presented)
 
 
 def access_of(request: Request) -> Access:

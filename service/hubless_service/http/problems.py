@@ -47,6 +47,7 @@ KINDS = {
     "unknown_words": Kind(422, "No word of the text is known"),
     "precondition_required": Kind(428, "Changing it needs If-Match"),
     "too_many_requests": Kind(429, "Too many queries are waiting"),
+    "too_many_wrong_keys": Kind(429, "Too many wrong API keys came from this address"),
     "internal_error": Kind(500, "The server has failed"),
     "encoder_failed": Kind(502, "The encoder of the collection has failed"),
     "not_ready": Kind(503, "The server is not ready"),

@@ -12,6 +12,7 @@ from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import Collector
 
+from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
@@ -117,6 +118,13 @@ class Metrics:
             "hubless_requests", "Requests answered", ["route", "method", "status"], registry=self._registry
         )
         self._errors = Counter("hubless_errors", "Problems answered", ["code"], registry=self._registry)
+        failed = Counter(
+            "hubless_failed_authentications",
+            "Requests without a key that is known",
+            ["reason"],
+            registry=self._registry,
+        )
+        self._failed_keys = {reason: failed.labels(reason) for reason in FAILURES}
         self._seconds = Histogram(
             "hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS, registry=self._registry
         )
@@ -159,6 +167,10 @@ class Metrics:
     def set_waiting(self, queries: int) -> None:
         """Note how many queries wait now."""
         self._waiting.set(queries)
+
+    def count_failed_key(self, reason: str) -> None:
+        """Count one request without a key that is known."""
+        self._failed_keys[reason].inc()
 
     def observe_batch(self, queries: int) -> None:
         """Count one call of the search."""
