@@ -111,6 +111,11 @@ class Collection:
         return self._encoder is None or self._encoder.quick
 
     @property
+    def encoder_left_alone(self) -> bool | None:
+        """Whether its encoder is not asked for now, as it failed again and again; None if there is none that could."""
+        return None if self._encoder is None else self._encoder.left_alone
+
+    @property
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean is 0."""
         return self._offsets

@@ -101,7 +101,7 @@ def create_app(
         engine.live.hubness,
         engine.live.drift,
     )
-    engine.report(metrics.observe_batch, metrics.set_waiting)
+    engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker)
     # the last is the outermost
     if keys.wanted:
         app.add_middleware(

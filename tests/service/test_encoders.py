@@ -6,6 +6,7 @@ import threading
 
 import httpx
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 from support.embeddings import data, embeddings, right
 from support.serving import serving, wait_until_ready
@@ -157,3 +158,47 @@ def test_threads_of_a_version_end_with_it(far, endpoint):
         source.collections = {}
         while len(set(threading.enumerate()) - idle) >= settings.encoder_threads:
             gc.collect()
+
+
+def breaker(url):
+    """What the metrics say of the breaker, by collection."""
+    return {
+        sample.labels["collection"]: sample.value
+        for family in text_string_to_metric_families(httpx.get(f"{url}/metrics").text)
+        for sample in family.samples
+        if sample.name == "hubless_encoder_breaker_open"
+    }
+
+
+def test_open_breaker_is_told_until_a_call_succeeds(far, endpoint):
+    encoders = {"far": {"url": endpoint.url, "breaker_failures": 2, "breaker_seconds": 0.01}}
+    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
+        wait_until_ready(url)
+        assert breaker(url) == {"far": 0}
+        endpoint.answer = lambda body: (500, {})
+        for state in (0, 1):
+            httpx.post(f"{url}{QUERY}", json={"text": "amber"})
+            assert breaker(url) == {"far": state}
+        endpoint.answer = right
+        while httpx.post(f"{url}{QUERY}", json={"text": "amber"}).status_code != 200:
+            pass
+        assert breaker(url) == {"far": 0}
+
+
+def test_breaker_of_a_collection_that_is_gone_is_closed(far, endpoint):
+    endpoint.answer = lambda body: (500, {})
+    source = Source({"far": hubless.open(far, "far", encoder={"url": endpoint.url, "breaker_failures": 1})})
+    settings = Settings(catalog=far, poll_seconds=0.02)
+    with serving(create_app(settings, Engine(source, settings))) as url:
+        wait_until_ready(url)
+        httpx.post(f"{url}{QUERY}", json={"text": "amber"})
+        assert breaker(url) == {"far": 1}
+        source.collections = {}
+        while breaker(url) != {"far": 0}:
+            pass
+
+
+def test_collection_whose_encoder_has_no_breaker_has_no_series(serve, words):
+    with serve({"words": words}) as (client, _):
+        client.post("/v1/collections/words/query", json={"text": "amber"})
+        assert breaker(client.base_url) == {}

@@ -3,11 +3,15 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
 import pytest
 from support.server_process import command_line, resources, served
+
+from hubless_service.observing.occurrence import METRICS_FOLDER
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -78,3 +82,23 @@ def test_workers_end_and_clean_up_when_their_supervisor_is_killed(catalog):
         while any(command_line(pid) for pid in workers):
             pass
         assert not folder.exists()
+
+
+FORKED = """
+import os
+from hubless_service.observing.metrics import Metrics
+metrics = Metrics()
+metrics.set_breaker("far", True)
+if os.fork() == 0:
+    metrics.set_breaker("far", False)
+    os._exit(0)
+os.wait()
+print(metrics.page().decode())
+"""
+
+
+def test_breaker_that_is_open_in_one_worker_is_told_by_all(tmp_path):
+    environment = {**os.environ, METRICS_FOLDER: str(tmp_path)}
+    page = subprocess.run([sys.executable, "-c", FORKED], env=environment, capture_output=True, text=True, check=True)
+    assert 'hubless_encoder_breaker_open{collection="far"} 1.0' in page.stdout.splitlines()
+    assert len(list(tmp_path.glob("gauge_livemax_*.db"))) == 2

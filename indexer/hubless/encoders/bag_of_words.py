@@ -62,6 +62,7 @@ class BagOfWords:
         _check_vocabulary(self.vocabulary, len(self.rows))
 
     quick = True
+    left_alone = None
 
     @property
     def dim(self) -> int:

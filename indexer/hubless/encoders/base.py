@@ -23,6 +23,10 @@ class Encoder(Protocol):
     def quick(self) -> bool:
         """Whether a short text takes it no longer than it takes to hand the text to another thread."""
 
+    @property
+    def left_alone(self) -> bool | None:
+        """Whether it is not asked for now, as it failed again and again; None if it is asked always."""
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors, none of them zero; within some seconds, if the encoder is not on this machine."""
 

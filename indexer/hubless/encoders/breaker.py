@@ -23,6 +23,11 @@ class Breaker:
         self._failures = 0
         self._closes = 0.0  # when the next call is let through, while it is open
 
+    @property
+    def is_open(self) -> bool:
+        """Whether calls are held back, but for one now and then."""
+        return self._failures >= self._most
+
     def allows(self) -> bool:
         """Whether a call may be made now. One that may while it is open is the only one until its outcome is known."""
         with self._lock:

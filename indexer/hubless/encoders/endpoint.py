@@ -89,6 +89,11 @@ class Endpoint:
         """How many dimensions its vectors have."""
         return self.description.dim
 
+    @property
+    def left_alone(self) -> bool:
+        """Whether it is not asked for now, as it failed again and again."""
+        return self._breaker.is_open
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors; recent ones without asking.
 

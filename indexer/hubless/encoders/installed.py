@@ -42,6 +42,7 @@ class Installed:
         self._made: Any = None
 
     quick = False
+    left_alone = None
 
     @property
     def dim(self) -> int:

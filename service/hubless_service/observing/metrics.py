@@ -141,6 +141,13 @@ class Metrics:
         self._waiting = Gauge(
             "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="livesum"
         )
+        self._breakers = Gauge(
+            "hubless_encoder_breaker_open",
+            "Whether a process leaves the encoder alone, as it failed again and again",
+            ["collection"],
+            registry=self._registry,
+            multiprocess_mode="livemax",
+        )
         info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self._live)
         info.labels(version("hubless")).set(1)
         self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
@@ -171,6 +178,10 @@ class Metrics:
     def count_failed_key(self, reason: str) -> None:
         """Count one request without a key that is known."""
         self._failed_keys[reason].inc()
+
+    def set_breaker(self, collection: str, is_open: bool) -> None:
+        """Note whether the encoder of a collection is left alone now."""
+        self._breakers.labels(collection).set(is_open)
 
     def observe_batch(self, queries: int) -> None:
         """Count one call of the search."""

@@ -1,6 +1,6 @@
 """Texts become vectors in threads of their own: a slow encoder holds up texts, but no queries that are vectors."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from weakref import WeakKeyDictionary, finalize
@@ -21,8 +21,9 @@ _SHORT = 1000  # characters, in all; a bag of words takes about 0.1 ms for them
 class Encoding:
     """The threads that wait for encoders, some for each collection, so that none waits for another's."""
 
-    def __init__(self, threads: int, room: int) -> None:
+    def __init__(self, threads: int, room: int, on_call: Callable[[hubless.Collection], None]) -> None:
         self._threads = threads
+        self._on_call = on_call
         self._room = room
         self._batchers: WeakKeyDictionary[hubless.Collection, Batcher] = WeakKeyDictionary()
 
@@ -52,8 +53,11 @@ class Encoding:
                 return _with_vectors(queries, _encode(collection, queries, texts, deadline))
 
         def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
-            with trace.stage("encode"):
-                return [_encode(collection, queries, texts, deadline)]
+            try:
+                with trace.stage("encode"):
+                    return [_encode(collection, queries, texts, deadline)]
+            finally:
+                self._on_call(collection)
 
         future = self._batcher(collection).submit(trace, deadline, answer, None)
         async with watched(request, future):

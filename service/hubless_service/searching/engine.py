@@ -24,6 +24,7 @@ from hubless_service.http.trace import Trace, trace_of
 from hubless_service.observing.live import Live
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.bell import Bell
+from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.entries import Entry, as_problem
 from hubless_service.searching.search import Found, search
@@ -55,7 +56,8 @@ class Engine:
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
         self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
         self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting)
+        self._breakers = Breakers(self._served)
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
 
     def start(self) -> None:
@@ -82,9 +84,22 @@ class Engine:
         """Whether the process is about to end."""
         return self._draining
 
-    def report(self, on_batch: Callable[[int], None], on_waiting: Callable[[int], None]) -> None:
-        """Have functions called, from any thread, with the queries of each batch, and with those that wait now."""
+    def report(
+        self,
+        on_batch: Callable[[int], None],
+        on_waiting: Callable[[int], None],
+        on_breaker: Callable[[str, bool], None],
+    ) -> None:
+        """Have functions called, from any thread.
+
+        Parameters
+        ----------
+        on_batch : with the queries of each batch
+        on_waiting : with those that wait now
+        on_breaker : with a collection, and whether its encoder is left alone now
+        """
         self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
+        self._breakers.on_state = on_breaker
 
     def answer_here_if(self, alone: Callable[[], bool]) -> None:
         """Answer cheap queries in the event loop where a function says that nothing else is to be done there."""
@@ -266,6 +281,7 @@ class Engine:
             if self._stopping.is_set():
                 break
             self._entries[name] = self._renewed(name, self._entries[name])
+        self._breakers.look()
 
     def _read_aliases(self) -> Mapping[str, hubless.Alias]:
         try:
