@@ -24,6 +24,7 @@ class Matches:
     total : n
     count : how many targets match
     selector : asks the bits, and holds on to them; may be used by several threads
+    tried, missed : how many queries looked for matches among the best of all targets, and how many found too few there
     """
 
     def __init__(self, mask: NDArray[np.bool_]) -> None:
@@ -31,6 +32,7 @@ class Matches:
         self.total = len(mask)
         self.count = int(np.count_nonzero(mask))
         self.selector = faiss.IDSelectorBitmap(self.bits)
+        self.tried = self.missed = 0
         # not more than the bits take, and enough for all that an index of float32 looks up by row
         few = self.count * _KEPT.itemsize <= self.bits.nbytes and self.total <= np.iinfo(_KEPT).max
         self._rows = np.flatnonzero(mask).astype(_KEPT) if few else None

@@ -16,7 +16,7 @@ from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError, NotFinite
-from hubless.knn import IndexType, is_worth_taking_out, search_rows
+from hubless.knn import IndexType, search_selected
 from hubless.matches import Matches
 
 How: TypeAlias = Mapping[str, Any] | None
@@ -234,9 +234,7 @@ class Ranker:
     def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
         if matches is None:
             return self._kind.exact(self._index, augmented, k)
-        if is_worth_taking_out(self._kind, len(augmented), matches.count, matches.total):
-            return search_rows(self._index, augmented, k, matches.rows)
-        return self._kind.exact(self._index, augmented, k, matches.selector)
+        return search_selected(self._kind, self._index, augmented, k, matches)
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self._offsets[rows]

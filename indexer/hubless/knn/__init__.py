@@ -10,7 +10,7 @@ from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
 from hubless.knn.ivf import Ivf
 from hubless.knn.making import make_index
-from hubless.knn.selected import is_worth_taking_out, search_rows
+from hubless.knn.selected import search_selected
 from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, choose, measure
 
 INDEXES: dict[str, IndexType] = {
@@ -37,13 +37,12 @@ __all__ = [
     "agreement",
     "choose",
     "index_type",
-    "is_worth_taking_out",
     "kinds_to_try",
     "make_index",
     "measure",
     "parse_aims",
     "read_index",
-    "search_rows",
+    "search_selected",
     "write_index",
 ]
 

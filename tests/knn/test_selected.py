@@ -1,0 +1,99 @@
+"""Exact search over some of the rows: the same hits whichever way, ties and too few matches included."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+from support.naive import top_k
+
+from hubless.knn import INDEXES, IndexType, make_index, search_selected
+from hubless.knn.base import openmp_threads
+from hubless.matches import Matches
+from hubless.progress import Silent
+from hubless.sources import as_source
+
+COUNT, DIM, QUERIES = 6000, 16, 20
+
+
+@dataclass
+class Watched:
+    """A kind of index that counts the queries that were compared with all rows, and those with selected ones."""
+
+    kind: IndexType
+    queries: dict[bool, int] = field(default_factory=lambda: {True: 0, False: 0})
+
+    @property
+    def precision(self):
+        return self.kind.precision
+
+    def exact(self, index, queries, k, selector=None):
+        self.queries[selector is None] += len(queries)
+        return self.kind.exact(index, queries, k, selector)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    # few whole numbers: hundreds of targets score the same, and no way of computing it rounds
+    return np.random.default_rng(0).integers(-1, 2, (COUNT + QUERIES, DIM)).astype(np.float32)
+
+
+@pytest.fixture(scope="module", params=["flat", "flat_fp16", "ivf", "fastscan", "hnsw"])
+def made(request, rows):
+    kind = INDEXES[request.param]
+    with openmp_threads(1):
+        return kind, make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+
+
+@pytest.mark.parametrize("together", [1, QUERIES])
+@pytest.mark.parametrize("k", [1, 10, 700])
+@pytest.mark.parametrize("share", [1, 0.9, 0.45, 0.3, 0.1, 0.01, 0.0005])
+def test_hits_score_as_in_a_sorted_list_of_the_selected(made, rows, share, k, together):
+    kind, index = made
+    mask = np.arange(COUNT) == 17
+    mask |= np.random.default_rng(1).random(COUNT) < share
+    selected = Matches(mask)
+    queries = rows[COUNT : COUNT + together]
+    exact = queries @ rows[:COUNT].T
+    scores, found = search_selected(kind, index, queries, k, selected)
+    there = min(k, selected.count)
+    expected, _ = top_k(exact[:, mask], there)
+    np.testing.assert_array_equal(scores[:, :there], expected)
+    np.testing.assert_array_equal(np.take_along_axis(exact, found[:, :there], axis=1), expected)
+    assert mask[found[:, :there]].all()
+    assert all(len(set(line)) == there for line in found[:, :there].tolist())
+    assert (found[:, there:] == -1).all()
+
+
+@pytest.mark.parametrize(("share", "all_are_searched"), [(0.9, True), (0.5, True), (0.3, True), (0.2, False)])
+def test_only_where_many_match_all_are_searched(made, rows, share, all_are_searched):
+    kind, index = made
+    watched = Watched(kind)
+    search_selected(watched, index, rows[COUNT : COUNT + 1], 5, Matches(np.arange(COUNT) < share * COUNT))
+    assert watched.queries == {True: int(all_are_searched), False: int(not all_are_searched)}
+
+
+def test_matches_that_lie_far_are_found_and_the_detour_is_not_taken_again(rows):
+    kind = INDEXES["flat"]
+    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+    query = rows[COUNT : COUNT + 1]
+    scores = (query @ rows[:COUNT].T)[0]
+    mask = np.zeros(COUNT, np.bool_)
+    mask[np.argsort(scores)[: COUNT // 2]] = True
+    selected, watched = Matches(mask), Watched(kind)
+    for turn in (1, 2, 3):
+        found, _ = search_selected(watched, index, query, 10, selected)
+        np.testing.assert_array_equal(found[0], np.sort(scores[mask])[::-1][:10])
+        assert watched.queries == {True: 1, False: turn}
+
+
+def test_a_few_queries_that_match_elsewhere_do_not_end_the_search_of_all(rows):
+    kind = INDEXES["flat"]
+    index = make_index(kind, as_source(rows[:COUNT], "targets"), 0, Silent())
+    odd = rows[COUNT : COUNT + 1]
+    mask = np.ones(COUNT, np.bool_)
+    mask[np.argsort(-(odd @ rows[:COUNT].T)[0])[: COUNT // 5]] = False
+    selected, watched = Matches(mask), Watched(kind)
+    other = -odd
+    for query in (other, other, other, odd, other):
+        search_selected(watched, index, query, 10, selected)
+    assert watched.queries == {True: 5, False: 1}
