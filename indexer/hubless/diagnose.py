@@ -299,7 +299,7 @@ def _level(depth: Depth) -> str:
 
 
 _FINDING = {
-    "none": "Hubness is little more than chance",
+    "none": "There are no hubs to speak of, finds are spread about as chance would spread them",
     "mild": "There is mild hubness",
     "clear": "There is clear hubness",
     "severe": "Hubness is severe",
@@ -315,26 +315,29 @@ def _verdict(level: str, depth: Depth, bank: Bank, queries: int, targets: int) -
         f"never found (chance: {chance.antihubs:.1%}). Skewness of N_{depth.k} is {raw.skewness:.1f} "
         f"(chance: {chance.skewness:.1f})."
     ]
-    if corrected.skewness < raw.skewness - 0.1 * abs(raw.skewness) and corrected.antihubs <= raw.antihubs:
-        said.append(
-            f"`auto` evens it out: the most found target goes to {corrected.most:,} queries, skewness to "
-            f"{corrected.skewness:.1f}, and those never found to {corrected.antihubs:.1%}."
-        )
-    else:
-        said.append(
-            f"`auto` changes little: the most found target goes to {corrected.most:,} queries, skewness to "
-            f"{corrected.skewness:.1f}, and those never found to {corrected.antihubs:.1%}."
-        )
-    said += _about_bank(bank)
     if level == "none":
-        said.append(
-            "A correction does no harm here, and may still help: with labelled pairs, `hubless evaluate --strict` "
-            "measures by how much."
-        )
+        done = "has little to even out"
+    elif corrected.skewness < raw.skewness - 0.1 * abs(raw.skewness) and corrected.antihubs <= raw.antihubs:
+        done = "evens it out"
     else:
+        done = "changes little"
+    said.append(
+        f"`auto` {done}: the most found target goes to {corrected.most:,} queries, skewness to "
+        f"{corrected.skewness:.1f}, and those never found to {corrected.antihubs:.1%}."
+    )
+    said += _about_bank(bank)
+    if level != "none":
         said.append(
             "Even finds are not yet right finds: with labelled pairs, `hubless evaluate --strict` measures what a "
             "correction does to the ranking."
+        )
+    elif bank.queries < FEW:
+        said.append("Few queries can miss hubs: diagnose again with more, before you go by this.")
+    else:
+        said.append(
+            "So hubs are not what hurts this search: it can do without a correction (`--correction none`). Labelled "
+            "pairs would tell for sure, by `hubless evaluate --strict`. If people keep seeing the same results all the "
+            "same, they ask otherwise than this bank does: take logged queries as the bank."
         )
     return said
 

@@ -62,12 +62,23 @@ def test_measures_are_those_of_the_raw_ranking_over_all_bank_queries():
     assert {named.row for named in diagnosis.never} <= set(np.flatnonzero(by_hand == 0).tolist())
 
 
-def test_random_finds_are_called_little_more_than_chance():
+def test_random_finds_are_called_chance_and_need_no_correction():
     rng = np.random.default_rng(0)
     bank, targets = (rng.normal(size=(400, 4)).astype(np.float32) for _ in range(2))
     diagnosis = diagnose(open_gallery(targets), bank)
     assert diagnosis.level == "none"
     assert diagnosis.depth(10).raw.skewness < 1
+    assert diagnosis.verdict[0].startswith("There are no hubs to speak of")
+    assert "`auto` has little to even out" in diagnosis.verdict[1]
+    assert "can do without a correction" in diagnosis.verdict[-1]
+
+
+def test_without_hubs_a_small_bank_is_not_relied_on():
+    rng = np.random.default_rng(0)
+    bank, targets = (rng.normal(size=(60, 4)).astype(np.float32) for _ in range(2))
+    diagnosis = diagnose(open_gallery(targets), bank)
+    assert diagnosis.level == "none"
+    assert "diagnose again with more" in diagnosis.verdict[-1]
 
 
 def test_bank_that_asks_for_half_of_the_targets_covers_half():
