@@ -1,5 +1,6 @@
 """The files of a version, read and held against its manifest."""
 
+import logging
 from collections import ChainMap
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,11 +29,13 @@ from hubless.bundle import (
 )
 from hubless.corrections import QUERY_TIMES, QueryTime
 from hubless.encoders import DESCRIPTION as ENCODER
-from hubless.encoders import Encoder, load_encoder
-from hubless.errors import BundleDamaged, DimensionMismatch
+from hubless.encoders import Encoder, Unusable, load_encoder
+from hubless.errors import BundleDamaged, DimensionMismatch, InputError
 from hubless.knn import IndexType, index_type, read_index
 from hubless.payload import Payload
 from hubless.records import IdTable, read_npy
+
+log = logging.getLogger("hubless.encoders")
 
 
 @dataclass(frozen=True)
@@ -60,12 +63,14 @@ class Opened:
     bank_sample: F32 | None
 
 
-def read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None = None) -> Opened:
+def read_version(
+    folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None = None, *, lenient: bool = False
+) -> Opened:
     """All files of a version; the large ones are mapped.
 
     Parameters
     ----------
-    encoder : see `open_collection`
+    encoder, lenient : see `open_collection`
 
     Raises
     ------
@@ -99,14 +104,23 @@ def read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | 
         offsets,
         ids,
         payload,
-        _read_encoder(folder, manifest, encoder),
+        _usable_encoder(folder, manifest, encoder, lenient),
         _read_query_time(folder, manifest),
         _read_occurrence(folder, manifest),
         _read_bank_sample(folder, manifest),
     )
 
 
-def _read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
+def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
+    """The encoder of a version, as it was stored or as it is described instead; None if there is none.
+
+    Raises
+    ------
+    BundleDamaged
+        if what was stored is wrong.
+    InputError
+        if what is described is, or does not fit the targets.
+    """
     if described:
         encoder = load_encoder(folder, manifest.dim, described)
     elif manifest.encoder:
@@ -116,6 +130,23 @@ def _read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any]
         return None
     if encoder.dim != manifest.dim:
         raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", encoder.dim)
+    return encoder
+
+
+def _usable_encoder(
+    folder: Path, manifest: Manifest, described: Mapping[str, Any] | None, lenient: bool
+) -> Encoder | None:
+    encoder = None
+    try:
+        encoder = read_encoder(folder, manifest, described)
+        if lenient and encoder:
+            encoder.check()
+    except InputError as error:
+        if not lenient:
+            raise
+        told = "collection %s: texts cannot be encoded, vectors are answered: %s"
+        log.warning(told, manifest.collection, error)
+        return encoder or Unusable(manifest.dim)
     return encoder
 
 

@@ -52,10 +52,12 @@ class Collection:
         manifest: Manifest,
         filter_cache: int = FILTER_CACHE,
         encoder: Mapping[str, Any] | None = None,
+        *,
+        lenient: bool = False,
     ) -> None:
         self.manifest = manifest
         self._folder = folder
-        opened = read_version(folder, manifest, encoder)
+        opened = read_version(folder, manifest, encoder, lenient=lenient)
         self._offsets, self._ids, self._payload = opened.offsets, opened.ids, opened.payload
         self._encoder, self._occurrence = opened.encoder, opened.occurrence
         self._query_time = opened.query_time
@@ -385,6 +387,7 @@ def open_collection(
     hashes: bool = True,
     filter_cache: int = FILTER_CACHE,
     encoder: Mapping[str, Any] | None = None,
+    lenient: bool = False,
 ) -> Collection:
     """Open a version of a collection, by default the current one, for queries.
 
@@ -396,6 +399,7 @@ def open_collection(
     hashes : compare the content of all files with the manifest; without it only their sizes
     filter_cache : bytes to keep of what recently used filters matched; each takes n/8, and at most twice that
     encoder : fields that replace those of the stored description of its encoder, such as the URL; or a description
+    lenient : where that encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
 
     Raises
     ------
@@ -404,6 +408,8 @@ def open_collection(
     CollectionNotFound, VersionNotFound
     BundleDamaged, BundleTooNew
         naming the file and what is wrong with it.
+    InputError
+        naming the field of `encoder` that is wrong, unless `lenient`.
     """
     home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
     name = home.resolve(collection)
@@ -412,7 +418,7 @@ def open_collection(
         try:
             manifest = read_manifest(folder)
             verify(folder, manifest, hashes=hashes)
-            return Collection(folder, manifest, filter_cache, encoder)
+            return Collection(folder, manifest, filter_cache, encoder, lenient=lenient)
         except (BundleError, StorageError):
             # meanwhile another may have been made current, and this one pruned
             if version is not None or home.folder(name) == folder:

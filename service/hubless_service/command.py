@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
-SECRETS = ("read_keys", "admin_keys")
-"""Settings that no message shows."""
+SECRETS = ("read_keys", "admin_keys", "encoders")
+"""Settings that no message shows, nor a key that somebody wrote into them by mistake."""
 
 
 def serve(
@@ -37,9 +37,10 @@ def serve(
     from pydantic import ValidationError
 
     from hubless import Catalog
-    from hubless.errors import HublessError
+    from hubless.errors import HublessError, InputError
     from hubless_service.access.authentication import is_loopback
     from hubless_service.access.keys import Keys
+    from hubless_service.searching.encoders import check_encoders
     from hubless_service.settings import Settings
     from hubless_service.workers import supervise
 
@@ -61,10 +62,19 @@ def serve(
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
+    except ValueError:
+        # all that pydantic says of JSON that is none; the only setting that is JSON
+        _fail("HUBLESS_ENCODERS: expected JSON, an object by collection", WRONG_USAGE)
     if open_to_all and not settings.insecure:
         keys = "HUBLESS_READ_KEYS, HUBLESS_ADMIN_KEYS or HUBLESS_KEYS_FILE"
         _fail(f"host {settings.host} lets other machines in: set {keys}, or say --insecure", WRONG_USAGE)
     _log(settings)
+    try:
+        check_encoders(settings)
+    except InputError as error:
+        _fail(str(error), WRONG_USAGE)
+    except HublessError as error:
+        _fail(str(error), FAILED)
     log = logging.getLogger("hubless")
     if open_to_all:
         log.warning("there are no API keys: whoever reaches host %s may ask, and change what is served", settings.host)
@@ -113,6 +123,7 @@ def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
     variable = f"HUBLESS_{name.upper()}"
     where = f"--{name.replace('_', '-')} ({variable})" if name in options else variable
     unsaid = first["type"] == "missing" or name in SECRETS
+    where += "".join(f", {part}" for part in first["loc"][1:])
     got = "" if unsaid else f", got {first['input']!r}"
     return f"{where}: {first['msg']}{got}"
 

@@ -76,6 +76,13 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
         (["--log-level", "loud"], {}, "--log-level (HUBLESS_LOG_LEVEL): "),
         ([], {"HUBLESS_MAX_LIMIT": "many"}, "HUBLESS_MAX_LIMIT: Input should be a valid integer"),
         ([], {"HUBLESS_MAX_LIMIT": "5"}, "default_limit 10 is above max_limit 5"),
+        ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected JSON, an object by collection"),
+        (
+            [],
+            {"HUBLESS_ENCODERS": '{"words": "secret"}'},
+            "HUBLESS_ENCODERS, words: Input should be a valid dictionary",
+        ),
+        ([], {"HUBLESS_ENCODERS": '{"words": {"type": "secret"}}'}, "HUBLESS_ENCODERS, words.type: expected one of"),
     ],
 )
 def test_impossible_setting_is_told_in_a_line(catalog, arguments, environment, said):

@@ -13,7 +13,9 @@ from support.serving import serving, wait_until_ready
 from support.sources import Source
 
 import hubless
+from hubless.errors import InputError
 from hubless_service.app import create_app
+from hubless_service.searching.encoders import check_encoders
 from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
@@ -202,3 +204,60 @@ def test_collection_whose_encoder_has_no_breaker_has_no_series(serve, words):
     with serve({"words": words}) as (client, _):
         client.post("/v1/collections/words/query", json={"text": "amber"})
         assert breaker(client.base_url) == {}
+
+
+@pytest.mark.parametrize(
+    "changes", [{"dim": 3}, {"url": "ftp://x"}, {"type": "installed", "name": "none"}, {"type": "x"}]
+)
+def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, caplog):
+    with serving(create_app(Settings(catalog=far, encoders={"far": changes}))) as url:
+        wait_until_ready(url)
+        answer = httpx.post(f"{url}{QUERY}", json={"text": "amber"})
+        failed(answer, 502, "encoder_failed")
+        assert str(far) not in answer.text
+        assert httpx.post(f"{url}{QUERY}", json=VECTOR).status_code == 200
+    assert [record.name for record in caplog.records if "texts cannot be encoded" in record.message] == [
+        "hubless.encoders"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("collection", "changes", "said"),
+    [
+        ("far", {"url": "ftp://hidden-key"}, "HUBLESS_ENCODERS, far.url: expected http:// or https://"),
+        ("far", {"key": "hidden-key"}, "HUBLESS_ENCODERS, far.key: "),
+        ("far", {"timeout": -1}, "HUBLESS_ENCODERS, far.timeout: "),
+        ("far", {"dim": 3}, f"HUBLESS_ENCODERS, far.dim: expected {catalogs.DIM}, as the targets have, got 3"),
+        (
+            "far",
+            {"api_key_env": "NOT_THERE"},
+            "far.api_key_env: expected a variable with a key, got NOT_THERE, which is not",
+        ),
+        ("far", {"type": "telepathy"}, "HUBLESS_ENCODERS, far.type: expected one of bag-of-words, openai, installed"),
+        (
+            "far",
+            {"type": "installed", "name": "none"},
+            "far.name: expected an installed entry point of the group hubless",
+        ),
+        (
+            "numbers",
+            {"url": "http://127.0.0.1:9"},
+            "numbers.type: expected that of an encoder, as the collection has none",
+        ),
+    ],
+)
+def test_wrong_description_in_the_setting_is_found_at_the_start(far, catalog, collection, changes, said):
+    settings = Settings(catalog=far if collection == "far" else catalog, encoders={collection: changes})
+    with pytest.raises(InputError) as caught:
+        check_encoders(settings)
+    assert said in str(caught.value)
+    assert "hidden-key" not in str(caught.value)
+
+
+def test_right_description_passes_and_one_of_a_collection_that_is_not_there_is_told(far, monkeypatch, caplog):
+    monkeypatch.setenv("WORDS_KEY", "hidden-key")
+    right = {"url": "https://embed.example/v1", "api_key_env": "WORDS_KEY"}
+    check_encoders(Settings(catalog=far, encoders={"far": right, "near": right}))
+    assert [record.getMessage() for record in caplog.records] == [
+        'HUBLESS_ENCODERS describes the encoder of "near": there is no such collection'
+    ]

@@ -13,6 +13,7 @@ from hubless.encoders.bag_of_words import ROWS, BagOfWords, tokenise
 from hubless.encoders.base import DESCRIPTION, Encoder, brief
 from hubless.encoders.endpoint import Endpoint
 from hubless.encoders.installed import Installed
+from hubless.encoders.unusable import Unusable
 from hubless.errors import InputError
 from hubless.records import one_line
 
@@ -24,6 +25,7 @@ __all__ = [
     "Encoder",
     "Endpoint",
     "Installed",
+    "Unusable",
     "load_encoder",
     "tokenise",
 ]

@@ -69,6 +69,9 @@ class BagOfWords:
         """How many dimensions its vectors have."""
         return int(self.rows.shape[1])
 
+    def check(self) -> None:
+        """All that it needs was checked when it was made."""
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors of length 1.
 

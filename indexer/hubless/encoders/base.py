@@ -27,6 +27,9 @@ class Encoder(Protocol):
     def left_alone(self) -> bool | None:
         """Whether it is not asked for now, as it failed again and again; None if it is asked always."""
 
+    def check(self) -> None:
+        """Raise an `InputError` that names the field of its description with which no text can be encoded here."""
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors, none of them zero; within some seconds, if the encoder is not on this machine."""
 

@@ -94,6 +94,11 @@ class Endpoint:
         """Whether it is not asked for now, as it failed again and again."""
         return self._breaker.is_open
 
+    def check(self) -> None:
+        """Raise `InputError` if the variable with its key is not set, or not rightly; it is not asked."""
+        if (name := self.description.api_key_env) is not None and (wrong := _wrong_key(_key(name))):
+            raise InputError("encoder, api_key_env", "a variable with a key", f"{name}, which {wrong}")
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors; recent ones without asking.
 
@@ -130,7 +135,8 @@ class Endpoint:
             field = ".".join(str(part) for part in first["loc"])
             # what is refused may be a key that somebody wrote where only its variable's name belongs
             got = "an unknown field" if first["type"] == "extra_forbidden" else brief(type(first["input"]).__name__)
-            raise InputError(f"encoder, {field}", first["msg"], got) from None
+            expected = first["msg"].removeprefix("Value error, expected ")
+            raise InputError(f"encoder, {field}", expected, got) from None
 
     def _ask(self, texts: list[str], ends: float | None) -> F32:
         if not self._breaker.allows():
@@ -196,12 +202,21 @@ class Endpoint:
         name = self.description.api_key_env
         if name is None:
             return {}
-        key = os.environ.get(name, "").strip()
-        if not key:
-            raise EncoderFailed(f"the environment variable {name} with its key is not set")
-        if not (key.isascii() and key.isprintable()):
-            raise EncoderFailed(f"the environment variable {name} holds what no header can")
+        key = _key(name)
+        if wrong := _wrong_key(key):
+            raise EncoderFailed(f"the environment variable {name} with its key {wrong}")
         return {"Authorization": f"Bearer {key}"}
+
+
+def _key(name: str) -> str:
+    return os.environ.get(name, "").strip()
+
+
+def _wrong_key(key: str) -> str:
+    """What is wrong with a key, if anything is."""
+    if not key:
+        return "is not set"
+    return "" if key.isascii() and key.isprintable() else "holds what no header can"
 
 
 class _Refused(EncoderFailed):

@@ -4,7 +4,7 @@ import json
 import logging
 import threading
 from collections.abc import Mapping, Sequence
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
 from typing import Any, Self
 
@@ -49,6 +49,13 @@ class Installed:
         """How many dimensions its vectors have."""
         return self.description.dim
 
+    def check(self) -> None:
+        """Raise `InputError` if the entry point is not installed; it is not loaded, as that may take long."""
+        if not self._found():
+            raise InputError(
+                "encoder, name", f"an installed entry point of the group {GROUP}", repr(self.description.name)
+            )
+
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as (m, d) vectors.
 
@@ -84,11 +91,13 @@ class Installed:
             field = ".".join(str(part) for part in first["loc"])
             raise InputError(f"encoder, {field}", first["msg"], type(first["input"]).__name__) from None
 
+    def _found(self) -> EntryPoints:
+        return entry_points(group=GROUP, name=self.description.name)
+
     def _encoder(self) -> Any:
         with self._lock:
             if self._made is None:
-                found = entry_points(group=GROUP, name=self.description.name)
-                if not found:
+                if not (found := self._found()):
                     raise EncoderFailed(f"no package with an encoder {self.description.name!r} is installed")
                 self._made = next(iter(found)).load()(**self.description.options)
             return self._made

@@ -75,4 +75,5 @@ class CatalogSource:
             hashes=hashes,
             encoder=self.encoders.get(name),
             filter_cache=self.filter_cache,
+            lenient=True,
         )
