@@ -30,7 +30,7 @@ from hubless.devices import CPU, on_device
 from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.indexing import Asked, Indexed, build_index
-from hubless.inputs import Ids, Payload, Vectors, open_inputs, write_records
+from hubless.inputs import Ids, Payload, open_inputs, write_records
 from hubless.kernels import rankings
 from hubless.knn import Aims, Setting, index_type, parse_aims
 from hubless.knn.aims import RECALL
@@ -38,6 +38,7 @@ from hubless.progress import progress_bars
 from hubless.ranking import Ranker
 from hubless.sources import SelectedVectors, VectorSource, block_rows
 from hubless.storage import storage_errors, write_array
+from hubless.vectors import Vectors
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 MOST_RESCORED = 200

@@ -28,7 +28,7 @@ from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.printing import parse_value, print_json, print_table
 from hubless.records import one_line
-from hubless.sources import UnitVectors
+from hubless.sources import under_metric
 from hubless.tune import read_correction
 from hubless.vectors import open_items
 
@@ -280,7 +280,7 @@ def query(
     else:
         source = open_items(vectors, "vectors").vectors
         # so that an error names the row as the file counts it, not as the block does
-        blocks = (UnitVectors(source) if opened.metric == "cosine" else source).blocks(1024)
+        blocks = under_metric(source, opened.metric).blocks(1024)
         found = [ask(block) for block in blocks]
     answers = [answer for results in found for answer in _answers(opened, results)]
     if json_:

@@ -13,7 +13,8 @@ from hubless.progress import progress_bars
 from hubless.relevance import Relevant, left_out_note
 from hubless.results import Comparison, Result
 from hubless.tally import RECALLS, Attribute, Tally
-from hubless.trials import Pairs, Scorer, Trial, Vectors, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.trials import Pairs, Scorer, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.vectors import Vectors
 
 BASELINE = "none"
 SEEDS = 10

@@ -12,10 +12,11 @@ from hubless.corrections import CORRECTIONS, Details
 from hubless.corrections.temperature import resolve_temperature
 from hubless.cross_fit import HeldOut, held_out_rankings
 from hubless.errors import InputError
-from hubless.gallery import Gallery, Named, Vectors
+from hubless.gallery import Gallery, Named
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
 from hubless.progress import progress_bars
 from hubless.sources import ArrayVectors, VectorSource, in_memory, sample
+from hubless.vectors import Vectors
 
 DEPTHS = (1, 10, 20)
 MAIN_DEPTH = 10

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.arrays import check_between, check_dim
 from hubless.errors import InputError
@@ -15,9 +14,9 @@ from hubless.progress import progress_bars
 from hubless.relevance import Relevant, as_relevant, left_out_note, read_relevant
 from hubless.results import Comparison, Result
 from hubless.search import MOST_STRENGTH, Collection
-from hubless.sources import UnitVectors, VectorSource, as_source
+from hubless.sources import under_metric
 from hubless.tally import RECALLS, Attribute, Quality, Tally
-from hubless.vectors import open_items
+from hubless.vectors import Vectors, as_items
 
 _SCORES_HELD = 2**24
 """So many scores of queries against all targets are held at once."""
@@ -75,7 +74,7 @@ class Evaluation:
 
 def evaluate(
     collection: Collection,
-    queries: str | Path | NDArray[Any] | VectorSource,
+    queries: Vectors,
     relevant: str | Path | Relevant,
     *,
     strength: float = 1.0,
@@ -100,12 +99,9 @@ def evaluate(
         if queries and relevant targets do not fit the collection or each other, or no query has a relevant target.
     """
     check_between("strength", strength, 0, MOST_STRENGTH)
-    source = (
-        open_items(queries, "queries").vectors if isinstance(queries, str | Path) else as_source(queries, "queries")
-    )
-    check_dim(source.shape[1], collection.dim, source.name)
-    if collection.metric == "cosine":
-        source = UnitVectors(source)
+    given_queries = as_items(queries, "queries").vectors
+    check_dim(given_queries.shape[1], collection.dim, given_queries.name)
+    source = under_metric(given_queries, collection.metric)
     given = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
     right = as_relevant(given, source.shape[0], collection.count)
     left_out = [query for query, rows in enumerate(right) if not len(rows)]

@@ -3,21 +3,18 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset as ds
-from numpy.typing import NDArray
 
 from hubless.arrays import F32, I64, check_dim
 from hubless.errors import InputError
 from hubless.records import open_payload, read_ids
 from hubless.search import Collection
-from hubless.sources import UnitVectors, VectorSource, as_source
-from hubless.vectors import Items, open_items
-
-Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
+from hubless.sources import VectorSource, under_metric
+from hubless.vectors import Vectors, as_items
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,9 @@ class Gallery:
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
         """Vectors, from a file or not, as they are compared with these targets."""
-        source = _open(vectors, parameter).vectors
+        source = as_items(vectors, parameter).vectors
         check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
-        return UnitVectors(source) if self.metric == "cosine" else source
+        return under_metric(source, self.metric)
 
 
 def open_gallery(
@@ -60,7 +57,7 @@ def open_gallery(
     InputError
         if they do not fit each other.
     """
-    items = _open(targets, "targets")
+    items = as_items(targets, "targets")
     count = items.vectors.shape[0]
     names = read_ids(ids) if ids is not None else items.ids
     rows = open_payload(payload) if payload is not None else items.payload
@@ -76,8 +73,7 @@ def open_gallery(
         called = list(wanted) if names is None else names.take(pa.array(wanted, pa.int64())).to_pylist()
         return [Named(*one) for one in zip(wanted, called, _taken(rows, columns, wanted), strict=True)]
 
-    vectors = UnitVectors(items.vectors) if metric == "cosine" else items.vectors
-    return Gallery(items.vectors.name, vectors, metric, describe)
+    return Gallery(items.vectors.name, under_metric(items.vectors, metric), metric, describe)
 
 
 def gallery_of(collection: Collection) -> Gallery:
@@ -109,12 +105,6 @@ class StoredVectors:
 
     def take(self, rows: I64) -> F32:
         return self.collection.vectors(rows)
-
-
-def _open(vectors: Vectors, parameter: str) -> Items:
-    if isinstance(vectors, str | Path):
-        return open_items(vectors, parameter)
-    return Items(as_source(vectors, parameter))
 
 
 def _taken(payload: ds.Dataset | None, columns: list[str], rows: Sequence[int]) -> list[dict[str, Any] | None]:

@@ -21,10 +21,9 @@ from hubless.encoders import DESCRIPTION, ROWS, Encoder, load_encoder
 from hubless.errors import InputError
 from hubless.payload import PayloadWriter
 from hubless.records import id_array, one_line, open_payload, payload_schema, read_ids, write_ids
-from hubless.sources import UnitVectors, VectorSource, as_source, block_rows
-from hubless.vectors import Items, open_items
+from hubless.sources import VectorSource, block_rows, under_metric
+from hubless.vectors import Items, Vectors, as_items
 
-Vectors: TypeAlias = str | Path | NDArray[Any] | VectorSource
 Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
 Payload: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]]
 
@@ -59,9 +58,9 @@ def open_inputs(
     InputError, StorageError
         naming the input and what is wrong with it.
     """
-    items = _open(targets, "targets")
-    bank = _open(query_bank, "query bank")
-    extra = None if target_bank is None else _open(target_bank, "target bank")
+    items = as_items(targets, "targets")
+    bank = as_items(query_bank, "query bank")
+    extra = None if target_bank is None else as_items(target_bank, "target bank")
     check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
     if extra is not None:
         check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
@@ -75,9 +74,9 @@ def open_inputs(
     given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
     beside = {"ids": ids, "payload": payload, "encoder": encoder}
     return Inputs(
-        _with_metric(items.vectors, metric),
-        _with_metric(bank.vectors, metric),
-        None if extra is None else _with_metric(extra.vectors, metric),
+        under_metric(items.vectors, metric),
+        under_metric(bank.vectors, metric),
+        None if extra is None else under_metric(extra.vectors, metric),
         _ids(ids, items, count),
         table,
         columns,
@@ -85,16 +84,6 @@ def open_inputs(
         {name: _input_record(opened) for name, opened in given.items()}
         | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
     )
-
-
-def _open(vectors: Vectors, parameter: str) -> Items:
-    if isinstance(vectors, str | Path):
-        return open_items(vectors, parameter)
-    return Items(as_source(vectors, parameter))
-
-
-def _with_metric(source: VectorSource, metric: str) -> VectorSource:
-    return UnitVectors(source) if metric == "cosine" else source
 
 
 def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:

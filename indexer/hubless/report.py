@@ -11,12 +11,13 @@ from hubless.compare import compare
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.diagnose import MAIN_DEPTH, Diagnosis, diagnose, stored_bank
 from hubless.errors import InputError
-from hubless.gallery import Gallery, Vectors
+from hubless.gallery import Gallery
 from hubless.progress import progress_bars
 from hubless.relevance import Relevant
 from hubless.results import Comparison
 from hubless.sources import in_memory
 from hubless.trials import Trial, banked_trial, open_pairs, strict_trial
+from hubless.vectors import Vectors
 
 MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
 """Temperatures, in multiples of the one that `auto` chooses."""

@@ -11,7 +11,7 @@ from hubless.arrays import F32, F64, I64, check_at_least, unit_rows
 from hubless.corrections import CORRECTIONS
 from hubless.cross_fit import held_out_rankings
 from hubless.errors import InputError
-from hubless.gallery import Gallery, Named, Vectors
+from hubless.gallery import Gallery, Named
 from hubless.kernels import top_k
 from hubless.progress import progress_bars
 from hubless.sightings import (
@@ -27,6 +27,7 @@ from hubless.sightings import (
     tails,
 )
 from hubless.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors import Vectors
 
 BUDGET = 20
 FEWEST_QUERIES = 2 * QUERIES_A_TOPIC

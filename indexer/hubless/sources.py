@@ -190,6 +190,11 @@ class UnitVectors(_ChangedRows):
         return unit_rows(rows, self.name, numbers)
 
 
+def under_metric(source: VectorSource, metric: str) -> VectorSource:
+    """A source with its rows as they are compared: of length 1 under metric "cosine", and else as they are."""
+    return UnitVectors(source) if metric == "cosine" else source
+
+
 class HalfVectors(_ChangedRows):
     """A source with its numbers rounded to float16, as some kinds of index store them."""
 

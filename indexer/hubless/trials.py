@@ -8,7 +8,7 @@ known to be a distractor. So either the banks are given and have nothing to do w
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +17,12 @@ from hubless.arrays import F32, I64, check_dim
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
 from hubless.errors import InputError
 from hubless.relevance import Relevant, as_relevant, read_relevant
-from hubless.sources import ArrayVectors, UnitVectors, VectorSource, as_source, in_memory
-from hubless.vectors import open_items
+from hubless.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors import Vectors, as_items
 
 SCORES_HELD = 2**22
 """So many similarities of test queries with targets are held at once."""
 
-Vectors = str | Path | NDArray[Any] | VectorSource
 Plan = Callable[[F32], NDArray[np.floating]]
 """All similarities (m, n) to scores (m, n)."""
 
@@ -76,12 +75,10 @@ def open_pairs(
 
 def read_vectors(vectors: Vectors, parameter: str, metric: Literal["cosine", "dot"] = "cosine") -> F32:
     """All rows of a file, an array or a source, of length 1 under metric "cosine"."""
-    source = (
-        open_items(vectors, parameter).vectors if isinstance(vectors, str | Path) else as_source(vectors, parameter)
-    )
+    source = as_items(vectors, parameter).vectors
     if metric not in ("cosine", "dot"):
         raise InputError("metric", "cosine or dot", metric)
-    return in_memory(UnitVectors(source) if metric == "cosine" else source)
+    return in_memory(under_metric(source, metric))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from hubless.progress import progress_bars
 from hubless.records import one_line
 from hubless.relevance import Relevant, left_out_note
 from hubless.storage import replace_text, storage_errors
-from hubless.trials import Pairs, Trial, Vectors, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.vectors import Vectors
 
 SEEDS = 10
 FOLDS = 5

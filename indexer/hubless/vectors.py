@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from hubless.arrays import as_float32
 from hubless.errors import InputError, StorageError
 from hubless.records import ID_COLUMN, id_array, one_line
-from hubless.sources import ArrayVectors, Chunks, StackedVectors, StreamedVectors, VectorSource, block_rows
+from hubless.sources import ArrayVectors, Chunks, StackedVectors, StreamedVectors, VectorSource, as_source, block_rows
 
 _VECTOR_COLUMNS = ("vector", "embedding")
 _SHARDS = (".npy", ".npz", ".parquet")
@@ -33,6 +33,23 @@ class Items:
     payload: ds.Dataset | None = None
     payload_columns: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
+
+
+Vectors: TypeAlias = str | Path | VectorSource | NDArray[Any]
+"""What vectors can be given as: a file or a folder, a source, or an array."""
+
+
+def as_items(vectors: Vectors, parameter: str) -> Items:
+    """What a file of vectors holds, or vectors that are no file and have nothing beside them.
+
+    Raises
+    ------
+    InputError, NotFinite, StorageError
+        as `open_items` and `hubless.sources.as_source`.
+    """
+    if isinstance(vectors, str | Path):
+        return open_items(vectors, parameter)
+    return Items(as_source(vectors, parameter))
 
 
 def open_items(path: str | Path, parameter: str) -> Items:
