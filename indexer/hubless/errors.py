@@ -8,7 +8,8 @@
     │   ├── DuplicateIds
     │   ├── NoEncoder
     │   ├── UnknownField
-    │   └── UnknownWords
+    │   ├── UnknownWords
+    │   └── TextRefused
     ├── NotFoundError
     │   ├── CollectionNotFound
     │   ├── VersionNotFound
@@ -86,6 +87,12 @@ class UnknownWords(InputError):
     """The encoder knows no word of the text."""
 
     code = "unknown_words"
+
+
+class TextRefused(InputError):
+    """The encoder of the collection does not take the text, such as one that is too long for its model."""
+
+    code = "text_refused"
 
 
 class NotFoundError(HublessError, LookupError):

@@ -17,6 +17,7 @@ CONTRACT = {
     "zero_vector": (422, hubless_client.ZeroVector),
     "no_encoder": (422, hubless_client.NoEncoder),
     "unknown_words": (422, hubless_client.UnknownWords),
+    "text_refused": (422, hubless_client.TextRefused),
     "unknown_field": (422, hubless_client.UnknownField),
     "unauthenticated": (401, hubless_client.Unauthenticated),
     "forbidden": (403, hubless_client.Forbidden),

@@ -10,7 +10,7 @@ from support.embeddings import data, embeddings, right
 
 from hubless.encoders import load_encoder
 from hubless.encoders.breaker import Breaker
-from hubless.errors import EncoderFailed, EncoderTimeout, InputError
+from hubless.errors import EncoderFailed, EncoderTimeout, InputError, TextRefused
 
 DIM = catalogs.DIM
 TEXTS = ["amber birch", "cedar", "delta ember"]
@@ -109,7 +109,7 @@ def test_answer_that_is_no_sound_vectors_fails(server, encoder, document, proble
         encoder().encode(["amber"])
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 500, 503])
+@pytest.mark.parametrize("status", [301, 401, 500, 503])
 def test_status_of_a_failure_is_told(server, encoder, status):
     server.answer = lambda body: (status, {"error": "why"})
     with pytest.raises(EncoderFailed, match=f"status {status}"):
@@ -127,9 +127,60 @@ def test_text_that_is_refused_is_not_sent_again_and_does_not_open_the_breaker(se
     server.answer = lambda body: (400, {})
     asking = encoder(retries=2, breaker_failures=1)
     for _ in range(3):
-        with pytest.raises(EncoderFailed, match="status 400"):
+        with pytest.raises(TextRefused, match="status 400"):
             asking.encode(["amber"])
     assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize(
+    ("document", "said"),
+    [
+        (
+            {"error": {"message": "maximum context\n length is 8192\x00", "param": "input"}},
+            ', "maximum context length is 8192"',
+        ),
+        ({"error": {"message": "too long", "param": None}}, ', "too long"'),
+        ({"error": "at most 512 tokens", "error_type": "Validation"}, ', "at most 512 tokens"'),
+        ({"object": "error", "message": "too long"}, ', "too long"'),
+        ({"detail": "too long"}, ', "too long"'),
+        ({"detail": [{"loc": ["input"]}]}, ""),
+        (["too long"], ""),
+        (b"<html>too long", ""),
+        (b"[" * 10_000, ""),
+        ({"error": "x" * 10_000}, f', "{"x" * 200}…"'),
+        ({"error": "x" * 100_000}, ""),
+    ],
+)
+@pytest.mark.parametrize("status", [400, 413, 422])
+def test_refused_text_is_told_with_what_the_endpoint_says_in_short(server, encoder, status, document, said):
+    server.answer = lambda body: (status, document)
+    with pytest.raises(TextRefused) as caught:
+        encoder().encode(["amber"])
+    assert (
+        str(caught.value) == f"text: expected one that the collection's encoder takes, got status {status} of it{said}"
+    )
+
+
+def test_what_the_endpoint_says_is_quoted_without_its_key_and_address(server, encoder, monkeypatch):
+    monkeypatch.setenv("WORDS_KEY", "hidden-key")
+    server.answer = lambda body: (400, {"error": f"hidden-key at {server.url}/embeddings: too long"})
+    with pytest.raises(TextRefused, match='"… at …/embeddings: too long"'):
+        encoder(api_key_env="WORDS_KEY").encode(["amber"])
+
+
+def test_status_that_is_about_another_field_than_the_text_is_a_failure(server, encoder):
+    server.answer = lambda body: (400, {"error": {"message": "not supported", "param": "dimensions"}})
+    with pytest.raises(EncoderFailed, match='status 400 about dimensions, "not supported"'):
+        encoder(retries=2).encode(["amber"])
+    assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(("status", "look"), [(401, "api_key_env"), (403, "api_key_env"), (404, "url and model")])
+def test_wrong_description_is_not_retried_and_told_with_where_to_look(server, encoder, status, look):
+    server.answer = lambda body: (status, {"error": "no"})
+    with pytest.raises(EncoderFailed, match=f"status {status}: .*look at {look}"):
+        encoder(retries=2).encode(["amber"])
+    assert len(server.asked) == 1
 
 
 def test_endpoint_that_is_down_fails(encoder, server):

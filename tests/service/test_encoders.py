@@ -102,6 +102,27 @@ def test_endpoint_that_the_bundle_names_is_asked_without_a_setting(far):
         assert httpx.post(f"{url}{QUERY}", json=VECTOR).status_code == 200
 
 
+def test_refused_text_is_422_that_names_it_and_quotes_the_endpoint(client, endpoint):
+    def refuse(body):
+        return (400, {"error": {"message": "too long"}}) if "cedar" in body["input"] else right(body)
+
+    endpoint.answer = refuse
+    answer = client.post(QUERY, json={"text": "cedar"})
+    failed(answer, 422, "text_refused")
+    assert answer.json()["parameter"] == "text"
+    assert answer.json()["received"] == 'status 400 of it, "too long"'
+    texts = ["amber", "birch", "delta", "cedar", "ember"]
+    answer = client.post(BATCH, json={"queries": [{"text": text} for text in texts]})
+    failed(answer, 422, "text_refused")
+    assert answer.json()["parameter"] == "queries[3].text"
+
+
+def test_texts_that_are_too_many_for_one_call_are_sent_in_halves(client, endpoint):
+    endpoint.answer = lambda body: right(body) if len(body["input"]) < 3 else (413, {})
+    queries = [{"text": text} for text in ("amber", "birch", "delta", "cedar", "ember")]
+    assert len(client.post(BATCH, json={"queries": queries}).json()["results"]) == 5
+
+
 def test_slow_endpoint_holds_up_texts_until_their_deadline_and_no_vectors(client, endpoint):
     going, begun = threading.Event(), threading.Semaphore(0)
 

@@ -50,7 +50,7 @@ REQUESTS = {
 # these need a server that is busy: test_overload.py
 IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
 # these a collection whose encoder is an endpoint: test_encoders.py
-OF_ENCODERS = {"encoder_failed", "encoder_timeout"}
+OF_ENCODERS = {"text_refused", "encoder_failed", "encoder_timeout"}
 # these a server with keys, or a catalog that can be changed: test_keys.py and test_administration.py
 GUARDED = {"unauthenticated", "forbidden", "too_many_wrong_keys"}
 CHANGES = {"version_not_found", "alias_not_found", "precondition_failed", "precondition_required"}

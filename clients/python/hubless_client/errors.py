@@ -13,6 +13,7 @@
         │   ├── ZeroVector
         │   ├── NoEncoder
         │   ├── UnknownWords
+        │   ├── TextRefused
         │   └── UnknownField
         ├── AccessError             401, 403, 429
         │   ├── Unauthenticated     401
@@ -179,6 +180,12 @@ class UnknownWords(InputError):
     """The encoder knows no word of the text."""
 
     code = "unknown_words"
+
+
+class TextRefused(InputError):
+    """The encoder does not take the text, such as one that is too long for its model."""
+
+    code = "text_refused"
 
 
 class UnknownField(InputError):
@@ -365,6 +372,7 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         ZeroVector,
         NoEncoder,
         UnknownWords,
+        TextRefused,
         UnknownField,
         Unauthenticated,
         Forbidden,

@@ -17,7 +17,8 @@ from hubless.arrays import F32
 from hubless.encoders.base import DESCRIPTION, brief, checked
 from hubless.encoders.breaker import Breaker
 from hubless.encoders.recent import Recent
-from hubless.errors import EncoderFailed, EncoderTimeout, InputError
+from hubless.encoders.refusals import MOST_READ, refusal
+from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError
 from hubless.storage import storage_errors
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("hubless.encoders")
 
 _AGAIN = (429, 500, 502, 503, 504)
-_OF_THE_TEXT = (400, 413, 422)  # say nothing about whether the next text is encoded
 _OURS = "HUBLESS_"
 _LONGEST_WAIT = 2.0  # seconds between two attempts
 _BYTES_A_NUMBER = 32
@@ -108,6 +108,8 @@ class Endpoint:
             if the answer does not come within the endpoint's timeout and those seconds.
         EncoderFailed
             if it cannot be reached, refuses, or answers with anything but one sound vector for each text.
+        TextRefused
+            if it has something against a text; that says nothing about the next one, so no breaker counts it.
         """
         known = self._recent.known(texts)
         wanted = [text for text in dict.fromkeys(texts) if text not in known]
@@ -143,7 +145,7 @@ class Endpoint:
             raise EncoderFailed(f"it failed {self.description.breaker_failures} times in a row and is left alone")
         try:
             vectors = self._vectors(texts, ends)
-        except (_Refused, _CutShort):
+        except _CutShort:
             raise
         except EncoderFailed as error:
             if self._breaker.failed():
@@ -184,8 +186,7 @@ class Endpoint:
         try:
             with self._http.stream("POST", "embeddings", json=body, headers=self._headers(), timeout=left) as response:
                 if response.status_code != 200:
-                    kind = _Refused if response.status_code in _OF_THE_TEXT else EncoderFailed
-                    raise kind(f"it answered with status {response.status_code}")
+                    raise self._refusal(response, len(texts))
                 for part in response.iter_bytes():
                     content += part
                     if len(content) > most:
@@ -197,6 +198,16 @@ class Endpoint:
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EncoderFailed("it cannot be reached") from error
         return bytes(content)
+
+    def _refusal(self, response: "httpx.Response", texts: int) -> HublessError:
+        content = bytearray()
+        for part in response.iter_bytes():
+            content += part
+            if len(content) > MOST_READ:
+                break
+        name = self.description.api_key_env
+        secrets = [self.description.url, *([_key(name)] if name else [])]
+        return refusal(response.status_code, bytes(content[:MOST_READ]), texts, secrets)
 
     def _headers(self) -> dict[str, str]:
         name = self.description.api_key_env
@@ -217,10 +228,6 @@ def _wrong_key(key: str) -> str:
     if not key:
         return "is not set"
     return "" if key.isascii() and key.isprintable() else "holds what no header can"
-
-
-class _Refused(EncoderFailed):
-    """The endpoint is well and does not want the text."""
 
 
 class _CutShort(EncoderTimeout):

@@ -45,6 +45,7 @@ KINDS = {
     "zero_vector": Kind(422, "The vector has no direction"),
     "no_encoder": Kind(422, "The collection does not take texts"),
     "unknown_words": Kind(422, "No word of the text is known"),
+    "text_refused": Kind(422, "The encoder of the collection does not take the text"),
     "precondition_required": Kind(428, "Changing it needs If-Match"),
     "too_many_requests": Kind(429, "Too many queries are waiting"),
     "too_many_wrong_keys": Kind(429, "Too many wrong API keys came from this address"),

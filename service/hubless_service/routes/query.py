@@ -26,6 +26,7 @@ PROBLEMS = (
     "zero_vector",
     "no_encoder",
     "unknown_words",
+    "text_refused",
     "encoder_failed",
     "encoder_timeout",
     *openapi.SEARCHED,

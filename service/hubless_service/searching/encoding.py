@@ -78,10 +78,15 @@ def _with_vectors(queries: Sequence[Query], vectors: dict[int, F32]) -> list[Que
 def _encode(
     collection: hubless.Collection, queries: Sequence[Query], texts: dict[int, str], deadline: float
 ) -> dict[int, F32]:
+    """The vector of each text; halved until it is known which of them an error is about."""
     try:
         vectors = collection.encode(list(texts.values()), deadline - perf_counter())
     except InputError as error:
-        for i, text in texts.items() if len(texts) > 1 else ():  # one by one, to tell which of them it is
-            _encode(collection, queries, {i: text}, deadline)
-        raise type(error)(f"{queries[min(texts)].where}text", error.expected, error.received) from error
+        if len(texts) == 1:
+            raise type(error)(f"{queries[min(texts)].where}text", error.expected, error.received) from error
+        items, half = list(texts.items()), len(texts) // 2
+        return {
+            **_encode(collection, queries, dict(items[:half]), deadline),
+            **_encode(collection, queries, dict(items[half:]), deadline),
+        }
     return dict(zip(texts, vectors, strict=True))
