@@ -10,6 +10,7 @@ from support.embeddings import data, embeddings, right
 
 from hubless.encoders import load_encoder
 from hubless.encoders.breaker import Breaker
+from hubless.encoders.proxies import proxy_for
 from hubless.errors import EncoderFailed, EncoderTimeout, InputError, TextRefused
 
 DIM = catalogs.DIM
@@ -187,6 +188,53 @@ def test_endpoint_that_is_down_fails(encoder, server):
     asking = encoder(url="http://127.0.0.1:9/v1")
     with pytest.raises(EncoderFailed, match="cannot be reached"):
         asking.encode(["amber"])
+
+
+@pytest.fixture
+def no_proxies(monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.upper(), raising=False)
+
+
+def test_endpoint_elsewhere_is_asked_by_the_proxy_of_the_environment(server, encoder, no_proxies, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", server.url.removesuffix("/v1"))
+    assert encoder(url="http://embed.example/v1").encode(["amber"]).shape == (1, DIM)
+    assert server.asked[0][0] == "http://embed.example/v1/embeddings"
+
+
+def test_endpoint_on_this_machine_is_asked_by_no_proxy(server, encoder, no_proxies, monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    assert encoder().encode(["amber"]).shape == (1, DIM)
+
+
+@pytest.mark.parametrize(
+    ("environment", "url", "proxy"),
+    [
+        ({"HTTPS_PROXY": "http://proxy:3128"}, "https://embed.example/v1", "http://proxy:3128"),
+        ({"https_proxy": "proxy:3128"}, "https://embed.example/v1", "http://proxy:3128"),
+        ({"HTTPS_PROXY": "http://proxy:3128"}, "http://embed.example/v1", None),
+        ({"ALL_PROXY": "http://proxy:3128"}, "http://embed.example/v1", "http://proxy:3128"),
+        ({"ALL_PROXY": "http://proxy:3128", "NO_PROXY": "other, .example"}, "http://embed.example/v1", None),
+        ({"ALL_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, "http://embed.example/v1", None),
+        ({"ALL_PROXY": "http://proxy:3128"}, "http://localhost:8080/v1", None),
+        ({"ALL_PROXY": "http://proxy:3128"}, "http://[::1]:8080/v1", None),
+        ({"ALL_PROXY": "http://proxy:3128"}, "http://127.8.8.8/v1", None),
+        ({}, "https://embed.example/v1", None),
+    ],
+)
+def test_proxy_is_that_of_the_usual_variables(no_proxies, monkeypatch, environment, url, proxy):
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_for(url) == proxy
+
+
+def test_proxy_that_cannot_be_used_is_told_without_its_password(encoder, no_proxies, monkeypatch):
+    monkeypatch.setenv("ALL_PROXY", "gopher://user:hidden@proxy")
+    with pytest.raises(InputError, match="encoder, url: expected a proxy of http") as caught:
+        encoder(url="https://embed.example/v1")
+    assert "hidden" not in str(caught.value)
 
 
 def test_endpoint_that_is_slow_times_out(server, encoder):

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from hubless.arrays import F32
 from hubless.encoders.base import DESCRIPTION, brief, checked
 from hubless.encoders.breaker import Breaker
+from hubless.encoders.proxies import proxy_for
 from hubless.encoders.recent import Recent
 from hubless.encoders.refusals import MOST_READ, refusal
 from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError
@@ -195,6 +196,8 @@ class Endpoint:
                         raise late("its answer took too long")
         except httpx.TimeoutException as error:
             raise late("it did not answer in time") from error
+        except httpx.ProxyError as error:
+            raise EncoderFailed("the proxy before it refuses") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise EncoderFailed("it cannot be reached") from error
         return bytes(content)
@@ -249,5 +252,13 @@ def _client(description: Description) -> "httpx.Client":
         total_timeout=description.timeout,
     )
     limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
-    transport = RetryTransport(httpx.HTTPTransport(limits=limits), retry)
-    return httpx.Client(base_url=f"{description.url}/", transport=transport, follow_redirects=False)
+    try:
+        transport = httpx.HTTPTransport(limits=limits, proxy=proxy_for(description.url))
+    except (ValueError, ImportError) as error:
+        # of the proxy only what kind it is: its URL may bear a password
+        raise InputError(
+            "encoder, url", "a proxy of http:// or https:// in the environment", type(error).__name__
+        ) from None
+    return httpx.Client(
+        base_url=f"{description.url}/", transport=RetryTransport(transport, retry), follow_redirects=False
+    )
