@@ -9,6 +9,8 @@ from support.wire import ANSWER, Server, problem
 import hubless_client
 from hubless_client import Retries
 
+WAIT = {"Retry-After": "1"}
+
 
 @pytest.fixture
 def waits(monkeypatch):
@@ -35,9 +37,11 @@ def query(ask, server, **kwargs):
         httpx.ConnectTimeout("no answer to SYN"),
         httpx.ReadError("reset"),
         httpx.RemoteProtocolError("Server disconnected without sending a response."),
-        problem(429, "too_many_requests"),
-        problem(503, "not_ready"),
+        problem(429, "too_many_requests", headers=WAIT),
+        problem(503, "not_ready", headers=WAIT),
+        httpx.Response(429),
         httpx.Response(502, html="Bad Gateway"),
+        httpx.Response(503, json={"message": "no upstream"}),
     ],
     ids=lambda trouble: getattr(trouble, "status_code", type(trouble).__name__),
 )
@@ -58,7 +62,11 @@ def test_passing_trouble_is_retried_with_the_same_request(ask, waits, trouble):
         problem(400, "malformed_body"),
         problem(404, "collection_not_found"),
         problem(422, "not_finite"),
+        problem(429, "too_many_wrong_keys", headers=WAIT),
         problem(500, "internal_error"),
+        problem(502, "encoder_failed"),
+        problem(503, "bundle_damaged"),
+        problem(503, "storage"),
         httpx.Response(504),
         httpx.Response(200, html="not JSON"),
     ],
@@ -74,7 +82,7 @@ def test_lasting_trouble_is_not_retried(ask, waits, trouble):
 
 @pytest.mark.parametrize("total", [0, 1, 4])
 def test_retries_are_bounded_and_the_last_trouble_is_raised(ask, waits, total):
-    server = Server(problem(503, "not_ready"))
+    server = Server(problem(503, "not_ready", headers=WAIT))
     with pytest.raises(hubless_client.NotReady):
         query(ask, server, retries=Retries(total))
     assert len(server.requests) == 1 + total

@@ -12,6 +12,7 @@ import httpx
 from hubless_client.errors import BadAnswer, CannotSend, ConnectionFailed, ProblemError, TimedOut, kind_of
 
 REQUEST_ID = "X-Request-ID"
+PROBLEM = "application/problem+json"
 EXCERPT = 200  # characters of a foreign body that an error quotes
 OWN_ATTRIBUTES = {"type", "title", "status", "detail", "code", "request_id"}
 
