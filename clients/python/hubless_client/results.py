@@ -129,8 +129,22 @@ class Point:
     request_id: str | None = None
 
 
+class _HasPoints:
+    __slots__ = ()
+    points: tuple[Point, ...]
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __getitem__(self, place: int) -> Point:
+        return self.points[place]
+
+
 @dataclass(frozen=True, slots=True)
-class Points:
+class Points(_HasPoints):
     """Several targets. Iterating, indexing and len() reach them.
 
     Attributes
@@ -146,18 +160,9 @@ class Points:
     version: str
     request_id: str | None = None
 
-    def __iter__(self) -> Iterator[Point]:
-        return iter(self.points)
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __getitem__(self, place: int) -> Point:
-        return self.points[place]
-
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(_HasPoints):
     """Some targets of a scroll. Iterating, indexing and len() reach them.
 
     Attributes
@@ -172,15 +177,6 @@ class Page:
     collection: str
     version: str
     request_id: str | None = None
-
-    def __iter__(self) -> Iterator[Point]:
-        return iter(self.points)
-
-    def __len__(self) -> int:
-        return len(self.points)
-
-    def __getitem__(self, place: int) -> Point:
-        return self.points[place]
 
 
 @dataclass(frozen=True, slots=True)
