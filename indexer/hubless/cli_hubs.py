@@ -8,13 +8,15 @@ import typer
 from rich.table import Table
 
 import hubless
+from hubless.cli_options import JsonOption
 from hubless.diagnose import SHOWN, Diagnosis, diagnose
 from hubless.errors import InputError
 from hubless.gallery import Gallery, gallery_of, open_gallery
 from hubless.printing import print_json, print_table
 from hubless.report import SEEDS, make_report
 from hubless.report_page import write_report
-from hubless.scan import BUDGET, Scan, scan
+from hubless.scan import BUDGET, scan
+from hubless.scan_findings import Scan
 
 ALERT = 3
 """Exit code of `scan` when a target reaches the threshold."""
@@ -39,7 +41,6 @@ MetricOption = Annotated[
     Literal["cosine", "dot"], typer.Option(help="Of --targets: cosine brings vectors to length 1.")
 ]
 TargetBankOption = Annotated[Path | None, typer.Option(metavar="F", help="Extra targets, such as training items.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def diagnose_command(

@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 import hubless
+from hubless.cli_options import JsonOption
 from hubless.compare import BASELINE, SEEDS, compare
 from hubless.corrections import CORRECTIONS
 from hubless.entries import KNOWN, parse_entries
@@ -35,7 +36,6 @@ BankOption = Annotated[
 ]
 TargetBankOption = Annotated[Path | None, typer.Option(metavar="F", help="Extra targets; with --query-bank.")]
 MetricOption = Annotated[Literal["cosine", "dot"], typer.Option(help="cosine brings vectors to length 1.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def evaluate_command(

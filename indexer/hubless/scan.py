@@ -1,19 +1,20 @@
 """Hubs that may have been planted: targets that real queries see more often than they should."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.arrays import F32, F64, I64, check_at_least, unit_rows
+from hubless.closeness import Centrality, alike, near_duplicates
 from hubless.corrections import CORRECTIONS
 from hubless.cross_fit import held_out_rankings
 from hubless.errors import InputError
-from hubless.gallery import Gallery, Named
+from hubless.gallery import Gallery
 from hubless.kernels import top_k
 from hubless.progress import progress_bars
+from hubless.scan_findings import CENTRAL, Finding, Measured, Scan, Topic, why
 from hubless.sightings import (
     DEPTHS,
     MOST_DEPTH,
@@ -36,95 +37,8 @@ SAME = 0.999
 """A query of this cosine with a target is that target, or a copy of it."""
 MOST_SAME = 0.1
 """So large a share of such queries means that they are targets."""
-NEAR_DUPLICATE = 0.98
 GROUPED = 500
 """Near-duplicates are looked for around so many of the most surprising targets."""
-CENTRAL = 4.0
-"""So many deviations above the median, a target is nearer to the centroid of all than targets are."""
-
-
-@dataclass(frozen=True)
-class Topic:
-    """The cluster of queries in which a target is seen most: by which share of them, among the first k."""
-
-    queries: int
-    k: int
-    rate: float
-    example: int
-    """The row of one of these queries, the nearest to their centre."""
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What is known of a target.
-
-    Parameters
-    ----------
-    score : 0 is no more often than by chance, 1 is first for every query, or for every query of a topic
-    overall : the same over all queries alone
-    counts : N_k by k
-    log10_tail : log10 of the probability of as high counts by chance
-    topic : where it is seen most; None if no topic is large enough
-    entropy : bits, of the topics of the queries that see it; low is a hub for one topic
-    centrality : deviations above the median of the cosine with the centroid of the targets
-    offset_percentile : share of the targets whose offset is lower
-    near_duplicates : rows of the targets that are almost the same; they are counted as one
-    exposure : mean of 1/log2(1 + rank) over the queries, raw and corrected
-    """
-
-    score: float
-    overall: float
-    counts: dict[int, int]
-    log10_tail: float
-    topic: Topic | None
-    entropy: float
-    centrality: float
-    offset: float
-    offset_percentile: float
-    near_duplicates: list[int]
-    exposure: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A target on the list, its place counted from 1, and why it stands there.
-
-    `above` is of new items only: the share of the targets already there whose score is lower.
-    """
-
-    place: int
-    target: Named
-    why: str
-    measured: Measured
-    above: float | None = None
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
-        measured = asdict(self.measured)
-        measured["counts"] = {str(k): count for k, count in self.measured.counts.items()}
-        return {"place": self.place, "target": asdict(self.target), "why": self.why, "above": self.above} | measured
-
-
-@dataclass(frozen=True)
-class Scan:
-    """The list, of at most so many as were asked for, and what it was made from."""
-
-    targets: int
-    queries: int
-    topics: list[int]
-    correction: str
-    admitted: int | None
-    threshold: float | None
-    alerts: int
-    """How many targets, on the list or not, reach the threshold."""
-    expected: dict[str, float]
-    """N_k that chance would give, by k."""
-    findings: list[Finding]
-    notes: list[str]
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
-        return asdict(replace(self, findings=[])) | {"findings": [finding.as_json() for finding in self.findings]}
 
 
 def scan(
@@ -260,11 +174,12 @@ class _Examined:
         self._count = gallery.targets.shape[0]
         alone = Sightings.of(rows)
         first = surprise(alone, self._count, len(queries), self._count, topics)
-        self._group = _near_duplicates(gallery.targets, first)
+        most = [np.argsort(-values, kind="stable")[:GROUPED] for values in (first.overall, first.topical)]
+        self._group = near_duplicates(gallery.targets, list(dict.fromkeys(np.concatenate(most).tolist())))
         self._seen = alone.together(self._group)
         self._surprise = surprise(self._seen, self._count, len(queries), self._count, topics)
         self._exposure = alone.exposure(self._count, len(queries))
-        self._centrality = _Centrality(gallery.targets)
+        self._centrality = Centrality(gallery.targets)
         self._expected = _expected(len(queries), self._count)
 
     @property
@@ -300,7 +215,7 @@ class _Examined:
                 near_duplicates=np.setdiff1d(np.flatnonzero(self._group == group), row).tolist(),
                 exposure={"raw": float(self._exposure[row]), "corrected": float(self._corrected.exposure[row])},
             )
-            findings.append(Finding(place, name, _why(measured, self._expected), measured))
+            findings.append(Finding(place, name, why(measured, self._expected), measured))
         return findings
 
     def admit(self, new: Gallery, kept: F32, budget: int) -> tuple[list[Finding], F64]:
@@ -343,11 +258,11 @@ class _Examined:
                 centrality=float(centrality[row]),
                 offset=float(offsets[row]),
                 offset_percentile=self._percentile(offsets[row]),
-                near_duplicates=_alike(self._gallery.targets, vectors[row]),
+                near_duplicates=alike(self._gallery.targets, vectors[row]),
                 exposure={"raw": float(exposure[row]), "corrected": float(corrected[row])},
             )
             above = float(np.searchsorted(there, measured.score) / self._count)
-            findings.append(Finding(place, name, _why(measured, self._expected), measured, above))
+            findings.append(Finding(place, name, why(measured, self._expected), measured, above))
         return findings, found.score
 
     def _shifted(self, vectors: F32) -> F32:
@@ -382,49 +297,8 @@ class _Examined:
         return float(np.mean(self._corrected.offsets < offset))
 
 
-class _Centrality:
-    """How much nearer to the centroid than targets are: (cosine − median)/(1.48·MAD)."""
-
-    def __init__(self, targets: VectorSource) -> None:
-        total = np.zeros(targets.shape[1])
-        for block in targets.blocks(QUERY_ROWS):
-            total += unit_rows(block, targets.name).sum(axis=0, dtype=np.float64)
-        length = float(np.linalg.norm(total))
-        self._centre = (total / (length or 1.0)).astype(np.float32)
-        cosines = np.concatenate(
-            [unit_rows(block, targets.name) @ self._centre for block in targets.blocks(QUERY_ROWS)]
-        )
-        self._median = float(np.median(cosines))
-        self._deviation = float(1.4826 * np.median(np.abs(cosines - self._median)))
-        self.of_targets: F64 = self._standardised(cosines)
-
-    def of(self, vectors: F32) -> F64:
-        """Of new items, (a,)."""
-        return self._standardised(unit_rows(vectors, "new items") @ self._centre)
-
-    def _standardised(self, cosines: F32) -> F64:
-        if self._deviation == 0:
-            return np.zeros(len(cosines))
-        return (cosines.astype(np.float64) - self._median) / self._deviation
-
-
 def _expected(queries: int, targets: int) -> dict[int, float]:
     return {k: queries * min(k / targets, 1) for k in DEPTHS}
-
-
-def _why(measured: Measured, expected: dict[int, float]) -> str:
-    topic = measured.topic
-    said = []
-    if topic is not None and measured.score > measured.overall:
-        said.append(f"among the first {topic.k} of {topic.rate:.0%} of the {topic.queries} queries of a topic")
-    k = max(DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
-    if measured.counts[k] > 2 * expected[k]:
-        said.append(f"among the first {k} of {measured.counts[k]:,} queries, {expected[k]:.3g} by chance")
-    if measured.centrality >= CENTRAL:
-        said.append("at the centre of the targets, as none is by nature")
-    if measured.near_duplicates:
-        said.append(f"{len(measured.near_duplicates)} near-duplicates")
-    return "; ".join(said) or "nothing stands out"
 
 
 def _dense_places(values: F64) -> I64:
@@ -432,35 +306,6 @@ def _dense_places(values: F64) -> I64:
     distinct, inverse = np.unique(values, return_inverse=True)
     places: I64 = np.where(values > 0, len(distinct) - inverse, len(values) + 1)
     return places
-
-
-def _near_duplicates(targets: VectorSource, found: Surprise) -> I64:
-    """The group of each target, (n,), by the row of its first member: around the most surprising ones."""
-    count = targets.shape[0]
-    most = [np.argsort(-values, kind="stable")[:GROUPED] for values in (found.overall, found.topical)]
-    leaders = list(dict.fromkeys(np.concatenate(most).tolist()))
-    vectors = unit_rows(targets.take(np.array(leaders)), targets.name)
-    near: list[NDArray[np.int64]] = []
-    start = 0
-    for block in targets.blocks(QUERY_ROWS):
-        pair = np.argwhere(vectors @ unit_rows(block, targets.name).T >= NEAR_DUPLICATE)
-        near.append(pair + np.array([0, start]))
-        start += len(block)
-    pairs = np.concatenate(near)
-    pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
-    group, taken = np.arange(count), np.zeros(count, bool)
-    around = np.split(pairs[:, 1], np.searchsorted(pairs[:, 0], np.arange(1, len(leaders))))
-    for leader, members in zip(leaders, around, strict=True):
-        if not taken[leader]:
-            free = np.append(members[~taken[members]], leader)
-            group[free], taken[free] = leader, True
-    return group
-
-
-def _alike(targets: VectorSource, vector: F32) -> list[int]:
-    unit = vector / np.linalg.norm(vector)
-    cosines = np.concatenate([unit_rows(block, targets.name) @ unit for block in targets.blocks(QUERY_ROWS)])
-    return np.flatnonzero(cosines >= NEAR_DUPLICATE).tolist()
 
 
 def _spread(seen: Sightings, items: int, topics: Sequence[Topics]) -> F64:
