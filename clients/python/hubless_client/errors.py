@@ -15,10 +15,9 @@
         │   ├── UnknownWords
         │   ├── TextRefused
         │   └── UnknownField
-        ├── AccessError             401, 403, 429
+        ├── AccessError             401, 403
         │   ├── Unauthenticated     401
-        │   ├── Forbidden           403
-        │   └── TooManyWrongKeys    429: from this address, so that no key from there is looked at
+        │   └── Forbidden           403
         ├── NotFoundError           404
         │   ├── CollectionNotFound
         │   ├── VersionNotFound
@@ -34,6 +33,7 @@
         ├── Unavailable             may succeed later, see `retry_after`
         │   ├── RequestTimeout      408
         │   ├── TooManyRequests     429
+        │   │   └── TooManyWrongKeys 429: no API key from this address is looked at
         │   ├── NotReady            503: loading or draining
         │   ├── EncoderFailed       502: a text could not be turned into a vector
         │   └── DeadlineExceeded    504
@@ -212,12 +212,6 @@ class Forbidden(AccessError):
     code = "forbidden"
 
 
-class TooManyWrongKeys(AccessError):
-    """Too many wrong API keys came from this address: the server looks at none from there until `retry_after`."""
-
-    code = "too_many_wrong_keys"
-
-
 class NotFoundError(ProblemError, LookupError):
     """The thing that was named does not exist."""
 
@@ -308,6 +302,12 @@ class TooManyRequests(Unavailable):
     code = "too_many_requests"
 
 
+class TooManyWrongKeys(TooManyRequests):
+    """Too many wrong API keys came from this address: the server looks at none from there until `retry_after`."""
+
+    code = "too_many_wrong_keys"
+
+
 class NotReady(Unavailable):
     """The server is loading its collections, or is about to stop."""
 
@@ -376,7 +376,6 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         UnknownField,
         Unauthenticated,
         Forbidden,
-        TooManyWrongKeys,
         NotFoundError,
         CollectionNotFound,
         VersionNotFound,
@@ -390,6 +389,7 @@ BY_CODE: Mapping[str, type[ProblemError]] = {
         UnsupportedMediaType,
         RequestTimeout,
         TooManyRequests,
+        TooManyWrongKeys,
         NotReady,
         DeadlineExceeded,
         InternalError,

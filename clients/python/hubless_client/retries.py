@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import httpx
 import httpx_retries
 
-from hubless_client.errors import AccessError
+from hubless_client.errors import TooManyWrongKeys
 from hubless_client.problems import PROBLEM, problem
 
 # GET and POST can be sent twice without harm: they read, or say once more which version is to be served. A change of an
@@ -59,7 +59,7 @@ class _Passing(Exception):
 def _raise_if_passing(response: httpx.Response) -> None:
     of_a_proxy = not response.headers.get("Content-Type", "").startswith(PROBLEM)
     # who has tried too many keys would have to wait longer than a call should last
-    told_to_wait = "Retry-After" in response.headers and not isinstance(problem(response), AccessError)
+    told_to_wait = "Retry-After" in response.headers and not isinstance(problem(response), TooManyWrongKeys)
     if response.status_code in STATUSES and (of_a_proxy or told_to_wait):
         raise _Passing
 
