@@ -24,7 +24,8 @@ class Matches:
     total : n
     count : how many targets match
     selector : asks the bits, and holds on to them; may be used by several threads
-    tried, missed : how many queries looked for matches among the best of all targets, and how many found too few there
+    tried, missed : how many queries looked for matches among the best of all targets, and how many found too few there;
+        about, as threads count without waiting for each other
     """
 
     def __init__(self, mask: NDArray[np.bool_]) -> None:
