@@ -105,7 +105,7 @@ def scan_command(
     Example: hubless scan --targets images.npy --queries logged.npy --threshold 0.6
     """
     gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
-    new = None if admit is None else open_gallery(admit, metric=gallery.metric)
+    new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
     found = scan(gallery, queries, admit=new, budget=budget, threshold=threshold, force=force, seed=seed)
     if json_:
         print_json(found.as_json())

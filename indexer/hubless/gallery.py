@@ -49,25 +49,30 @@ def open_gallery(
     ids: str | Path | None = None,
     payload: str | Path | None = None,
     metric: Literal["cosine", "dot"] = "cosine",
+    parameter: str = "targets",
 ) -> Gallery:
     """Targets of a file, an array or a source; ids and payload by default those in the file.
+
+    Parameters
+    ----------
+    parameter : what errors call the targets
 
     Raises
     ------
     InputError
         if they do not fit each other.
     """
-    items = as_items(targets, "targets")
+    items = as_items(targets, parameter)
     count = items.vectors.shape[0]
     names = read_ids(ids) if ids is not None else items.ids
     rows = open_payload(payload) if payload is not None else items.payload
     columns = list(rows.schema.names) if payload is not None and rows is not None else list(items.payload_columns)
-    for given, parameter, held in (
+    for given, other, held in (
         (names, "ids", len(names) if names is not None else 0),
         (rows, "payload", rows.count_rows() if rows is not None else 0),
     ):
         if given is not None and held != count:
-            raise InputError(parameter, f"{count}, one a target", held)
+            raise InputError(other, f"{count}, one a target", held)
 
     def describe(wanted: Sequence[int]) -> list[Named]:
         called = list(wanted) if names is None else names.take(pa.array(wanted, pa.int64())).to_pylist()

@@ -149,7 +149,9 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def one_line(error: Exception) -> str:
-    """The first line of an error's text."""
+    """The first line of an error's text; of one of the system its words, without number and path."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return str(error).splitlines()[0] if str(error) else type(error).__name__
 
 

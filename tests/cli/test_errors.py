@@ -61,7 +61,19 @@ def test_bad_targets_fail_in_a_line_that_says_what_is_wrong(build, tmp_path, kin
 
 @pytest.mark.parametrize("option", ["--query-bank", "--target-bank", "--ids", "--payload", "--encoder"])
 def test_missing_file_of_any_option_is_named(build, tmp_path, option):
-    check_failed(build(option, tmp_path / "nowhere.parquet"), "nowhere.parquet")
+    parameter = option.removeprefix("--").replace("-", " ")
+    ended = build(option, tmp_path / "nowhere.parquet")
+    check_failed(ended, f"{parameter}: ", tmp_path / "nowhere.parquet")
+    assert "Errno" not in ended.err
+
+
+@pytest.mark.parametrize(
+    "option", ["--query-bank", "--target-bank", "--ids", "--payload", "--encoder", "--correction-from"]
+)
+def test_folder_in_the_place_of_a_file_is_told_without_the_systems_number(build, tmp_path, option):
+    ended = build(option, (tmp_path / "folder.json").mkdir() or tmp_path / "folder.json")
+    check_failed(ended, "folder.json", option.removeprefix("--").replace("-", " "))
+    assert "Errno" not in ended.err
 
 
 def test_truncated_archive_fails_in_a_line(build, tmp_path, files):
@@ -188,3 +200,9 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
 
     monkeypatch.setattr(hubless, "Catalog", fail)
     check_failed(run("list", "--catalog", "c"), f"unexpected {type(error).__name__}", "hubless --debug")
+
+
+def test_missing_file_of_new_items_is_named_by_its_own_option(run, tmp_path, files):
+    given = ("--targets", files / "targets.npy", "--queries", files / "bank.npy")
+    ended = run("scan", *given, "--admit", tmp_path / "none.npy")
+    check_failed(ended, tmp_path / "none.npy", "admit: there is no such file")

@@ -62,7 +62,7 @@ def load_encoder(path: Path, dim: int | None = None, changes: Mapping[str, Any] 
     description = {**({} if dim is None else {"dim": dim}), **description, **changes}
     kind = description.get("type")
     if not isinstance(kind, str) or kind not in ENCODERS:
-        raise InputError(f"{file}, type", f"one of {', '.join(ENCODERS)}", brief(kind))
+        raise InputError(f"encoder, {file}, type", f"one of {', '.join(ENCODERS)}", brief(kind))
     return ENCODERS[kind].load(folder, description)
 
 
@@ -70,5 +70,8 @@ def _read(file: Path) -> Any:
     try:
         text = file.read_text(encoding="utf-8")
         return tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+    except FileNotFoundError:
+        expected = f"a folder with {DESCRIPTION}, or a description in .json or .toml"
+        raise InputError("encoder", expected, f"{file}, which does not exist") from None
     except (OSError, ValueError, RecursionError) as error:
-        raise InputError(str(file), "the JSON description of an encoder", one_line(error)) from error
+        raise InputError(f"encoder, {file}", "the JSON description of an encoder", one_line(error)) from error
