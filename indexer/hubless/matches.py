@@ -95,16 +95,20 @@ class MatchesCache:
 
     def of(self, filter: Filter) -> Matches:
         """The matches of a filter, evaluated if it was not used lately."""
-        key = filter.key
-        with self._lock:
-            if key in self._held:
-                self._held.move_to_end(key)
-                return self._held[key]
+        if known := self.known(filter):
+            return known
         # outside of the lock: two threads may do the same work, none waits for another's
         found = find_matches(filter, self._payload)
         with self._lock:
-            self._keep(key, found)
+            self._keep(filter.key, found)
         return found
+
+    def known(self, filter: Filter) -> Matches | None:
+        """The matches of a filter that was used lately; None if it would have to be evaluated."""
+        with self._lock:
+            if found := self._held.get(filter.key):
+                self._held.move_to_end(filter.key)
+            return found
 
     def _keep(self, key: str, found: Matches) -> None:
         size = _size(key, found)

@@ -128,7 +128,7 @@ class Collection:
         limit: int = 10,
         strength: float | None = None,
         parameters: Mapping[str, Any] | None = None,
-        filter: Filter | Mapping[str, Any] | None = None,
+        filter: Filter | Matches | Mapping[str, Any] | None = None,
         *,
         ids: Sequence[str | int] | None = None,
         skip: int = 0,
@@ -144,7 +144,8 @@ class Collection:
             offsets are what a target attracts of the query bank's kind, and that is not what it attracts of targets
         parameters : search parameters of the index, instead of those in the manifest; `exact`, to compare with every
             target whatever the index; and `candidates`, how many targets a rescored correction looks at
-        filter : look only at targets whose payload meets it, as JSON or from `filter`; then k = min(limit, matches).
+        filter : look only at targets whose payload meets it, as JSON, from `filter` or as what `matches` gave for it;
+            then k = min(limit, matches).
             The ranking is that of a collection of these alone, with the offsets of this one; also a gate goes by the
             best of these
         ids : of m targets, instead of vectors: each is asked with its stored vector, as if it were not there itself
@@ -212,17 +213,23 @@ class Collection:
             raise self._no_payload(name)
         return parse_filter(document, self._payload.schema, limits, name)
 
-    def matches(self, filter: Filter | Mapping[str, Any]) -> Matches:
-        """The targets that meet a filter.
+    def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
+        """The targets that meet a filter; what they are already stays as it is.
 
         Raises
         ------
         InputError, UnknownField
         """
+        if isinstance(filter, Matches):
+            return filter
         parsed = filter if isinstance(filter, Filter) else self.filter(filter)
         if self._matches is None:
             raise self._no_payload("filter")
         return self._matches.of(parsed)
+
+    def known_matches(self, filter: Filter) -> Matches | None:
+        """The targets that meet a filter, if that need not be evaluated."""
+        return None if self._matches is None else self._matches.known(filter)
 
     def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
         """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation.
@@ -321,7 +328,7 @@ class Collection:
         """
         return self._ids.row(wanted)
 
-    def page(self, start: int, limit: int, filter: Filter | Mapping[str, Any] | None = None) -> I64:
+    def page(self, start: int, limit: int, filter: Filter | Matches | Mapping[str, Any] | None = None) -> I64:
         """The first `limit` rows, from row `start` on, of all targets or of those that meet a filter.
 
         Raises

@@ -28,7 +28,7 @@ def failing(items):
     raise Problem("unsupported", "On purpose.")
 
 
-def threads_of(answer, times=3, alone=True, key="key", timeout=10.0):
+def threads_of(answer, times=3, alone=True, key="key", timeout=10.0, here=True):
     """The threads that did the same work, time after time."""
 
     async def ask():
@@ -38,7 +38,8 @@ def threads_of(answer, times=3, alone=True, key="key", timeout=10.0):
         batcher._costs.note("expected to be cheap", 1e-5)
         try:
             return [
-                await batcher.submit(Trace("id"), perf_counter() + timeout, answer, None, key) for _ in range(times)
+                await batcher.submit(Trace("id"), perf_counter() + timeout, answer, None, key, here=here)
+                for _ in range(times)
             ]
         finally:
             batcher.stop()
@@ -54,8 +55,8 @@ def test_work_known_to_be_cheap_is_done_in_the_event_loop():
 
 @pytest.mark.parametrize(
     "given",
-    [{"alone": False}, {"answer": slowly}, {"key": None}],
-    ids=["while others wait", "what takes long", "what no other resembles"],
+    [{"alone": False}, {"answer": slowly}, {"key": None}, {"here": False}],
+    ids=["while others wait", "what takes long", "what no other resembles", "what is said to be otherwise"],
 )
 def test_all_other_work_is_done_in_a_thread(given):
     assert set(threads_of(**{"answer": where} | given)) == {"search-0"}

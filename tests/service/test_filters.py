@@ -1,10 +1,14 @@
 """Filters over HTTP: the hits of the library, also where queries of other filters wait beside them."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from support import catalogs
+
+import hubless
+from hubless.matches import find_matches
 
 WORDS = "/v1/collections/words"
 FILTERS = [
@@ -91,3 +95,35 @@ def test_collection_without_payload_takes_no_filter(http, path):
     problem = http.post(f"/v1/collections/numbers/{path}", json=body).json()
     assert (problem["code"], problem["parameter"]) == ("invalid_input", "filter")
     assert "has no payload" in problem["detail"]
+
+
+def stages(answer):
+    """The stages of an answer, as Server-Timing has them."""
+    return [stage.partition(";")[0] for stage in answer.headers["server-timing"].split(", ")]
+
+
+@pytest.mark.parametrize("path", ["query", "count", "scroll"])
+def test_filter_that_has_to_be_evaluated_is_a_stage_and_one_that_is_known_is_not(serve, words, path):
+    body = {"filter": FILTERS[1]} | ({"text": "amber"} if path == "query" else {})
+    with serve({"words": words}) as (client, _):
+        first, second = (stages(client.post(f"{WORDS}/{path}", json=body)) for _ in range(2))
+        assert "filter" not in stages(client.post(f"{WORDS}/query", json={"text": "amber"}))
+    assert "filter" in first
+    assert first.index("queue") < first.index("filter") < first.index("total")
+    assert second == [stage for stage in first if stage != "filter"]
+
+
+def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch):
+    threads = []
+
+    def evaluate(*arguments):
+        threads.append(threading.current_thread().name)
+        return find_matches(*arguments)
+
+    monkeypatch.setattr("hubless.matches.find_matches", evaluate)
+    monkeypatch.setattr("hubless_service.searching.batching._CHEAP", 1e9)  # whatever was seen once
+    forgetful = hubless.open(catalog, "words", filter_cache=0)
+    with serve({"words": forgetful}, search_threads=1) as (client, _):
+        for _ in range(10):
+            assert client.post(f"{WORDS}/query", json={"text": "amber", "filter": FILTERS[1]}).status_code == 200
+    assert threads == ["search-0"] * 10

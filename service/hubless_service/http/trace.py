@@ -6,7 +6,7 @@ from types import TracebackType
 from starlette.requests import HTTPConnection
 
 SCOPE_KEY = "hubless.trace"
-STAGES = ("parse", "queue", "encode", "search", "rescore", "payload", "serialise")
+STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
 class Trace:

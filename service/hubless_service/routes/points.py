@@ -42,8 +42,9 @@ async def count(request: Request, collection: str) -> Response:
         bodies.media_type(request, bodies.JSON)
         wanted = selections.counted(request, body, counted, state.settings)
     if wanted is None:
-        return answers.answer(lookups.count(counted, None))
-    return answers.answer(await state.engine.run(trace_of(request), partial(lookups.count, counted, wanted)))
+        return answers.answer(lookups.count(counted))
+    trace = trace_of(request)
+    return answers.answer(await state.engine.run(trace, partial(lookups.count_matches, counted, wanted, trace)))
 
 
 @router.post(
@@ -76,7 +77,8 @@ async def scroll(request: Request, collection: str) -> Response:
     if body:
         bodies.media_type(request, bodies.JSON)
     wanted = selections.page(request, body or b"{}", holder, state.settings)
-    return answers.answer(await state.engine.run(trace_of(request), partial(lookups.page, holder, wanted)))
+    trace = trace_of(request)
+    return answers.answer(await state.engine.run(trace, partial(lookups.page, holder, wanted, trace)))
 
 
 @router.get(

@@ -107,9 +107,21 @@ class Batcher:
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
 
     def submit(
-        self, trace: Trace, deadline: float, answer: Answer, item: Any, key: Hashable = None, size: int = 1
+        self,
+        trace: Trace,
+        deadline: float,
+        answer: Answer,
+        item: Any,
+        key: Hashable = None,
+        size: int = 1,
+        *,
+        here: bool = True,
     ) -> asyncio.Future[Any]:
         """Queue one item; without a key it is answered alone.
+
+        Parameters
+        ----------
+        here : whether it may be answered in the event loop, if those before it with its key were cheap
 
         Returns
         -------
@@ -124,7 +136,7 @@ class Batcher:
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
         job = Job(key, answer, item, size, deadline, trace, future, now)
-        if now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
+        if here and now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
             self.on_batch(size)
             trace.add("queue", 0.0)
             _deliver(self._answer([job]))

@@ -11,6 +11,8 @@ from hubless.filters import Filter
 from hubless_service.http.cursors import write_cursor
 from hubless_service.http.extras import Extras, add_extras
 from hubless_service.http.selections import Scroll
+from hubless_service.http.trace import Trace
+from hubless_service.searching.filtering import matches_of
 
 Document = dict[str, Any]
 
@@ -41,9 +43,10 @@ def several(collection: hubless.Collection, ids: Sequence[str | int], extras: Ex
     return {"points": _targets(collection, found, extras), "missing": missing, **_of(collection)}
 
 
-def page(collection: hubless.Collection, wanted: Scroll) -> Document:
+def page(collection: hubless.Collection, wanted: Scroll, trace: Trace) -> Document:
     """The targets from a row on, and a cursor if there are more."""
-    rows = collection.page(wanted.start, wanted.limit + 1, wanted.filter)
+    matches = None if wanted.filter is None else matches_of(collection, wanted.filter, [trace])
+    rows = collection.page(wanted.start, wanted.limit + 1, matches)
     more = len(rows) > wanted.limit
     return {
         "points": _targets(collection, rows[: wanted.limit], wanted.extras),
@@ -52,10 +55,14 @@ def page(collection: hubless.Collection, wanted: Scroll) -> Document:
     }
 
 
-def count(collection: hubless.Collection, filter: Filter | None) -> Document:
-    """How many targets there are, or meet a filter."""
-    counted = collection.count if filter is None else collection.matches(filter).count
-    return {"count": counted, **_of(collection)}
+def count(collection: hubless.Collection) -> Document:
+    """How many targets there are."""
+    return {"count": collection.count, **_of(collection)}
+
+
+def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) -> Document:
+    """How many targets meet a filter."""
+    return {"count": matches_of(collection, filter, [trace]).count, **_of(collection)}
 
 
 def _targets(collection: hubless.Collection, rows: I64, extras: Extras) -> list[Document]:

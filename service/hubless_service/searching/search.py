@@ -12,11 +12,13 @@ from fastapi import Request
 import hubless
 from hubless.arrays import F32, I64
 from hubless.errors import InputError, PointNotFound
+from hubless.matches import Matches
 from hubless_service.http.clients import watched
 from hubless_service.http.extras import add_extras
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.searching.batching import Batcher
+from hubless_service.searching.filtering import matches_of
 
 Found = dict[str, Any]
 """The hits of a query, and for a gated correction whether it was switched on."""
@@ -32,6 +34,8 @@ class Part(NamedTuple):
 
     queries: Sequence[Query]
     trace: Trace
+    matches: Matches | None
+    """What meets their filter, if that was known when they came."""
 
 
 async def search(
@@ -66,8 +70,12 @@ async def search(
     answers: list[Found] = [{}] * len(queries)
     try:
         for key, positions in alike.items():
-            part = Part([queries[i] for i in positions], trace)
-            futures.append(batcher.submit(trace, deadline, work, part, key, len(positions)))
+            filter = queries[positions[0]].filter
+            matches = None if filter is None else collection.known_matches(filter)
+            part = Part([queries[i] for i in positions], trace, matches)
+            # that the last one of its kind was cheap says nothing of one whose filter has to be evaluated
+            here = filter is None or matches is not None
+            futures.append(batcher.submit(trace, deadline, work, part, key, len(positions), here=here))
         for positions, future in zip(alike.values(), futures, strict=True):
             async with watched(request, future):
                 found = await future
@@ -81,11 +89,14 @@ async def search(
 
 def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Part]) -> list[list[Found] | Exception]:
     """Ask a collection once for all parts, which agree on how; what is wrong with one fails it alone."""
-    started = perf_counter()
     queries = [query for part in parts for query in part.queries]
+    matches = next((part.matches for part in parts if part.matches), None)
+    if matches is None and (filter := queries[0].filter) is not None:
+        matches = matches_of(collection, filter, [part.trace for part in parts])
+    started = perf_counter()
     by_id = isinstance(queries[0].asked, Stored)
     vectors = None if by_id else np.stack([query.asked for query in queries])
-    found = _ask(collection, queries, vectors)
+    found = _ask(collection, queries, vectors, matches)
     seconds = perf_counter() - started
     rescoring = sum({id(line[0]): line[0].ranked.rescoring for line in found if isinstance(line, tuple)}.values())
     lines = iter(found)
@@ -141,17 +152,20 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     return collection, query.limit, query.skip, query.strength, parameters, query.filter, query.explain, by_id
 
 
-def _ask(collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None) -> list[Line | Exception]:
+def _ask(
+    collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None, matches: Matches | None
+) -> list[Line | Exception]:
     """The line of results of each query, or why it has none; halved until it is known whose fault an error is."""
     first, several = queries[0], len(queries)
     try:
-        results = collection.query(vectors, **_options(first), **_more(queries))
+        results = collection.query(vectors, **_options(first) | {"filter": matches}, **_more(queries))
     except Exception as error:
         if several == 1:
             return [_in_words_of(first, error)]
         half = several // 2
         first_half, second_half = (None, None) if vectors is None else (vectors[:half], vectors[half:])
-        return _ask(collection, queries[:half], first_half) + _ask(collection, queries[half:], second_half)
+        before = _ask(collection, queries[:half], first_half, matches)
+        return before + _ask(collection, queries[half:], second_half, matches)
     return [(results, row) for row in range(several)]
 
 
