@@ -61,7 +61,7 @@ class Authenticate:
             if not public:
                 self.on_failure("no_key")
             return _refusal(presented)
-        host = (scope["client"] or [""])[0]
+        host = (scope.get("client") or [""])[0]
         if left := self.attempts.seconds_left(host):
             self.on_failure("too_many")
             headers = {"Retry-After": str(ceil(left))}
