@@ -1,8 +1,16 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
+import os
+
 import pytest
 from support import catalogs
 from support.serving import serving, wait_until_ready
+
+
+@pytest.fixture(autouse=True)
+def _quick_sync(monkeypatch):
+    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,7 @@
-import os
 import shutil
 
 import pytest
 from support import small
-
-
-@pytest.fixture(autouse=True)
-def _quick_sync(monkeypatch):
-    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,4 @@
 import json
-import os
 import sys
 from dataclasses import dataclass
 
@@ -29,12 +28,6 @@ class Ended:
         """The cells of a printed table, line by line."""
         lines = (line for line in self.out.splitlines() if line[0] in "│┃")
         return [[cell.strip() for cell in line[1:-1].replace("┃", "│").split("│")] for line in lines]
-
-
-@pytest.fixture(autouse=True)
-def _quick_sync(monkeypatch):
-    """Nobody cuts the power in a test, and waiting for the disk takes most of the time of a small build."""
-    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from hubless.arrays import F32, F64
 from hubless.corrections.base import Details, State, Vectors
 from hubless.corrections.inverted_softmax import InvertedSoftmax
 from hubless.corrections.query_time import SMALLEST, Candidates
-from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.softmax import FittedForRescoring
 from hubless.streaming import Advance, no_progress
 
 
@@ -45,28 +45,11 @@ class SimilarityTimesSoftmax:
         return cls(arrays["offsets"], details["temperature"])
 
 
-@dataclass(frozen=True)
-class FittedDualSoftmaxLoss:
+class FittedDualSoftmaxLoss(FittedForRescoring):
     """The offsets of `is`, which find the candidates and are all that the score needs of the bank."""
-
-    softmax: FittedSoftmax
-
-    @property
-    def details(self) -> Details:
-        return self.softmax.details
-
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
 
     def query_time(self, targets: Vectors, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
         return SimilarityTimesSoftmax(self.softmax.offsets(targets, advance), self.softmax.temperature)
-
-    def state(self) -> State:
-        return self.softmax.state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedDualSoftmaxLoss":
-        return cls(FittedSoftmax.from_state(state, details))
 
 
 @dataclass(frozen=True)

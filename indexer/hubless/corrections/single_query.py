@@ -11,7 +11,7 @@ from hubless.arrays import F32, F64, I64
 from hubless.corrections.base import Details, State, Vectors, targets_beside
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.sinkhorn import FIT_SAMPLE, PUBLISHED_ITERATIONS, SinkhornNormalisation
-from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.softmax import FittedForRescoring
 from hubless.kernels import log_sum_exp
 from hubless.sources import in_memory
 from hubless.streaming import Advance, no_progress
@@ -95,18 +95,8 @@ class JoinedSinkhorn:
         )
 
 
-@dataclass(frozen=True)
-class FittedSingleQuery:
+class FittedSingleQuery(FittedForRescoring):
     """The offsets of `sn`, which find the candidates, and the sums of the bank's rows."""
-
-    softmax: FittedSoftmax
-
-    @property
-    def details(self) -> Details:
-        return self.softmax.details
-
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
 
     def query_time(self, targets: Vectors, advance: Advance = no_progress) -> JoinedSinkhorn:
         bank, temperature = self.softmax.bank, self.softmax.temperature
@@ -125,13 +115,6 @@ class FittedSingleQuery:
             temperature,
             self.softmax.extra["iterations"],
         )
-
-    def state(self) -> State:
-        return self.softmax.state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedSingleQuery":
-        return cls(FittedSoftmax.from_state(state, details))
 
 
 @dataclass(frozen=True)

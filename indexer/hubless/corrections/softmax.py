@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,3 +59,24 @@ class FittedSoftmax:
             details["shrinkage"],
             {key: value for key, value in details.items() if key not in fixed},
         )
+
+
+@dataclass(frozen=True)
+class FittedForRescoring:
+    """A fitted softmax method whose offsets find the candidates of a rescorer."""
+
+    softmax: FittedSoftmax
+
+    @property
+    def details(self) -> Details:
+        return self.softmax.details
+
+    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+        return self.softmax.offsets(targets, advance)
+
+    def state(self) -> State:
+        return self.softmax.state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(FittedSoftmax.from_state(state, details))
