@@ -80,14 +80,25 @@ def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, hal
     if half and np.abs(folded).max() > LARGEST_HALF:
         raise InputError("offsets", f"at most {LARGEST_HALF:g}, to be kept in float16", f"{np.abs(folded).max():.6g}")
     high = folded.astype(np.float16).astype(np.float32) if half else folded
-    return _augment(targets, high, folded - high)
+    count, dim = targets.shape
+    augmented = np.zeros((count, augmented_dim(dim)), np.float32)
+    augmented[:, :dim] = targets
+    augmented[:, dim] = high
+    augmented[:, dim + 1] = folded - high
+    return augmented
 
 
 def augment_queries(queries: F32, strength: float, pivot: F32 | None = None) -> F32:
     """[q − λv, λ, λ, 0 …]: queries (m, d) to (m, augmented_dim(d)); λ = 0 gives the raw ranking."""
-    augmented = _augment(queries, np.float32(strength), np.float32(strength))
-    if pivot is not None:
-        augmented[:, : len(pivot)] -= np.float32(strength) * pivot
+    count, dim = queries.shape
+    # few calls: for a single query each costs as much as scanning hundreds of codes
+    augmented = np.empty((count, augmented_dim(dim)), np.float32)
+    if pivot is None:
+        augmented[:, :dim] = queries
+    else:
+        np.subtract(queries, pivot if strength == 1 else np.float32(strength) * pivot, out=augmented[:, :dim])
+    augmented[:, dim:] = 0
+    augmented[:, dim : dim + 2] = strength
     return augmented
 
 
@@ -116,12 +127,3 @@ class AugmentedVectors:
 
     def take(self, rows: I64) -> F32:
         return augment_targets(self.targets.take(rows), self.offsets[rows], self.pivot, half=self.half)
-
-
-def _augment(rows: F32, *last: F32 | np.float32) -> F32:
-    count, dim = rows.shape
-    augmented = np.zeros((count, augmented_dim(dim)), np.float32)
-    augmented[:, :dim] = rows
-    for place, values in enumerate(last, dim):
-        augmented[:, place] = values
-    return augmented

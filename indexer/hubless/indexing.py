@@ -88,7 +88,7 @@ def build_index(
         stored = HalfVectors(targets) if half else targets
         vectors = AugmentedVectors(stored, offsets, pivot if kind.pivoted else None, half)
         written = path.with_suffix(f".{kind.name}")
-        write_index(make_index(kind, vectors, seed, steps), written)
+        write_index(make_index(kind, vectors, seed, steps, targets.shape[1]), written)
         tried.append(_tuned(kind, read_index(written), vectors.pivot, asked, aims, steps))
         best = max(tried, key=lambda each: _merit(each.setting, aims))
         if best is tried[-1]:

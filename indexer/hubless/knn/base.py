@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
 import faiss
@@ -16,6 +17,14 @@ Precision: TypeAlias = Literal["float32", "float16"]
 NUMBER_BYTES = {"float32": 4, "float16": 2}
 LEAST_TRAINED = 39 * 16
 """Faiss asks for 39 vectors to train each of the 16 centroids of a 4-bit code."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Targets (m, dim) to train on; the offsets folded into them are in column `folded`, which is d."""
+
+    vectors: F32
+    folded: int | None
 
 
 class IndexType(Protocol):
@@ -46,8 +55,8 @@ class IndexType(Protocol):
     def training_rows(self, count: int) -> int:
         """How many targets, out of `count`, to train on; 0 if there is nothing to train."""
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
-        """An empty index, not trained, that is to hold `count` vectors."""
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+        """An empty index, not trained, that is to hold `count` vectors, by a sample if there is something to train."""
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         """Search parameters to try when tuning an index of `count` targets, from the cheapest to the most thorough."""

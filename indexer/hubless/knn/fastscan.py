@@ -9,15 +9,18 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, check_parameters, scan
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, scan
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
+from hubless.knn.leading import leading_half
 from hubless.knn.refined import search_refined, with_storage
 
 CODED_DIMENSIONS = 4
 """Dimensions that share a code."""
 TRAINING_ROWS = 16_384
-K_FACTORS = (2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256)
-IVF_K_FACTORS = (4, 16, 64, 256)
+K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
+IVF_K_FACTORS = (4, 8, 16, 64, 256)
+HALVED_FROM = 10_000
+"""From so many targets on, turning a query to the leading half takes less time than it saves."""
 SCANS_A_K = 2000
 """Rescoring the 10 candidates of one `k_factor` takes as long as scanning so many codes."""
 
@@ -50,10 +53,16 @@ class FastScan:
     def training_rows(self, count: int) -> int:
         return min(count, TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
-        codes = f"IVF{self.lists(count)},PQ{dim // CODED_DIMENSIONS}x4fs"
-        compressed = faiss.index_factory(dim, codes, faiss.METRIC_INNER_PRODUCT)
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+        leading = None
+        if sample is not None and sample.folded is not None and count >= HALVED_FROM:
+            leading = leading_half(sample.vectors, sample.folded, CODED_DIMENSIONS)
+        coded = dim if leading is None else leading.d_out
+        codes = f"IVF{self.lists(count)},PQ{coded // CODED_DIMENSIONS}x4fs"
+        compressed = faiss.index_factory(coded, codes, faiss.METRIC_INNER_PRODUCT)
         compressed.cp.seed = compressed.pq.cp.seed = seed
+        if leading is not None:
+            compressed = faiss.IndexPreTransform(leading, compressed)
         return with_storage(compressed, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
@@ -95,7 +104,7 @@ class IvfFastScan(FastScan):
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
         scanned_a_list = count / self.lists(count)
-        tried = [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count) for factor in IVF_K_FACTORS]
+        tried = [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count, 2) for factor in IVF_K_FACTORS]
         return sorted(tried, key=lambda each: each["nprobe"] * scanned_a_list + SCANS_A_K * each["k_factor"])
 
     def check(self, parameters: SearchParameters) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, check_parameters, new_storage, scan
+from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, new_storage, scan
 
 _PRODUCTS_FROM = 2000
 """Queries times dimensions from which Faiss scans by matrix products; its own is 128,000, and it holds for the process.
@@ -31,7 +31,7 @@ class Flat:
     def training_rows(self, count: int) -> int:
         return 0
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
         return new_storage(dim, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:

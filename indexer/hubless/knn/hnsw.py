@@ -10,7 +10,7 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, check_parameters, scan
+from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, scan
 from hubless.knn.refined import TUNED_AT, search_refined, with_storage
 
 SQ8_TRAINING_ROWS = 50_000
@@ -45,7 +45,7 @@ class Hnsw:
     def training_rows(self, count: int) -> int:
         return 0
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
         return self._graph(dim, "Flat" if self.precision == "float32" else "SQfp16")
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
@@ -101,7 +101,7 @@ class HnswSq8(Hnsw):
     def training_rows(self, count: int) -> int:
         return min(count, SQ8_TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
         return with_storage(self._graph(dim, "SQ8"), self.precision)
 
     def search(

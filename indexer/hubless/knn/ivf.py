@@ -7,7 +7,7 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, check_parameters
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
 
 TRAINED_A_LIST = 64
 LEAST_A_LIST = 39
@@ -35,7 +35,7 @@ class Ivf:
     def training_rows(self, count: int) -> int:
         return list_training_rows(count)
 
-    def new(self, count: int, dim: int, seed: int) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
         storage = "Flat" if self.precision == "float32" else "SQfp16"
         index = faiss.index_factory(dim, f"IVF{list_count(count)},{storage}", faiss.METRIC_INNER_PRODUCT)
         index.by_residual = False  # so that what is stored is the rounded vector itself
@@ -80,10 +80,11 @@ def list_training_rows(count: int) -> int:
     return min(count, TRAINED_A_LIST * list_count(count))
 
 
-def probes(count: int) -> list[int]:
-    """Numbers of lists to try: 4, 8, 16 … and all."""
+def probes(count: int, steps: int = 1) -> list[int]:
+    """Numbers of lists to try: 4, 8, 16 … or with 2 steps to each power 4, 6, 8, 12, 16 …, and all."""
     lists = list_count(count)
-    return [*(2**power for power in range(2, 16) if 2**power < lists), lists]
+    tried = [2**power * (steps + step) // steps for power in range(2, 16) for step in range(steps)]
+    return [*(number for number in tried if number < lists), lists]
 
 
 def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
