@@ -59,7 +59,8 @@ def test_codes_are_of_the_leading_half_where_it_holds_nearly_all(name, rank, sha
     kind, offsets = INDEXES[name], normal(1, COUNT, 2, 0.1)[0]
     targets = as_source(low_rank(COUNT, 0, rank) if rank < DIM else normal(COUNT, DIM, 0), "targets")
     vectors = AugmentedVectors(targets, offsets, None, kind.precision == "float16")
-    index = make_index(kind, vectors, 0, Silent(), DIM)
+    index, again = (make_index(kind, vectors, 0, Silent(), DIM) for _ in range(2))
+    np.testing.assert_array_equal(faiss.serialize_index(index), faiss.serialize_index(again))
     base = faiss.downcast_index(index.base_index)
     scanned = base.index if isinstance(base, faiss.IndexPreTransform) else base
     assert scanned.d == share * index.d
