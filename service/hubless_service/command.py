@@ -1,6 +1,7 @@
 """`hubless serve`. Its imports wait until it is called, so that `hubless --help` stays fast."""
 
 import socket
+import sys
 from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -91,9 +92,10 @@ def serve(
 def _work(settings: "Settings", listener: socket.socket, replacement: bool = False) -> None:
     """Serve the listener in this process, until a signal ends it."""
     from hubless_service.app import create_app
-    from hubless_service.server import Server
+    from hubless_service.server import SWITCH_SECONDS, Server
 
     _log(settings)
+    sys.setswitchinterval(SWITCH_SECONDS)
     server = Server(create_app(settings, loaded_first=replacement))
     server.run([listener])
     if not server.started:

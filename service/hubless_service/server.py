@@ -15,6 +15,9 @@ from hubless_service.state import State
 
 log = logging.getLogger("hubless")
 
+SWITCH_SECONDS = 0.0001
+"""How long a thread may keep the others from running Python: by default 5 ms, ten times as long as many a search."""
+
 
 class Server(uvicorn.Server):
     """uvicorn's, but told twice to stop it stops at once, and what ends in order is no failure."""

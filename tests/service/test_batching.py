@@ -1,8 +1,10 @@
 """The queue before the search threads, with searches that take a known time."""
 
 import asyncio
+import threading
 import time
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -63,3 +65,54 @@ def test_estimate_that_was_far_too_long_is_put_right(batcher):
 def test_requests_of_which_none_waits_for_another_are_answered_whatever_was_learnt(batcher):
     batcher._paces.note("alike", 100.0)
     assert asyncio.run(offer(batcher, 1, 10, 0.5)) == {True: 1}
+
+
+def test_who_would_wait_too_long_is_told_so_at_once_and_who_has_the_time_is_not(batcher):
+    async def run():
+        waiting = [
+            asyncio.create_task(_submit(batcher, number, patience=10, batch=100)) for number in range(5)
+        ]  # a second of work
+        await asyncio.sleep(0.4)
+        with pytest.raises(Problem, match="It would wait for about") as refusal:
+            await _submit(batcher, 5, patience=0.5)
+        patient = _submit(batcher, 6, patience=20)
+        return refusal.value.code, await patient, await asyncio.gather(*waiting)
+
+    refused, answered, others = asyncio.run(run())
+    assert (refused, answered, others) == ("too_many_requests", 6, [0, 1, 2, 3, 4])
+
+
+def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end():
+    begun, free = threading.Event(), threading.Event()
+
+    def hold(items):
+        begun.set()
+        assert free.wait(20)
+        return items
+
+    async def run(batcher):
+        held = asyncio.create_task(_submit(batcher, 0, patience=20, work=hold))
+        await asyncio.to_thread(begun.wait, 20)
+        first = asyncio.create_task(_submit(batcher, 1, patience=20))
+        await asyncio.sleep(0.3)
+        with pytest.raises(Problem, match=r"and has 0\.5 in all") as refusal:
+            await _submit(batcher, 2, patience=0.5)
+        free.set()
+        return refusal.value.code, await held, await first
+
+    batcher = Batcher(threads=1, room=2000, together=256, prepare=lambda: None)
+    batcher.start()
+    try:
+        assert asyncio.run(run(batcher)) == ("too_many_requests", 0, 1)
+    finally:
+        batcher.stop()
+
+
+async def _submit(batcher, item, patience, batch=1, work=search):
+    trace = Trace(str(item))
+    return await batcher.submit(trace, trace.started + patience, partial(_repeat, work, batch), item, size=batch)
+
+
+def _repeat(work, times, items):
+    work(items * times)
+    return items

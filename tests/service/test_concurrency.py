@@ -1,6 +1,9 @@
 """Many clients at once get what each would get alone."""
 
 import asyncio
+import os
+import sys
+import threading
 
 import httpx
 import pytest
@@ -88,3 +91,21 @@ def test_search_threads_have_their_own_openmp_setting(serve, words, monkeypatch)
     with serve({"words": words}, openmp_threads=3) as (client, _):
         assert client.post(QUERY, json={"text": "amber"}).status_code == 200
     assert seen == [3]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere threads have no priority of their own")
+def test_searches_leave_the_processor_to_the_thread_that_talks_to_clients(serve, words, monkeypatch):
+    seen = []
+    ask = words.query
+
+    def look(vectors, **options):
+        seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return ask(vectors, **options)
+
+    before = os.getpriority(os.PRIO_PROCESS, os.getpid())
+    monkeypatch.setattr(words, "check_canaries", lambda: None)
+    monkeypatch.setattr(words, "query", look)
+    with serve({"words": words}) as (client, _):
+        assert client.post(QUERY, json={"text": "amber"}).status_code == 200
+    assert seen[0] == min(before + 5, 19)
+    assert os.getpriority(os.PRIO_PROCESS, os.getpid()) == before

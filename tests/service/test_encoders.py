@@ -140,7 +140,8 @@ def test_slow_endpoint_holds_up_texts_until_their_deadline_and_no_vectors(client
     for _ in range(2):  # as many as there are threads; the third waits
         begun.acquire(timeout=20)
     assert client.post(QUERY, json=VECTOR).status_code == 200
-    failed(client.post(QUERY, json=asked | {"timeout_ms": 50}), 504, "deadline_exceeded")
+    hasty = client.post(QUERY, json=asked | {"timeout_ms": 50}).json()["code"]
+    assert hasty in ("deadline_exceeded", "too_many_requests")  # at once, if the third has waited for long enough
     going.set()
     for thread in threads:
         thread.join()

@@ -21,15 +21,18 @@ DOCUMENT = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read
 SCHEMA = schemathesis.openapi.from_dict(sharpened(DOCUMENT))
 OPERATIONS = {found.ok().label: found.ok() for found in SCHEMA.get_all_operations()}
 WITH_INPUT = [label for label, operation in OPERATIONS.items() if operation.path_parameters or operation.body]
-KEPT = CHECKS.get_by_names(
-    [
-        "not_a_server_error",
-        "status_code_conformance",
-        "content_type_conformance",
-        "response_headers_conformance",
-        "response_schema_conformance",
-    ]
-)
+(NO_FAILURE,) = CHECKS.get_by_names(["not_a_server_error"])
+KEPT = [
+    NO_FAILURE,
+    *CHECKS.get_by_names(
+        [
+            "status_code_conformance",
+            "content_type_conformance",
+            "response_headers_conformance",
+            "response_schema_conformance",
+        ]
+    ),
+]
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
 FEW, QUICK, LONG = 5, 50, 400
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
@@ -81,7 +84,9 @@ def fuzz(base_url, label, mode, checks, examples, key=None):
             case.headers.pop(name, None)
         answer = case.call(base_url=base_url, timeout=60, headers={"X-API-Key": key} if key else None)
         statuses[answer.status_code] += 1
-        case.validate_response(answer, checks=checks)
+        # whoever gives a millisecond gets 504
+        late = answer.status_code == 504 and answer.json()["code"] == "deadline_exceeded"
+        case.validate_response(answer, checks=[check for check in checks if not (late and check is NO_FAILURE)])
 
     send()
     return statuses

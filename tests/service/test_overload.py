@@ -1,6 +1,7 @@
 """More requests than can be answered: they wait together, up to a number and for a time, and are told at once."""
 
 import asyncio
+import re
 import socket
 import time
 from contextlib import asynccontextmanager
@@ -240,3 +241,21 @@ def test_second_request_of_a_connection_has_to_come_whole_too(serve, words):
         time.sleep(0.5)  # idle between requests is not slow
         connection.sendall(b"GET /livez HTTP/1.1\r\n")
         assert connection.recv(100) == b""
+
+
+def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve, held):
+    head = "POST {} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}"
+    patient, hasty = '{"text": "amber"}', '{"text": "amber", "timeout_ms": 100}'
+    with serve({"words": held}, search_threads=1) as (client, _):
+        address = client.base_url.host, client.base_url.port
+        with socket.create_connection(address, timeout=20) as connection:
+            connection.sendall(head.format(QUERY, len(patient), patient).encode())
+            assert held.begun.acquire(timeout=20)
+            connection.sendall(head.format(QUERY, len(hasty), hasty).encode())
+            time.sleep(0.3)
+            held.free.set()
+            answers = b""
+            while answers.count(b"HTTP/1.1 ") < 2:
+                answers += connection.recv(2**16)
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"504"]
+    assert held.asked == [1]

@@ -1,12 +1,6 @@
 """Exceptions that nobody foresaw are logged with the request's id, and say nothing to the client."""
 
-import httpx
 import pytest
-from fastapi import Query
-from support.serving import serving
-
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 PRIVATE = "/home/someone/.key: token=hunter2"
 
@@ -52,16 +46,3 @@ def test_error_of_the_library_that_no_client_can_cause_is_internal(serve, words,
         answer = client.post("/v1/collections/words/query", json={"text": "amber", "with": ["payload"]})
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert "hunter2" not in answer.text
-
-
-def test_fastapis_own_validation_speaks_in_problems_too(catalog):
-    app = create_app(Settings(catalog=catalog))
-
-    @app.get("/double")
-    async def double(number: int = Query()):
-        return 2 * number
-
-    with serving(app) as base_url:
-        assert httpx.get(f"{base_url}/double?number=4").json() == 8
-        problem = httpx.get(f"{base_url}/double?number=x").json()
-    assert (problem["status"], problem["code"], problem["parameter"]) == (422, "invalid_input", "number")

@@ -1,13 +1,10 @@
 """From every exception that a route can raise to a problem document."""
 
-from typing import Any
-
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from hubless.errors import HublessError, InputError
-from hubless_service.http.problems import Problem, clip, describe, from_library, respond
+from hubless.errors import HublessError
+from hubless_service.http.problems import Problem, clip, from_library, respond
 from hubless_service.http.trace import trace_of
 
 
@@ -16,7 +13,6 @@ def install(app: FastAPI) -> None:
     app.exception_handler(Problem)(_on_problem)
     app.exception_handler(HublessError)(_on_library_error)
     app.exception_handler(HTTPException)(_on_http_exception)
-    app.exception_handler(RequestValidationError)(_on_validation_error)
 
 
 async def _on_problem(request: Request, error: Problem) -> Response:
@@ -45,10 +41,3 @@ def _allowed(error: HTTPException) -> dict[str, str]:
     # the middleware and the case above add what the routes do not know of
     methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
     return {"Allow": f"{methods}, OPTIONS"}
-
-
-async def _on_validation_error(request: Request, error: RequestValidationError) -> Response:
-    first: dict[str, Any] = error.errors()[0]
-    place = ".".join(str(part) for part in first["loc"][1:])
-    wrong = InputError(place, first["msg"], describe(first["input"]))
-    return respond(from_library(wrong), trace_of(request))

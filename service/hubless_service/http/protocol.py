@@ -1,9 +1,12 @@
 """HTTP over a connection, for clients that send or take slowly: uvicorn waits for them for ever."""
 
 import asyncio
-from typing import Any
+from time import perf_counter
+from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from hubless_service.http.trace import ARRIVED
 
 
 class Protocol(HttpToolsProtocol):
@@ -26,6 +29,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
+        cast(dict[str, Any], self.scope)[ARRIVED] = perf_counter()
         super().on_headers_complete()
 
     def pause_writing(self) -> None:

@@ -6,6 +6,8 @@ from types import TracebackType
 from starlette.requests import HTTPConnection
 
 SCOPE_KEY = "hubless.trace"
+ARRIVED = "hubless.arrived"
+"""In the scope, when the head of the request was read: under load the app is called later."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
@@ -14,9 +16,9 @@ class Trace:
 
     __slots__ = ("code", "intervals", "request_id", "seconds", "started")
 
-    def __init__(self, request_id: str) -> None:
+    def __init__(self, request_id: str, started: float | None = None) -> None:
         self.request_id = request_id
-        self.started = perf_counter()
+        self.started = perf_counter() if started is None else started
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] = []
         self.code: str | None = None

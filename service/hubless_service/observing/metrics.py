@@ -128,6 +128,8 @@ class Metrics:
         self._seconds = Histogram(
             "hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS, registry=self._registry
         )
+        # to look a series up takes longer than to count in it
+        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         stages = Histogram(
             "hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=self._registry
         )
@@ -189,8 +191,12 @@ class Metrics:
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
         """Count one request that has been answered."""
-        self._requests.labels(route, method if method in METHODS else "other", status).inc()
-        self._seconds.labels(route).observe(seconds)
+        answered = route, method if method in METHODS else "other", status
+        if not (series := self._answered.get(answered)):
+            series = self._answered[answered] = self._requests.labels(*answered), self._seconds.labels(route)
+        count, times = series
+        count.inc()
+        times.observe(seconds)
         for stage, taken in trace.seconds.items():
             self._stages[stage].observe(taken)
         if trace.code:

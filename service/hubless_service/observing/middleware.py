@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import DOCS
 from hubless_service.http.problems import internal_error, respond
-from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.http.trace import ARRIVED, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Observe:
             await self.app(scope, receive, send)
             return
         method: str = scope["method"]
-        trace = Trace(_request_id(scope))
+        trace = Trace(_request_id(scope), scope.get(ARRIVED))
         started = trace.started
         # the server leaves out the body of an answer to HEAD, so that HEAD is GET for everything below
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}

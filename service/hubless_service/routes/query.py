@@ -9,7 +9,9 @@ from hubless_service.http.schemas import BatchAnswer, BatchRequest, QueryAnswer,
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import state_of
+from hubless_service.state import State, state_of
+
+_TIME = b"timeout_ms"
 
 router = APIRouter(route_class=DirectRoute, tags=["query"])
 PROBLEMS = (
@@ -46,9 +48,7 @@ async def query(request: Request, collection: str) -> Response:
     """
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection, access_of(request))
-    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    state.engine.check_room()
-    body = await bodies.read(request, state.settings)
+    kind, body = await _read(request, state)
     with trace.stage("parse"):
         wanted = [queries.one(request, kind, body, asked, state.settings)]
     (found,) = await state.engine.search(request, asked, wanted)
@@ -68,11 +68,21 @@ async def query_batch(request: Request, collection: str) -> Response:
     """Answers come in the order of the queries. If one query is wrong, the whole batch is refused."""
     state, trace = state_of(request), trace_of(request)
     asked = state.engine.collection(collection, access_of(request))
-    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
-    state.engine.check_room()
-    body = await bodies.read(request, state.settings)
+    kind, body = await _read(request, state)
     with trace.stage("parse"):
         wanted = queries.several(request, kind, body, asked, state.settings)
     results = await state.engine.search(request, asked, wanted)
     with trace.stage("serialise"):
         return answers.answer({"results": results, "collection": asked.name, "version": asked.version})
+
+
+async def _read(request: Request, state: State) -> tuple[str, bytes]:
+    """The type of a body and what is in it; refused where there is no room as soon as can be, to be done with soon."""
+    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
+    state.engine.check_room()
+    if kind == bodies.BINARY and _TIME not in request.scope["query_string"]:
+        state.engine.check_wait()
+    body = await bodies.read(request, state.settings)
+    if kind == bodies.JSON and _TIME not in body:
+        state.engine.check_wait()
+    return kind, body

@@ -3,7 +3,7 @@
 There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. What takes
 less than the way to a thread and back is answered in the event loop, if nothing else is to be done. Where more waits
 than can be answered, a batch is made so small that it ends in time, of requests that have the time: were those searched
-that have waited longest, all would come too late.
+that have waited longest, all would come too late. And who would have to wait too long is told so at once.
 """
 
 import asyncio
@@ -28,7 +28,8 @@ Answer = Callable[[Sequence[Any]], Sequence[Any]]
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
 _CHEAP = 0.001  # seconds that the event loop can well be kept from other work, of which there is none
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
-_SHARE = 0.5  # of the time that a request has, for the search itself
+# of the time that a request has: for the search itself, and for waiting; the rest is for the way
+_SEARCHING, _WAITING = 0.5, 0.3
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -75,6 +76,7 @@ class Batcher:
         self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
         self._paces = Costs(_WEIGHT)  # of a query in a batch; the others are of a request alone
+        self._pace = 0.0  # of a query, whatever it is
         self._waiting = 0
         self._changed = threading.Condition()
         self._closed = False
@@ -82,8 +84,7 @@ class Batcher:
         self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
 
     def start(self) -> None:
-        """Let the threads begin; to be called in the event loop's, which may answer too."""
-        self._prepare()
+        """Let the threads begin."""
         for thread in self._threads:
             thread.start()
 
@@ -104,6 +105,18 @@ class Batcher:
         """Raise `too_many_requests` if the queue is full."""
         if self._waiting >= self._room:
             detail = f"{self._waiting} queries wait to be searched already."
+            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def check_wait(self, seconds: float) -> None:
+        """Raise `too_many_requests` if a request that has some seconds would spend too many of them waiting."""
+        if not self._waiting:
+            return
+        with self._changed:
+            first = min((group[0].submitted for group in self._groups.values()), default=inf)
+        # as long as those need that wait already, and no less than the first of them has waited
+        wait = max(perf_counter() - first, self._waiting * self._pace / len(self._threads))
+        if wait > _WAITING * seconds:
+            detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
 
     def submit(
@@ -133,6 +146,7 @@ class Batcher:
             `too_many_requests`; from the future `deadline_exceeded`, as soon as it is.
         """
         self.check_room()
+        self.check_wait(deadline - trace.started)
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
         job = Job(key, answer, item, size, deadline, trace, future, now)
@@ -154,7 +168,9 @@ class Batcher:
         while jobs := self._next():
             started = perf_counter()
             outcomes = self._answer(jobs)
-            self._paces.note(jobs[0].key, (perf_counter() - started) / _queries(jobs))
+            pace = (perf_counter() - started) / _queries(jobs)
+            self._paces.note(jobs[0].key, pace)
+            self._pace += _WEIGHT * (pace - self._pace)
             _in_loop(jobs[0], _deliver, outcomes)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
 
@@ -214,7 +230,7 @@ class Batcher:
             size += job.size
             if size >= self._together:
                 break
-        in_time = size if pace == inf else int(_SHARE * (first.deadline - first.submitted) / pace)
+        in_time = size if pace == inf else int(_SEARCHING * (first.deadline - first.submitted) / pace)
         return max(first.size, min(size, self._together, in_time))
 
     def _wait_for(self, more: int) -> None:

@@ -5,10 +5,11 @@ have begun end on the version that they began with, which is freed after the las
 """
 
 import logging
+import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from time import perf_counter
 from typing import TypeVar
 
@@ -33,6 +34,7 @@ from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.engine")
 T = TypeVar("T")
+_NICER = 5
 
 
 class Engine:
@@ -53,15 +55,15 @@ class Engine:
         self._poll_seconds = settings.poll_seconds
         self._draining = False
         self._timeout = settings.default_timeout_ms / 1000
-        # OpenMP counts threads per calling thread: set in the main thread it would not hold in those
-        self._prepare = partial(faiss.omp_set_num_threads, settings.openmp_threads)
+        self._openmp_threads = settings.openmp_threads
         self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
         self._breakers = Breakers(self._served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
 
     def start(self) -> None:
-        """Begin to open all collections, and to watch for new versions; returns at once."""
+        """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
+        faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._batcher.start()
         self.live.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
@@ -205,6 +207,10 @@ class Engine:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
         self._batcher.check_room()
 
+    def check_wait(self) -> None:
+        """Raise `too_many_requests` if a request that names no time of its own would spend too much of it waiting."""
+        self._batcher.check_wait(self._timeout)
+
     async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Found]:
         """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
         seconds = min(query.timeout_ms for query in queries) / 1000
@@ -229,6 +235,15 @@ class Engine:
             raise Problem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
         if self._failure:
             raise as_problem(self._failure)
+
+    def _prepare(self) -> None:
+        """Make a thread of ours ready to search."""
+        # OpenMP counts threads per calling thread: set in the main thread it would not hold in others
+        faiss.omp_set_num_threads(self._openmp_threads)
+        if sys.platform == "linux":
+            # the event loop, which tells requests that there is no room, must not have to wait for a processor
+            usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), usual + _NICER)
 
     def _watch(self) -> None:
         self._prepare()
