@@ -213,10 +213,11 @@ class Ranker:
 
     def _find(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
         scores, rows = self._approximate(augmented, k, parameters, matches)
-        if (missed := (rows < 0).any(axis=1)).any():
+        if rows.min(initial=0) < 0:
             # a graph or a few lists may hold fewer than k of them; the rest is found by comparing with all
+            missed = (rows < 0).any(axis=1)
             scores[missed], rows[missed] = self._exact(augmented[missed], k, matches)
-        if (rows < 0).any() or not np.isfinite(scores).all():
+        if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
             # without a cosine's bounds, the product of finite vectors can be infinite, and Faiss passes over it
             raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
         return scores, rows

@@ -35,7 +35,17 @@ _WORST = 10
 _QUICK, _KEPT = 0.05, 100  # seconds; and times as long
 _MOST_WAITING = 256
 _TOGETHER = 64  # raw rankings searched by one call, as a scan of many costs little more than of one
-_SECONDS = 0.05  # between two looks whether there is time to spare
+_SECONDS = 0.05  # between two looks at what was answered, and whether there is time to spare
+_MOST_TOLD = 10_000  # answers that wait to be counted
+
+
+class Told(NamedTuple):
+    """Queries of a version that have been answered: what `Live.observe` was called with."""
+
+    collection: hubless.Collection
+    vectors: F32
+    found: Sequence[tuple[I64, int]]
+    options: dict[str, Any]
 
 
 class Sample(NamedTuple):
@@ -65,18 +75,14 @@ class LiveHubness:
         self.samples: deque[Sample] = deque(maxlen=_MOST_WAITING)
         weakref.finalize(self, _remove, [path for path in paths.values() if path])
 
-    def observe(self, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]) -> bool:
-        """Count the answers to queries, and draw some.
+    def observe(self, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]) -> None:
+        """Count the answers to queries, and draw some to be ranked raw.
 
         Parameters
         ----------
         vectors : (m, d)
         found : for each query an array of rows, and its line there
         options : with which the collection was asked for all of them
-
-        Returns
-        -------
-        whether any was drawn
         """
         k = min(K, options["limit"])
         blocks = {id(rows): rows for rows, _ in found}
@@ -84,7 +90,7 @@ class LiveHubness:
             for rows in blocks.values():
                 self._occurrences["served"].add(rows[:, :k])
         if not options["strength"]:
-            return False
+            return
         drawn = [
             i
             for i, (rows, _) in enumerate(found)
@@ -94,7 +100,6 @@ class LiveHubness:
             rows, line = found[i]
             # copies, which do not hold on to the whole batch
             self.samples.append(Sample(vectors[i].copy(), options, rows[line, :k].copy()))
-        return bool(drawn)
 
     def rank_raw(self, collection: hubless.Collection) -> None:
         """Search the queries that were drawn once more, without the correction, and count both rankings."""
@@ -150,7 +155,7 @@ class _Watched:
 
 
 class Live:
-    """The live hubness and the drift of all collections, and the thread that ranks raw in the time to spare."""
+    """The live hubness and the drift of all collections, and the thread that counts, and ranks raw in time to spare."""
 
     def __init__(
         self,
@@ -176,7 +181,10 @@ class Live:
         # a version that nobody holds any more takes its counts with it
         self._by_version: weakref.WeakKeyDictionary[hubless.Collection, _Watched] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
-        self._drawn = threading.Event()
+        self._counting = threading.Lock()
+        self._wanted = settings.hubness or settings.drift_sample > 0
+        self._told: deque[Told] = deque(maxlen=_MOST_TOLD)
+        self._something = threading.Event()
         self._stopping = threading.Event()
 
     def start(self) -> None:
@@ -186,7 +194,7 @@ class Live:
     def stop(self) -> None:
         """Let the thread end."""
         self._stopping.set()
-        self._drawn.set()
+        self._something.set()
 
     def observe(
         self,
@@ -195,15 +203,16 @@ class Live:
         found: Sequence[tuple[I64, int]],
         options: dict[str, Any],
     ) -> None:
-        """Count answers, as `LiveHubness.observe` does, and draw queries to compare with the bank."""
-        watched = self._of(collection)
-        if watched.queries:
-            watched.queries.observe(vectors)
-        if watched.hubness and watched.hubness.observe(vectors, found, options):
-            self._drawn.set()
+        """Take note of answers, to be counted as `LiveHubness.observe` does; to be told costs next to nothing."""
+        if not self._wanted:
+            return
+        self._told.append(Told(collection, vectors, found, options))
+        if not self._something.is_set():
+            self._something.set()
 
     def hubness(self) -> Iterator[tuple[str, str, dict[str, float]]]:
         """Collection, ranking, and its `FIGURES`, of all that have any."""
+        self._count()
         for collection in self._collections():
             hubness = self._of(collection).hubness
             for ranking, described in hubness.describe(collection).items() if hubness else ():
@@ -212,6 +221,7 @@ class Live:
 
     def drift(self) -> Iterator[tuple[str, float]]:
         """Collection, and how far its queries are from its bank, where that is known."""
+        self._count()
         for collection in self._collections():
             queries = self._of(collection).queries
             if queries and (found := queries.drift(collection)):
@@ -219,6 +229,7 @@ class Live:
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """What `GET .../hubness` says."""
+        self._count()
         watched = self._of(collection)
         half_life = self._settings.hubness_half_life
         found = watched.queries.drift(collection) if watched.queries else None
@@ -241,14 +252,30 @@ class Live:
     def _run(self) -> None:
         self._prepare()
         while True:
-            self._drawn.wait()
-            self._stopping.wait(_SECONDS)  # for others to be drawn, which are then searched together
-            while self._busy() and not self._stopping.is_set():
-                self._stopping.wait(_SECONDS)
+            self._something.wait()
+            self._stopping.wait(_SECONDS)  # for more to come, which is then counted and searched together
             if self._stopping.is_set():
                 return
-            self._drawn.clear()
-            self._rank()
+            self._something.clear()
+            self._count()
+            if self._busy():
+                self._something.set()  # what was drawn is ranked another time
+            else:
+                self._rank()
+
+    def _count(self) -> None:
+        """Count what was answered, and draw queries to compare with the bank."""
+        with self._counting:
+            while self._told:
+                told = self._told.popleft()
+                watched = self._of(told.collection)
+                try:
+                    if watched.queries:
+                        watched.queries.observe(told.vectors)
+                    if watched.hubness:
+                        watched.hubness.observe(told.vectors, told.found, told.options)
+                except Exception:
+                    log.exception('answers of collection "%s" could not be counted', told.collection.name)
 
     def _rank(self) -> None:
         for collection in self._collections():

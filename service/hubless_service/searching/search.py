@@ -121,10 +121,11 @@ def _tell(
     vectors: F32,
     found: Sequence[Line | Exception],
 ) -> None:
-    answered = [i for i, line in enumerate(found) if not isinstance(line, Exception)]
-    if answered:
-        lines = [(line[0].rows, line[1]) for line in found if not isinstance(line, Exception)]
-        observe(collection, vectors[answered], lines, _options(queries[0]))
+    lines = [(line[0].rows, line[1]) for line in found if not isinstance(line, Exception)]
+    if len(lines) < len(found):
+        vectors = vectors[[not isinstance(line, Exception) for line in found]]
+    if lines:
+        observe(collection, vectors, lines, _options(queries[0]))
 
 
 def _options(query: Query) -> dict[str, Any]:
