@@ -1,7 +1,7 @@
 """A bounded sample of live queries, in memory only, to compare with the query bank."""
 
 import threading
-from random import random, randrange
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +12,7 @@ from hubless.arrays import F32
 
 FEWEST = 50
 """So many different queries it takes to say anything."""
+_random = Random()  # noqa: S311  # draws, no secrets; nor those of whoever shares the process
 _RENEWED = 0.05  # share of the sample that must be new before it is compared anew
 
 
@@ -43,13 +44,13 @@ class QuerySample:
         """Take in some of the queries (m, d)."""
         for vector in vectors:
             full = len(self._vectors) >= self._size
-            if full and random() >= self._probability:  # noqa: S311  # a draw, no secret
+            if full and _random.random() >= self._probability:  # a draw, no secret
                 continue
             with self._lock:
                 if len(self._vectors) < self._size:
                     self._vectors.append(vector.copy())
                 else:
-                    self._vectors[randrange(self._size)] = vector.copy()  # noqa: S311
+                    self._vectors[_random.randrange(self._size)] = vector.copy()
                 self._renewed += 1
 
     def drift(self, collection: hubless.Collection) -> Drift | None:

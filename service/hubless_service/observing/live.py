@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from random import random
+from random import Random
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -36,6 +36,7 @@ _QUICK, _KEPT = 0.05, 100  # seconds; and times as long
 _MOST_WAITING = 256
 _TOGETHER = 64  # raw rankings searched by one call, as a scan of many costs little more than of one
 _SECONDS = 0.05  # between two looks at what was answered, and whether there is time to spare
+_random = Random()  # noqa: S311  # draws, no secrets; nor those of whoever shares the process
 _MOST_TOLD = 10_000  # answers that wait to be counted
 
 
@@ -94,7 +95,7 @@ class LiveHubness:
         drawn = [
             i
             for i, (rows, _) in enumerate(found)
-            if rows.shape[1] and random() < self._share  # noqa: S311  # a draw, no secret; no rows: nothing passes a filter
+            if rows.shape[1] and _random.random() < self._share  # a draw, no secret; no rows: nothing passes a filter
         ]
         for i in drawn:
             rows, line = found[i]
