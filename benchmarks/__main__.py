@@ -11,7 +11,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
     "correction_is_free": (["--targets", "20000"], ["--targets", "20000", "100000"]),
     "filters": ([], ["--targets", "20000", "100000"]),
-    "overload": (["--targets", "20000", "--seconds", "3"], []),
+    "overload": (["--targets", "20000", "--seconds", "3"], ["--targets", "400000"]),
     "peers": (["--targets", "20000", "--seconds", "2", "--rounds", "1"], []),
     "http_service": (["--targets", "1000", "--indexes", "hnsw", "--seconds", "2", "--rounds", "2"], []),
 }

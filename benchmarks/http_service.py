@@ -3,7 +3,8 @@
 Three comparisons, of sides that take turns in one run, on one synthetic collection a kind of index (low-rank vectors
 with hubs, 512 dimensions), server and load generator on one machine:
 
-- one connection: the median of HTTP against the median of the library in process;
+- one connection: the median of HTTP against the median of the library in process, asked without a pause, and as
+  seldom as over HTTP: a core that sleeps between two queries has caches to fill;
 - 8 connections: this service against the plain FastAPI way over the same index;
 - 32 connections, flat: requests searched together against one by one.
 
@@ -30,6 +31,8 @@ import hubless
 from benchmarks import harness
 
 DIM, RANK, BANK, QUERIES = 512, 64, 2000, 500
+PAUSE = 0.0004
+"""Seconds that a request and its answer are on their way, in which the library has nothing to do."""
 PACKAGES = (*harness.PACKAGES, "fastapi", "uvicorn")
 PATH = "/v1/collections/{}/query"
 
@@ -116,8 +119,8 @@ def processor_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def in_process(catalog, kind, queries, seconds):
-    """Latencies of the library, one query at a time, one OpenMP thread."""
+def in_process(catalog, kind, queries, seconds, pause=0.0):
+    """Latencies of the library, one query at a time with a pause between, one OpenMP thread."""
     faiss.omp_set_num_threads(1)
     collection, rows = hubless.open(catalog, kind), np.load(queries)
     taken, end, i, before = [], perf_counter() + seconds, 0, process_time()
@@ -125,6 +128,8 @@ def in_process(catalog, kind, queries, seconds):
         collection.query(rows[i % len(rows)])
         taken.append(perf_counter() - started)
         i += 1
+        if pause:
+            sleep(pause)
     cpu_ms = 1e3 * (process_time() - before) / len(taken)
     return {"p50_ms": 1e3 * float(np.median(taken)), "rate": len(taken) / seconds, "cpu_ms": cpu_ms}
 
@@ -145,6 +150,7 @@ def compare(catalog, kind, queries, options):
         found["one connection"] = in_turn(
             options.rounds,
             library=lambda: in_process(catalog, kind, queries, options.seconds),
+            **{"library, with pauses": lambda: in_process(catalog, kind, queries, options.seconds, PAUSE)},
             json=lambda: load(url, queries, 1, options.seconds),
             binary=lambda: load(url, queries, 1, options.seconds, "--binary"),
         )

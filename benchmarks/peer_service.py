@@ -63,7 +63,26 @@ def qdrant_edge(vectors):
     return search
 
 
-LIBRARIES = {"hnswlib": hnswlib, "usearch": usearch, "qdrant_edge": qdrant_edge}
+def lancedb(vectors):
+    import lancedb
+    import pyarrow as pa
+    from lancedb.index import HnswSq
+
+    rows = pa.FixedSizeListArray.from_arrays(pa.array(vectors.ravel()), vectors.shape[1])
+    table = lancedb.connect(tempfile.mkdtemp()).create_table(
+        "items", pa.table({"id": np.arange(len(vectors)), "vector": rows})
+    )
+    graph = HnswSq(distance_type="dot", num_partitions=1, m=M, ef_construction=EF_CONSTRUCTION)
+    table.create_index("vector", config=graph)
+
+    def search(query, ef):
+        found = table.search(query).distance_type("dot").nprobes(1).ef(ef).refine_factor(2).limit(K)
+        return found.select(["id", "_distance"]).to_arrow()["id"].to_numpy()
+
+    return search
+
+
+LIBRARIES = {"hnswlib": hnswlib, "usearch": usearch, "qdrant_edge": qdrant_edge, "lancedb": lancedb}
 
 
 def create_app(search):

@@ -2,9 +2,10 @@
 
 All hold the same folded vectors, [t, −h] padded to 528 dimensions, and answer the same corrected queries; so all of
 them could take hubs out of a ranking, given the offsets. This service gets the bare vectors and folds them itself.
-Servers: Chroma's, and pgvector over its own protocol. Libraries (hnswlib, usearch, qdrant-edge) stand behind the least
-of an HTTP server, `benchmarks/peer_service.py`. Each at the cheapest `ef` of its graph that reaches the recall, and its
-load from a process beside it on the same machine; one after the other, so that on a busy machine processor times count.
+Servers: Chroma's, and pgvector over its own protocol. Libraries (hnswlib, usearch, qdrant-edge, lancedb) stand behind
+the least of an HTTP server, `benchmarks/peer_service.py`. Each at the cheapest `ef` of its graph that reaches the
+recall, and its load from a process beside it on the same machine; one after the other, so that on a busy machine
+processor times count.
 Whoever is not installed is left out: `pip install -r benchmarks/requirements-peers.txt`.
 """
 
@@ -34,7 +35,7 @@ from hubless.sources import as_source
 DIM, BANK, QUERIES, K, CONNECTIONS = 512, 2000, 200, 10, (1, 8)
 EFS = (32, 64, 128, 256, 512, 1024)
 CHROMA_PATH = "/api/v2/tenants/default_tenant/databases/default_database/collections/{}/query"
-PACKAGES = (*harness.PACKAGES, "chromadb", "hnswlib", "pgserver", "psycopg", "qdrant-edge-py", "usearch")
+PACKAGES = (*harness.PACKAGES, "chromadb", "hnswlib", "lancedb", "pgserver", "psycopg", "qdrant-edge-py", "usearch")
 
 
 class Side:

@@ -108,6 +108,17 @@ def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end():
         batcher.stop()
 
 
+def test_who_waited_to_be_read_for_most_of_the_time_is_refused_though_nothing_else_waits(batcher):
+    async def ask(late, patience):
+        trace = Trace("late", time.perf_counter() - late)
+        return await batcher.submit(trace, trace.started + patience, search, 1)
+
+    assert asyncio.run(ask(late=1, patience=10)) == 1
+    with pytest.raises(Problem, match="It would wait") as refusal:
+        asyncio.run(ask(late=4, patience=10))
+    assert refusal.value.code == "too_many_requests"
+
+
 async def _submit(batcher, item, patience, batch=1, work=search):
     trace = Trace(str(item))
     return await batcher.submit(trace, trace.started + patience, partial(_repeat, work, batch), item, size=batch)

@@ -3,6 +3,7 @@
 import asyncio
 import re
 import socket
+import sys
 import time
 from contextlib import asynccontextmanager
 
@@ -12,6 +13,7 @@ from support import catalogs
 from support.held import Held
 
 from hubless_service.http.problems import KINDS
+from hubless_service.http.protocol import seconds_unread
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
@@ -257,5 +259,31 @@ def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve
             answers = b""
             while answers.count(b"HTTP/1.1 ") < 2:
                 answers += connection.recv(2**16)
-    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"504"]
+    assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"429"]
     assert held.asked == [1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say")
+def test_time_in_which_nobody_read_a_request_is_known():
+    class Busy(asyncio.Protocol):
+        def connection_made(self, transport):
+            self.transport = transport
+            transport.pause_reading()
+            asyncio.get_running_loop().call_later(0.4, transport.resume_reading)
+
+        def data_received(self, data):
+            found.set_result(seconds_unread(self.transport))
+
+    async def run():
+        nonlocal found
+        found = asyncio.get_running_loop().create_future()
+        server = await asyncio.get_running_loop().create_server(Busy, "127.0.0.1", 0)
+        async with server:
+            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            writer.write(b"GET / HTTP/1.1")
+            seconds = await found
+            writer.close()
+        return seconds
+
+    found = None
+    assert 0.3 < asyncio.run(run()) < 20

@@ -1,12 +1,18 @@
 """HTTP over a connection, for clients that send or take slowly: uvicorn waits for them for ever."""
 
 import asyncio
+import socket
+import struct
+import sys
 from time import perf_counter
 from typing import Any, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from hubless_service.http.trace import ARRIVED
+
+_MANY = 16  # requests that are being answered: then this one may have waited to be read
+_LAST_RECEIVED = struct.Struct("52xI")  # milliseconds, in Linux's `struct tcp_info`
 
 
 class Protocol(HttpToolsProtocol):
@@ -29,7 +35,9 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         self._stop_timer()
-        cast(dict[str, Any], self.scope)[ARRIVED] = perf_counter()
+        # to ask takes longer than most answers are late
+        unread = seconds_unread(self.transport) if len(self.tasks) >= _MANY else 0.0
+        cast(dict[str, Any], self.scope)[ARRIVED] = perf_counter() - unread
         super().on_headers_complete()
 
     def pause_writing(self) -> None:
@@ -65,6 +73,23 @@ class Protocol(HttpToolsProtocol):
         if self._stalled:
             self._stalled.cancel()
             self._stalled = None
+
+
+def seconds_unread(transport: asyncio.Transport) -> float:
+    """How long the last that came over a connection has been waiting to be read; 0 where the system does not say."""
+    if sys.platform != "linux" or (descriptor := transport.get_extra_info("socket").fileno()) < 0:
+        return 0.0
+    connection = socket.socket(fileno=descriptor)
+    try:
+        milliseconds: int
+        (milliseconds,) = _LAST_RECEIVED.unpack(
+            connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _LAST_RECEIVED.size)
+        )
+        return milliseconds / 1000
+    except (OSError, struct.error):
+        return 0.0
+    finally:
+        connection.detach()
 
 
 def protocol_of(seconds: float) -> type[Protocol]:

@@ -7,18 +7,21 @@ from starlette.requests import HTTPConnection
 
 SCOPE_KEY = "hubless.trace"
 ARRIVED = "hubless.arrived"
-"""In the scope, when the head of the request was read: under load the app is called later."""
+"""In the scope, when the head of the request was there: under load it is read later, and the app called later still."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
 class Trace:
     """Filled while the request is answered, read by the middleware when it has been."""
 
-    __slots__ = ("code", "intervals", "request_id", "seconds", "started")
+    __slots__ = ("code", "intervals", "late", "request_id", "seconds", "started")
 
     def __init__(self, request_id: str, started: float | None = None) -> None:
         self.request_id = request_id
-        self.started = perf_counter() if started is None else started
+        now = perf_counter()
+        self.started = now if started is None else started
+        self.late = now - self.started
+        """Seconds that the request waited before anything was done for it."""
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] = []
         self.code: str | None = None

@@ -81,8 +81,8 @@ async def _read(request: Request, state: State) -> tuple[str, bytes]:
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
     state.engine.check_room()
     if kind == bodies.BINARY and _TIME not in request.scope["query_string"]:
-        state.engine.check_wait()
+        state.engine.check_wait(trace_of(request))
     body = await bodies.read(request, state.settings)
     if kind == bodies.JSON and _TIME not in body:
-        state.engine.check_wait()
+        state.engine.check_wait(trace_of(request))
     return kind, body

@@ -107,14 +107,14 @@ class Batcher:
             detail = f"{self._waiting} queries wait to be searched already."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
 
-    def check_wait(self, seconds: float) -> None:
-        """Raise `too_many_requests` if a request that has some seconds would spend too many of them waiting."""
-        if not self._waiting:
-            return
-        with self._changed:
-            first = min((group[0].submitted for group in self._groups.values()), default=inf)
-        # as long as those need that wait already, and no less than the first of them has waited
-        wait = max(perf_counter() - first, self._waiting * self._pace / len(self._threads))
+    def check_wait(self, trace: Trace, seconds: float) -> None:
+        """Raise `too_many_requests` if a request that has some seconds in all would spend too many of them waiting."""
+        wait = trace.late
+        if self._waiting:
+            with self._changed:
+                first = min((group[0].submitted for group in self._groups.values()), default=inf)
+            # as long as those need that wait already, and no less than the first of them has waited
+            wait += max(perf_counter() - first, self._waiting * self._pace / len(self._threads))
         if wait > _WAITING * seconds:
             detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
@@ -146,7 +146,7 @@ class Batcher:
             `too_many_requests`; from the future `deadline_exceeded`, as soon as it is.
         """
         self.check_room()
-        self.check_wait(deadline - trace.started)
+        self.check_wait(trace, deadline - trace.started)
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
         job = Job(key, answer, item, size, deadline, trace, future, now)

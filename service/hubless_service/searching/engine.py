@@ -207,9 +207,9 @@ class Engine:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
         self._batcher.check_room()
 
-    def check_wait(self) -> None:
+    def check_wait(self, trace: Trace) -> None:
         """Raise `too_many_requests` if a request that names no time of its own would spend too much of it waiting."""
-        self._batcher.check_wait(self._timeout)
+        self._batcher.check_wait(trace, self._timeout)
 
     async def search(self, request: Request, collection: hubless.Collection, queries: Sequence[Query]) -> list[Found]:
         """Answer queries in a search thread, together with others that wait; of their timeouts the shortest holds."""
