@@ -108,7 +108,8 @@ class Settings(BaseSettings):
     search_threads: int = Field(
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
-        description="Searches that run at the same time. By default as many as there are processors.",
+        description="Searches that run at the same time. By default as many as there are processors; light ones, of "
+        "less than 2 ms, leave one processor to the thread that talks to clients.",
     )
     max_together: int = Field(
         default=256,

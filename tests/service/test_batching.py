@@ -119,6 +119,51 @@ def test_who_waited_to_be_read_for_most_of_the_time_is_refused_though_nothing_el
     assert refusal.value.code == "too_many_requests"
 
 
+def test_what_is_light_is_done_by_some_threads_only_unless_they_are_at_something_heavy():
+    """The event loop has as much to do for it, and needs a processor."""
+    begun, free, seen = threading.Semaphore(0), threading.Event(), {"light": set(), "heavy": set()}
+
+    def light(items):
+        seen["light"].add(threading.current_thread().name)
+        time.sleep(0.005)
+        return items
+
+    def heavy(items):
+        seen["heavy"].add(threading.current_thread().name)
+        begun.release()
+        assert free.wait(20)
+        return items
+
+    async def ask(work, key):
+        trace = Trace(key)
+        return await batcher.submit(trace, trace.started + 20, work, key, key)
+
+    async def run():
+        batcher._paces.note("light", 1e-4)
+        for _ in range(5):
+            batcher._paces.note("light", 1e-4)
+            await asyncio.gather(*(ask(light, "light") for _ in range(20)))
+        alone = set(seen["light"])
+        # the first takes one, the only thread for what is light; the others the second and the third
+        tasks = [asyncio.create_task(ask(heavy, f"heavy {number}")) for number in range(2)]
+        for _ in tasks:
+            await asyncio.to_thread(begun.acquire, timeout=20)
+        batcher._paces.note("light", 1e-4)
+        await ask(light, "light")  # and this comes through
+        free.set()
+        await asyncio.gather(*tasks)
+        return alone
+
+    batcher = Batcher(threads=3, room=2000, together=256, prepare=lambda: None, light=1)
+    batcher.start()
+    try:
+        assert asyncio.run(run()) == {"search-0"}
+    finally:
+        free.set()
+        batcher.stop()
+    assert len(seen["heavy"]) == 2
+
+
 async def _submit(batcher, item, patience, batch=1, work=search):
     trace = Trace(str(item))
     return await batcher.submit(trace, trace.started + patience, partial(_repeat, work, batch), item, size=batch)

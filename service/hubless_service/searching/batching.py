@@ -27,6 +27,7 @@ log = logging.getLogger("hubless.batching")
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
 _CHEAP = 0.001  # seconds that the event loop can well be kept from other work, of which there is none
+_LIGHT = 0.002  # seconds a query, in batches and while others run: what is not much more than the event loop's part
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 # of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -57,12 +58,16 @@ class Job:
 class Batcher:
     """Threads that answer jobs, those of equal keys together, first come first served; and the queue before them."""
 
-    def __init__(self, threads: int, room: int, together: int, prepare: Callable[[], object]) -> None:
+    def __init__(
+        self, threads: int, room: int, together: int, prepare: Callable[[], object], light: int | None = None
+    ) -> None:
         """Make the threads, to be started.
 
         Parameters
         ----------
         threads : how many jobs or batches run at a time
+        light : how many of them, if these take little time: then the event loop has as much to do for them as the
+            threads, and needs a processor of its own; by default all
         room : how many queries may wait
         together : how many queries of several jobs may be answered by one call
         prepare : called once in each thread
@@ -78,10 +83,17 @@ class Batcher:
         self._paces = Costs(_WEIGHT)  # of a query in a batch; the others are of a request alone
         self._pace = 0.0  # of a query, whatever it is
         self._waiting = 0
-        self._changed = threading.Condition()
+        lock = threading.Lock()
+        self._changed, self._heavy = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
+        # the same ones take all that is light, as they have it in their caches;
         # daemons, as a search cannot be interrupted and must not hold up the end of the process
-        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
+        some = threads if light is None else light
+        self._ready = some  # of those, the ones that do nothing heavy now
+        self._threads = [
+            threading.Thread(target=self._serve, args=[i < some], name=f"search-{i}", daemon=True)
+            for i in range(threads)
+        ]
 
     def start(self) -> None:
         """Let the threads begin."""
@@ -93,6 +105,7 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._heavy.notify_all()
         for thread in self._threads:
             thread.join(patience)
 
@@ -115,7 +128,7 @@ class Batcher:
                 first = min((group[0].submitted for group in self._groups.values()), default=inf)
             # as long as those need that wait already, and no less than the first of them has waited
             wait += max(perf_counter() - first, self._waiting * self._pace / len(self._threads))
-        if wait > _WAITING * seconds:
+        if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
 
@@ -161,18 +174,32 @@ class Batcher:
             self._groups.setdefault(object() if key is None else key, deque()).append(job)
             self._wait_for(size)
             self._changed.notify()
+            if not self._ready or not self._is_light(key):
+                self._heavy.notify()
         return future
 
-    def _serve(self) -> None:
+    def _serve(self, light: bool) -> None:
         self._prepare()
-        while jobs := self._next():
+        while jobs := self._next(light):
+            away = light and not self._is_light(jobs[0].key)
+            if away:
+                self._leave(1)
             started = perf_counter()
             outcomes = self._answer(jobs)
             pace = (perf_counter() - started) / _queries(jobs)
             self._paces.note(jobs[0].key, pace)
             self._pace += _WEIGHT * (pace - self._pace)
             _in_loop(jobs[0], _deliver, outcomes)
+            if away:
+                self._leave(-1)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
+
+    def _leave(self, threads: int) -> None:
+        """Note that of the threads for what is light so many more are at something heavy; others do their part then."""
+        with self._changed:
+            self._ready -= threads
+            if not self._ready:
+                self._heavy.notify()
 
     def _answer(self, jobs: Sequence[Job]) -> Outcomes:
         started = perf_counter()
@@ -181,15 +208,22 @@ class Batcher:
             self._costs.note(jobs[0].key, perf_counter() - started)
         return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
-    def _next(self) -> list[Job]:
-        """The next jobs of one key that somebody still waits for; none at all once stopped."""
+    def _next(self, light: bool) -> list[Job]:
+        """The next jobs of one key that somebody still waits for; none at all once stopped.
+
+        Parameters
+        ----------
+        light : whether the thread also does what is light
+        """
+        wake = self._changed if light else self._heavy
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._groups or self._closed)
+                while not self._closed and (key := self._first(light)) is None:
+                    wake.wait()
                 if self._closed:
                     return []
                 now = perf_counter()
-                jobs, late = self._pop(now)
+                jobs, late = self._pop(key, now)
             if late:
                 _in_loop(late[0], _expire, *(job.future for job in late))
             if jobs:
@@ -198,11 +232,18 @@ class Batcher:
                     job.trace.add("queue", now - job.submitted)
                 return jobs
 
-    def _pop(self, now: float) -> tuple[list[Job], list[Job]]:
-        """Jobs of one key that are to be answered together, and those before them that would be answered too late."""
-        key = next(iter(self._groups))
+    def _first(self, light: bool) -> Hashable | None:
+        """Whose turn it is, of the groups that such a thread may begin with."""
+        light = light or not self._ready
+        return next((key for key in self._groups if light or not self._is_light(key)), None)
+
+    def _is_light(self, key: Hashable | None) -> bool:
+        return self._paces.of(key) < _LIGHT
+
+    def _pop(self, key: Hashable, now: float) -> tuple[list[Job], list[Job]]:
+        """Jobs of a key that are to be answered together, and those before them that would be answered too late."""
         group = self._groups.pop(key)
-        pace = self._paces.of(group[0].key)
+        pace = self._paces.of(key)
         most, end = self._most(group, pace), now
         if pace < inf:
             end += most * pace

@@ -56,7 +56,10 @@ class Engine:
         self._draining = False
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
-        self._batcher = Batcher(settings.search_threads, settings.max_waiting, settings.max_together, self._prepare)
+        others = max(1, (os.cpu_count() or 1) - 1)  # processors beside the event loop's
+        self._batcher = Batcher(
+            settings.search_threads, settings.max_waiting, settings.max_together, self._prepare, others
+        )
         self._breakers = Breakers(self._served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
