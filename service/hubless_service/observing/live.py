@@ -43,7 +43,7 @@ _MOST_TOLD = 10_000  # answers that wait to be counted
 class Told(NamedTuple):
     """Queries of a version that have been answered: what `Live.observe` was called with."""
 
-    collection: hubless.Collection
+    collection: "weakref.ref[hubless.Collection]"  # of one that is gone nothing needs to be counted
     vectors: F32
     found: Sequence[tuple[I64, int]]
     options: dict[str, Any]
@@ -207,7 +207,7 @@ class Live:
         """Take note of answers, to be counted as `LiveHubness.observe` does; to be told costs next to nothing."""
         if not self._wanted:
             return
-        self._told.append(Told(collection, vectors, found, options))
+        self._told.append(Told(weakref.ref(collection), vectors, found, options))
         if not self._something.is_set():
             self._something.set()
 
@@ -269,14 +269,16 @@ class Live:
         with self._counting:
             while self._told:
                 told = self._told.popleft()
-                watched = self._of(told.collection)
+                if (collection := told.collection()) is None:
+                    continue
+                watched = self._of(collection)
                 try:
                     if watched.queries:
                         watched.queries.observe(told.vectors)
                     if watched.hubness:
                         watched.hubness.observe(told.vectors, told.found, told.options)
                 except Exception:
-                    log.exception('answers of collection "%s" could not be counted', told.collection.name)
+                    log.exception('answers of collection "%s" could not be counted', collection.name)
 
     def _rank(self) -> None:
         for collection in self._collections():
