@@ -124,7 +124,7 @@ def test_bit_that_flipped_on_disk_is_found_before_it_is_served(tmp_path, name):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
-    with serving(create_app(Settings(catalog=tmp_path))) as base_url:
+    with serving(create_app(Settings(catalog=tmp_path, verify="first"))) as base_url:
         states = wait_until_ready(base_url).json()["collections"]
         assert (states["words"]["status"], states["words"]["code"]) == ("failed", "bundle_damaged")
         assert name in states["words"]["detail"]
