@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic
 
 import httpx
 import pytest
@@ -45,11 +46,19 @@ def test_metrics_count_the_requests_of_all_workers(catalog):
         assert pages[-1]["process_resident_memory_bytes"] > 1.5 * one
 
 
+def until_counted(server, answers):
+    """Wait for a moment: a request is counted after its answer has gone out."""
+    ends = monotonic() + 20
+    while (counted := server.metrics()[ANSWERED]) < answers:
+        assert monotonic() < ends, counted
+
+
 def test_worker_that_is_killed_is_replaced_and_what_it_counted_stays(catalog):
     with served(catalog, "--workers", 2, **SOON) as server:
         for _ in range(5):
             while ask(server.url) != 200:
                 pass
+        until_counted(server, 5)
         before = server.workers()
         os.kill(before[0], signal.SIGKILL)
         while len(now := server.workers()) < 2 or before[0] in now:
@@ -57,7 +66,7 @@ def test_worker_that_is_killed_is_replaced_and_what_it_counted_stays(catalog):
         assert before[1] in now
         while ask(server.url) != 200:
             pass
-        assert server.metrics()[ANSWERED] >= 6
+        until_counted(server, 6)
 
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
