@@ -44,7 +44,7 @@ class QuerySample:
         """Take in some of the queries (m, d)."""
         for vector in vectors:
             full = len(self._vectors) >= self._size
-            if full and _random.random() >= self._probability:  # a draw, no secret
+            if full and _random.random() >= self._probability:
                 continue
             with self._lock:
                 if len(self._vectors) < self._size:

@@ -95,7 +95,7 @@ class LiveHubness:
         drawn = [
             i
             for i, (rows, _) in enumerate(found)
-            if rows.shape[1] and _random.random() < self._share  # a draw, no secret; no rows: nothing passes a filter
+            if rows.shape[1] and _random.random() < self._share  # no rows: nothing passes a filter
         ]
         for i in drawn:
             rows, line = found[i]
