@@ -108,6 +108,11 @@ class Collection:
         return self._encoder is not None
 
     @property
+    def takes_all_cores(self) -> bool:
+        """Whether one query without a filter is searched on as many processors as OpenMP may use."""
+        return self._ranker.is_shared
+
+    @property
     def encodes_quickly(self) -> bool:
         """Whether `encode` of a short text takes no longer than it takes to hand the text to another thread."""
         return self._encoder is None or self._encoder.quick

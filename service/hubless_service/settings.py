@@ -109,7 +109,8 @@ class Settings(BaseSettings):
         default_factory=lambda: os.cpu_count() or 1,
         ge=1,
         description="Searches that run at the same time. By default as many as there are processors; light ones, of "
-        "less than 2 ms, leave one processor to the thread that talks to clients.",
+        "less than 2 ms, leave one processor to the thread that talks to clients, and over a large flat index they all "
+        "do their part of one search.",
     )
     max_together: int = Field(
         default=256,

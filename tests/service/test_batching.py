@@ -164,6 +164,90 @@ def test_what_is_light_is_done_by_some_threads_only_unless_they_are_at_something
     assert len(seen["heavy"]) == 2
 
 
+def test_searches_that_take_all_processors_go_one_at_a_time_and_together_while_others_run_beside_them():
+    begun, free, batches, running = threading.Semaphore(0), threading.Event(), [], []
+
+    def whole(items):
+        batches.append(list(items))
+        running.append(1)
+        begun.release()
+        assert free.wait(20)
+        assert len(running) == 1
+        running.pop()
+        return items
+
+    async def ask(item, work, key, whole):
+        trace = Trace(key)
+        return await batcher.submit(trace, trace.started + 20, work, item, key, whole=whole)
+
+    async def run():
+        first = asyncio.create_task(ask(0, whole, "whole", True))
+        await asyncio.to_thread(begun.acquire, timeout=20)
+        others = [asyncio.create_task(ask(item, whole, "whole", True)) for item in range(1, 6)]
+        beside = await asyncio.gather(*(ask(item, search, "beside", False) for item in range(5)))
+        assert batches == [[0]]
+        free.set()
+        return beside, await first, await asyncio.gather(*others)
+
+    batcher = Batcher(threads=3, room=2000, together=256, prepare=lambda: None)
+    batcher.start()
+    try:
+        assert asyncio.run(run()) == ([0, 1, 2, 3, 4], 0, [1, 2, 3, 4, 5])
+    finally:
+        free.set()
+        batcher.stop()
+    assert batches == [[0], [1, 2, 3, 4, 5]]
+
+
+def test_who_asks_again_at_once_goes_with_the_next_search_that_takes_all_processors():
+    """Else those who were just answered and those who wait would take turns, in half as large batches for ever."""
+    sizes = []
+
+    def work(items):
+        sizes.append(len(items))
+        time.sleep(0.01)
+        return items
+
+    async def ask_again_and_again(item):
+        for _ in range(20):
+            trace = Trace(str(item))
+            await batcher.submit(trace, trace.started + 20, work, item, "whole", whole=True)
+
+    async def run():
+        await asyncio.gather(*(ask_again_and_again(item) for item in range(16)))
+
+    batcher = Batcher(threads=2, room=2000, together=256, prepare=lambda: None)
+    batcher.start()
+    try:
+        asyncio.run(run())
+    finally:
+        batcher.stop()
+    assert sum(sizes) == 16 * 20
+    assert max(sizes[2:]) == 16
+
+
+def test_searches_that_may_not_go_together_run_at_the_same_time_whatever_they_take():
+    both = threading.Barrier(2, timeout=20)
+
+    def work(items):
+        both.wait()
+        return items
+
+    async def ask(item):
+        trace = Trace(str(item))
+        return await batcher.submit(trace, trace.started + 20, work, item, "whole", whole=True)
+
+    async def run():
+        return await asyncio.gather(ask(0), ask(1))
+
+    batcher = Batcher(threads=2, room=2000, together=1, prepare=lambda: None)
+    batcher.start()
+    try:
+        assert asyncio.run(run()) == [0, 1]
+    finally:
+        batcher.stop()
+
+
 async def _submit(batcher, item, patience, batch=1, work=search):
     trace = Trace(str(item))
     return await batcher.submit(trace, trace.started + patience, partial(_repeat, work, batch), item, size=batch)

@@ -2,8 +2,9 @@
 
 from hubless.errors import InputError
 from hubless.knn.aims import Aims, parse_aims
-from hubless.knn.base import IndexType, SearchParameters
+from hubless.knn.base import IndexType, SearchParameters, openmp_threads
 from hubless.knn.choice import kinds_to_try
+from hubless.knn.exhaustive import is_shared
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.files import read_index, write_index
 from hubless.knn.flat import Flat
@@ -37,9 +38,11 @@ __all__ = [
     "agreement",
     "choose",
     "index_type",
+    "is_shared",
     "kinds_to_try",
     "make_index",
     "measure",
+    "openmp_threads",
     "parse_aims",
     "read_index",
     "search_selected",

@@ -98,12 +98,6 @@ def new_storage(dim: int, precision: Precision) -> faiss.Index:
     return faiss.IndexFlatIP(dim)
 
 
-def scan(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
-    """The k best of all vectors of a storage, or of those that are selected."""
-    scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
-    return scores, rows
-
-
 def check_parameters(parameters: SearchParameters, known: tuple[str, ...], index: str) -> None:
     """Raise `InputError` for the first search parameter that is not known, or not a whole number above 0."""
     for name, value in parameters.items():

@@ -9,7 +9,8 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, scan
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
+from hubless.knn.exhaustive import scan
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
 from hubless.knn.leading import leading_half
 from hubless.knn.refined import search_refined, with_storage

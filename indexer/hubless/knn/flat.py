@@ -6,14 +6,8 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, new_storage, scan
-
-_PRODUCTS_FROM = 2000
-"""Queries times dimensions from which Faiss scans by matrix products; its own is 128,000, and it holds for the process.
-
-On 100,000 × 528, one thread, milliseconds of processor a query: 13 scanned; as a product of 2 15, of 4 6.7, of 16 2.6.
-"""
-faiss.cvar.distance_compute_blas_threshold = _PRODUCTS_FROM
+from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, new_storage
+from hubless.knn.exhaustive import scan
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from typing import Any
 import faiss
 
 from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, scan
+from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
+from hubless.knn.exhaustive import scan
 from hubless.knn.refined import TUNED_AT, search_refined, with_storage
 
 SQ8_TRAINING_ROWS = 50_000

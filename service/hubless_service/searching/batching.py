@@ -1,6 +1,7 @@
 """Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
 
-There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. What takes
+There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. A search that
+reads all vectors takes all threads; of its kind one runs at a time, and the others go with the next. What takes
 less than the way to a thread and back is answered in the event loop, if nothing else is to be done. Where more waits
 than can be answered, a batch is made so small that it ends in time, of requests that have the time: were those searched
 that have waited longest, all would come too late. And who would have to wait too long is told so at once.
@@ -31,6 +32,8 @@ _LIGHT = 0.002  # seconds a query, in batches and while others run: what is not 
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 # of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
+# of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
+_ROUNDS = 3
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -43,6 +46,7 @@ class Job:
     key : jobs of equal keys can be answered by one call; None by itself only
     size : how many queries it is
     deadline : on the clock of `perf_counter`
+    whole : whether the search takes all processors, so that two of this key at a time would only be in each other's way
     """
 
     key: Hashable | None
@@ -50,6 +54,7 @@ class Job:
     item: Any
     size: int
     deadline: float
+    whole: bool
     trace: Trace
     future: asyncio.Future[Any]
     submitted: float
@@ -80,6 +85,7 @@ class Batcher:
         self._room = room
         self._together = together
         self._groups: dict[Hashable, deque[Job]] = {}
+        self._whole: set[Hashable] = set()  # keys of those that take all processors now
         self._paces = Costs(_WEIGHT)  # of a query in a batch; the others are of a request alone
         self._pace = 0.0  # of a query, whatever it is
         self._waiting = 0
@@ -110,6 +116,11 @@ class Batcher:
             thread.join(patience)
 
     @property
+    def threads(self) -> int:
+        """How many jobs or batches run at a time."""
+        return len(self._threads)
+
+    @property
     def waiting(self) -> int:
         """How many queries wait."""
         return self._waiting
@@ -127,7 +138,7 @@ class Batcher:
             with self._changed:
                 first = min((group[0].submitted for group in self._groups.values()), default=inf)
             # as long as those need that wait already, and no less than the first of them has waited
-            wait += max(perf_counter() - first, self._waiting * self._pace / len(self._threads))
+            wait += max(perf_counter() - first, self._waiting * self._pace / self.threads)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
@@ -142,12 +153,14 @@ class Batcher:
         size: int = 1,
         *,
         here: bool = True,
+        whole: bool = False,
     ) -> asyncio.Future[Any]:
         """Queue one item; without a key it is answered alone.
 
         Parameters
         ----------
         here : whether it may be answered in the event loop, if those before it with its key were cheap
+        whole : whether the search takes all processors: then one of its key runs at a time
 
         Returns
         -------
@@ -162,7 +175,7 @@ class Batcher:
         self.check_wait(trace, deadline - trace.started)
         loop, now = asyncio.get_running_loop(), perf_counter()
         future: asyncio.Future[Any] = loop.create_future()
-        job = Job(key, answer, item, size, deadline, trace, future, now)
+        job = Job(key, answer, item, size, deadline, whole and self._together > 1, trace, future, now)
         if here and now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
             self.on_batch(size)
             trace.add("queue", 0.0)
@@ -188,8 +201,11 @@ class Batcher:
             outcomes = self._answer(jobs)
             pace = (perf_counter() - started) / _queries(jobs)
             self._paces.note(jobs[0].key, pace)
-            self._pace += _WEIGHT * (pace - self._pace)
-            _in_loop(jobs[0], _deliver, outcomes)
+            self._pace += _WEIGHT * (pace * (self.threads if jobs[0].whole else 1) - self._pace)
+            if jobs[0].whole:
+                _in_loop(jobs[0], self._deliver_whole, jobs[0].key, outcomes)
+            else:
+                _in_loop(jobs[0], _deliver, outcomes)
             if away:
                 self._leave(-1)
             del jobs, outcomes  # while the thread waits, nothing of an old version is held
@@ -199,6 +215,25 @@ class Batcher:
         with self._changed:
             self._ready -= threads
             if not self._ready:
+                self._heavy.notify()
+
+    def _deliver_whole(self, key: Hashable, outcomes: Outcomes) -> None:
+        """In the event loop: deliver, and let the next of the key begin when who asks again at once has done so."""
+        _deliver(outcomes)
+        self._release_after(_ROUNDS, asyncio.get_running_loop(), key)
+
+    def _release_after(self, rounds: int, loop: asyncio.AbstractEventLoop, key: Hashable) -> None:
+        if rounds:
+            loop.call_soon(self._release_after, rounds - 1, loop, key)
+        else:
+            self._release(key)
+
+    def _release(self, key: Hashable) -> None:
+        """Let another search that takes all processors begin."""
+        with self._changed:
+            self._whole.discard(key)
+            if key in self._groups:  # this thread may take another's turn first
+                self._changed.notify()
                 self._heavy.notify()
 
     def _answer(self, jobs: Sequence[Job]) -> Outcomes:
@@ -224,6 +259,8 @@ class Batcher:
                     return []
                 now = perf_counter()
                 jobs, late = self._pop(key, now)
+                if jobs and jobs[0].whole:
+                    self._whole.add(key)
             if late:
                 _in_loop(late[0], _expire, *(job.future for job in late))
             if jobs:
@@ -235,7 +272,8 @@ class Batcher:
     def _first(self, light: bool) -> Hashable | None:
         """Whose turn it is, of the groups that such a thread may begin with."""
         light = light or not self._ready
-        return next((key for key in self._groups if light or not self._is_light(key)), None)
+        free = (key for key in self._groups if key not in self._whole)
+        return next((key for key in free if light or not self._is_light(key)), None)
 
     def _is_light(self, key: Hashable | None) -> bool:
         return self._paces.of(key) < _LIGHT

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from time import perf_counter
 from typing import TypeVar
 
@@ -18,6 +18,7 @@ from fastapi import Request
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError
+from hubless.streaming import one_blas_thread
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.http.queries import Query
@@ -56,6 +57,7 @@ class Engine:
         self._draining = False
         self._timeout = settings.default_timeout_ms / 1000
         self._openmp_threads = settings.openmp_threads
+        self._threads_set = ExitStack()
         others = max(1, (os.cpu_count() or 1) - 1)  # processors beside the event loop's
         self._batcher = Batcher(
             settings.search_threads, settings.max_waiting, settings.max_together, self._prepare, others
@@ -67,6 +69,7 @@ class Engine:
     def start(self) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
+        self._threads_set.enter_context(one_blas_thread)
         self._batcher.start()
         self.live.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
@@ -79,6 +82,7 @@ class Engine:
         self._batcher.stop()
         self._encoding.stop()
         self.live.stop()
+        self._threads_set.close()
 
     def drain(self) -> None:
         """Say that no more requests are wanted; those that come are answered all the same."""

@@ -12,12 +12,13 @@ from fastapi import Request
 import hubless
 from hubless.arrays import F32, I64
 from hubless.errors import InputError, PointNotFound
+from hubless.knn import openmp_threads
 from hubless.matches import Matches
 from hubless_service.http.clients import watched
 from hubless_service.http.extras import add_extras
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.trace import Trace, trace_of
-from hubless_service.searching.batching import Batcher
+from hubless_service.searching.batching import Answer, Batcher
 from hubless_service.searching.filtering import matches_of
 
 Found = dict[str, Any]
@@ -75,7 +76,9 @@ async def search(
             part = Part([queries[i] for i in positions], trace, matches)
             # that the last one of its kind was cheap says nothing of one whose filter has to be evaluated
             here = filter is None or matches is not None
-            futures.append(batcher.submit(trace, deadline, work, part, key, len(positions), here=here))
+            whole = filter is None and collection.takes_all_cores
+            how = partial(_on_threads, batcher.threads, work) if whole else work
+            futures.append(batcher.submit(trace, deadline, how, part, key, len(positions), here=here, whole=whole))
         for positions, future in zip(alike.values(), futures, strict=True):
             async with watched(request, future):
                 found = await future
@@ -85,6 +88,11 @@ async def search(
         for future in futures:
             future.cancel()  # what is left when one has failed
     return answers
+
+
+def _on_threads(threads: int, work: Answer, parts: Sequence[Part]) -> Sequence[Any]:
+    with openmp_threads(threads):
+        return work(parts)
 
 
 def answer(collection: hubless.Collection, observe: Observe, parts: Sequence[Part]) -> list[list[Found] | Exception]:
