@@ -34,6 +34,7 @@ _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is s
 _SEARCHING, _WAITING = 0.5, 0.3
 # of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
 _ROUNDS = 3
+_ENOUGH = 32  # queries that are not worth waiting for more
 _PATIENCE = 5.0  # seconds that a search may take to end when the process does
 
 
@@ -220,7 +221,9 @@ class Batcher:
     def _deliver_whole(self, key: Hashable, outcomes: Outcomes) -> None:
         """In the event loop: deliver, and let the next of the key begin when who asks again at once has done so."""
         _deliver(outcomes)
-        self._release_after(_ROUNDS, asyncio.get_running_loop(), key)
+        with self._changed:
+            waiting = sum(job.size for job in self._groups.get(key, ()))
+        self._release_after(0 if waiting >= _ENOUGH else _ROUNDS, asyncio.get_running_loop(), key)
 
     def _release_after(self, rounds: int, loop: asyncio.AbstractEventLoop, key: Hashable) -> None:
         if rounds:
