@@ -10,7 +10,7 @@ from support.naive import top_k
 
 from hubless.knn import exhaustive, is_shared, read_index, write_index
 from hubless.knn.base import openmp_threads
-from hubless.knn.exhaustive import FEWEST, MOST, scan, stored
+from hubless.knn.exhaustive import FEWEST, MOST, MOST_SHARED, scan, stored
 
 DIM = 80
 
@@ -20,7 +20,8 @@ def in_small_parts(monkeypatch):
     """Nine parts of the vectors, and in each several products, the last of them smaller."""
     monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * DIM * 350)
     monkeypatch.setattr(exhaustive, "_SMALL", DIM * 500)
-    monkeypatch.setattr(exhaustive, "_SCORES", 1500)
+    monkeypatch.setattr(exhaustive, "_SCORES", 3000)
+    monkeypatch.setattr(exhaustive, "_SCORES_BY_COPY", 1500)
 
 
 def whole_numbers(rows, seed):
@@ -45,7 +46,7 @@ def elsewhere(index, start):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("k", [1, 10, 400])
-@pytest.mark.parametrize("queries", [1, FEWEST - 1, FEWEST, 9, MOST, MOST + 1])
+@pytest.mark.parametrize("queries", [1, FEWEST - 1, FEWEST, 9, MOST, MOST + 1, MOST_SHARED + 1])
 def test_scores_are_those_of_a_sorted_list(in_small_parts, queries, k, threads):
     vectors, asked = whole_numbers(3001, 0), whole_numbers(queries, 1)
     exact = asked @ vectors.T
@@ -115,7 +116,7 @@ def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_smal
         calls.append(arguments)
         raise MemoryError("no room")
 
-    monkeypatch.setattr(exhaustive, "_one_by_one", fail)
+    monkeypatch.setattr(exhaustive, "_by_faiss", fail)
     index = flat(whole_numbers(3001, 0))
     with openmp_threads(3), pytest.raises(MemoryError, match="no room"):
         scan(index, whole_numbers(1, 1), 10, None)

@@ -1,7 +1,8 @@
 """Comparing queries with every stored vector, whichever way costs least.
 
-One query is a matter of reading the memory, which a processor alone does not exhaust. For a few, OpenBLAS makes large
-products that begin with a copy of all vectors; products small enough do without.
+One query is a matter of reading the memory. For a few, large products begin with a copy of all vectors; those that are
+small enough do without. And threads that wait for each other at every step stand still as soon as one has to leave its
+processor to somebody else: here each takes the next part when it is done with one.
 """
 
 from collections.abc import Callable
@@ -30,14 +31,15 @@ pays that large products begin with.
 On 100,000 × 514, one thread, milliseconds for 4, 8, 16 and 32 queries: 22, 26, 25 and 41, by Faiss's large products
 27, 31, 40 and 57. Without AVX-512 35, 36, 43 and 70: no better than Faiss.
 """
-MOST_HITS = 1000
-"""Each part is searched for all k; of more than these Faiss finds the best of all vectors sooner."""
-PART_BYTES = 16 * 2**20
-"""Vectors that a thread takes at a time; fewer are not worth a second thread."""
+MOST_SHARED, MOST_HITS = 256, 1000
+"""Queries that are compared part by part, and hits; each part is searched for all k, and more than these add up."""
+PART_BYTES, PARTS = 16 * 2**20, 16
+"""Vectors that a thread takes at a time, at least, as fewer are not worth a second thread; and how many times."""
 _SMALL = 10**6
 """Multiplications in a product that OpenBLAS makes without copying its factors first."""
-_SCORES = 2**15
-"""How many are looked through at once, so that they stay in the cache; and a copy of the vectors too."""
+_SCORES, _SCORES_BY_COPY = 2**18, 2**15
+"""How many are looked through at once: few steps, as each may have to wait for another thread's Python; or fewer, so
+that a copy of the vectors stays in the cache."""
 
 
 def scan(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
@@ -50,7 +52,7 @@ def scan(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector 
     queries : (m, d)
     """
     plain = selector is None and isinstance(storage, faiss.IndexFlat)
-    if plain and len(queries) <= MOST and k <= min(MOST_HITS, storage.ntotal):
+    if plain and len(queries) <= MOST_SHARED and k <= min(MOST_HITS, storage.ntotal):
         return _by_parts(stored(storage), queries, k)
     scores, rows = storage.search(queries, k, params=faiss.SearchParameters(sel=selector))
     return scores, rows
@@ -68,8 +70,8 @@ def is_shared(index: faiss.Index) -> bool:
 
 
 def _by_parts(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
-    compare = _one_by_one if len(queries) < FEWEST else _by_small_products
-    rows = block_rows(vectors.shape[1], PART_BYTES)
+    compare = _by_small_products if FEWEST <= len(queries) <= MOST else _by_faiss
+    rows = max(block_rows(vectors.shape[1], PART_BYTES), -(-len(vectors) // PARTS))
     parts = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
     found = _in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
     if len(parts) == 1:
@@ -106,7 +108,7 @@ def _helpers() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(max(1, cores() - 1), "hubless-scan", faiss.omp_set_num_threads, (1,))
 
 
-def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
+def _by_faiss(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     scores, rows = faiss.knn(queries, vectors, k, faiss.METRIC_INNER_PRODUCT)
     return scores, rows
 
@@ -115,7 +117,7 @@ def _by_small_products(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     (count, dim), asked = vectors.shape, len(queries)
     rows = max(1, _SMALL // queries.size)
     whole = count - count % rows
-    step = rows * max(1, _SCORES // (rows * asked))
+    step = rows * max(1, (_SCORES if vectors.flags.aligned else _SCORES_BY_COPY) // (rows * asked))
     slices = [(start, min(start + step, whole), rows) for start in range(0, whole, step)]
     if whole < count:
         slices.append((whole, count, count - whole))
