@@ -5,7 +5,7 @@ the published code of DBSN calls it (scaling: exp(S/τ) outside of the logarithm
 which small temperatures need. Same bank, targets, temperature and number of steps; each side in a process of its own,
 product of bank and targets included. Time is processor time of all threads, memory the peak above the inputs.
 
-At 10 steps POT's scaling takes 9 to 12 times the processor time of the bare product of 10,000 bank queries and as many
+At 10 steps POT's scaling takes 9 to 13 times the processor time of the bare product of 10,000 bank queries and as many
 targets (`product alone`), which everybody has to make once: so much it can be undercut at that number of steps.
 
 The price of the sample is measured as well: agreement of the corrected top 10 with that of the exact fit, and on real
