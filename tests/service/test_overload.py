@@ -269,21 +269,25 @@ def test_time_in_which_nobody_read_a_request_is_known():
         def connection_made(self, transport):
             self.transport = transport
             transport.pause_reading()
-            asyncio.get_running_loop().call_later(0.4, transport.resume_reading)
+            connected.set_result(transport)
 
         def data_received(self, data):
             found.set_result(seconds_unread(self.transport))
 
     async def run():
-        nonlocal found
-        found = asyncio.get_running_loop().create_future()
-        server = await asyncio.get_running_loop().create_server(Busy, "127.0.0.1", 0)
+        nonlocal connected, found
+        loop = asyncio.get_running_loop()
+        connected, found = loop.create_future(), loop.create_future()
+        server = await loop.create_server(Busy, "127.0.0.1", 0)
         async with server:
             _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+            transport = await connected
             writer.write(b"GET / HTTP/1.1")
+            await asyncio.sleep(0.4)
+            transport.resume_reading()
             seconds = await found
             writer.close()
         return seconds
 
-    found = None
+    connected = found = None
     assert 0.3 < asyncio.run(run()) < 20
