@@ -5,9 +5,13 @@ import os
 import sys
 import threading
 
+import faiss
 import httpx
 import pytest
 from support import catalogs
+
+import hubless
+from hubless.knn import exhaustive
 
 QUERY = "/v1/collections/words/query"
 REQUESTS = [
@@ -33,6 +37,32 @@ def test_parallel_queries_get_the_same_answers_as_alone(http, server, connection
         # a large batch is summed in another order: the last bits may differ
         assert [hit["score"] for hit in hits] == pytest.approx([hit["score"] for hit in wanted], abs=1e-6)
         assert [hit.get("payload") for hit in hits] == [hit.get("payload") for hit in wanted]
+
+
+@pytest.mark.parametrize(("search_threads", "openmp_threads", "expected"), [(3, 1, 3), (1, 2, 2)])
+def test_search_that_takes_all_threads_gives_the_same_answers(
+    serve, catalog, monkeypatch, search_threads, openmp_threads, expected
+):
+    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
+    words = hubless.open(catalog, "words")
+    assert words.takes_all_cores
+    used, ask = set(), words.query
+
+    def query(*arguments, **options):
+        used.add(faiss.omp_get_max_threads())
+        return ask(*arguments, **options)
+
+    monkeypatch.setattr(words, "query", query)
+    with serve({"words": words}, search_threads=search_threads, openmp_threads=openmp_threads, hubness=False) as (
+        client,
+        _,
+    ):
+        alone = [client.post(QUERY, json=body).json()["hits"] for body in REQUESTS]
+        used.clear()
+        together = asyncio.run(ask_all(str(client.base_url), REQUESTS * 2, 32))
+    for answer, expected_hits in zip(together, alone * 2, strict=True):
+        assert [hit["id"] for hit in answer.json()["hits"]] == [hit["id"] for hit in expected_hits]
+    assert used == {expected}
 
 
 def test_parallel_requests_keep_their_own_ids_and_errors(server):

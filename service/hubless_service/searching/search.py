@@ -5,6 +5,7 @@ from functools import partial
 from time import perf_counter
 from typing import Any, NamedTuple
 
+import faiss
 import numpy as np
 import orjson
 from fastapi import Request
@@ -91,7 +92,8 @@ async def search(
 
 
 def _on_threads(threads: int, work: Answer, parts: Sequence[Part]) -> Sequence[Any]:
-    with openmp_threads(threads):
+    """Work on as many threads as search, or on more if each search is to use more."""
+    with openmp_threads(max(threads, faiss.omp_get_max_threads())):
         return work(parts)
 
 
