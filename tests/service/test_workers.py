@@ -37,6 +37,8 @@ def test_metrics_count_the_requests_of_all_workers(catalog):
         for _ in range(20):
             while ask(server.url) != 200:
                 pass  # the other worker may still be loading
+        until_counted(server, 20)
+        until_counted(server, 19.9, SERVED)
         pages = [server.metrics() for _ in range(10)]
         assert {page[ANSWERED] for page in pages} == {20}
         assert all(page["hubless_waiting_queries"] == 0 for page in pages)
@@ -46,10 +48,10 @@ def test_metrics_count_the_requests_of_all_workers(catalog):
         assert pages[-1]["process_resident_memory_bytes"] > 1.5 * one
 
 
-def until_counted(server, answers):
+def until_counted(server, answers, series=ANSWERED):
     """Wait for a moment: a request is counted after its answer has gone out."""
     ends = monotonic() + 20
-    while (counted := server.metrics()[ANSWERED]) < answers:
+    while (counted := server.metrics().get(series, 0)) < answers:
         assert monotonic() < ends, counted
 
 
