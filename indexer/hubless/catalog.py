@@ -105,10 +105,16 @@ class Catalog:
             if not self.path.is_dir():
                 raise StorageError(self.path, "there is no catalog here (hubless build makes one)")
 
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        """Look into the folder; what was not found in one that went away meanwhile is no answer."""
+        self.check_exists()
+        yield
+        self.check_exists()
+
     def collections(self) -> list[str]:
         """Names of the collections that have a current version, in order."""
-        self.check_exists()
-        with storage_errors(self.path):
+        with self._present(), storage_errors(self.path):
             return sorted(
                 entry.name for entry in self.path.iterdir() if _is_name(entry.name) and (entry / _CURRENT).is_file()
             )
@@ -121,9 +127,9 @@ class Catalog:
         CollectionNotFound
             if there is no such collection, or none of its builds has been published.
         """
-        self.check_exists()
-        # a name that cannot be one never touches the file system
-        current = _read_current(self.path / name) if _is_name(name) else None
+        with self._present():
+            # a name that cannot be one never touches the file system
+            current = _read_current(self.path / name) if _is_name(name) else None
         if current is None:
             raise CollectionNotFound(f"there is no collection {name!r}")
         return current
@@ -194,8 +200,8 @@ class Catalog:
 
     def aliases(self) -> dict[str, Alias]:
         """All aliases by name, in order."""
-        self.check_exists()
-        return dict(sorted(read_aliases(self.path).aliases.items()))
+        with self._present():
+            return dict(sorted(read_aliases(self.path).aliases.items()))
 
     def resolve(self, name: str) -> str:
         """The collection that a name means: the one that bears it, or else the one that it is an alias of."""

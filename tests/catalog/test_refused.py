@@ -79,6 +79,32 @@ def test_missing_catalog_is_named_and_not_made(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize(
+    ("ask", "reads"),
+    [
+        (hubless.Catalog.collections, "is_file"),
+        (hubless.Catalog.aliases, "read_bytes"),
+        (lambda catalog: catalog.current("photos"), "read_text"),
+    ],
+    ids=["collections", "aliases", "current"],
+)
+def test_catalog_that_goes_away_during_a_look_is_missing_and_not_empty(tmp_path, monkeypatch, ask, reads):
+    path = tmp_path / "catalog"
+    small.build(path)
+    catalog = hubless.Catalog(path)
+    catalog.set_alias("pictures", "photos")
+    read = getattr(Path, reads)
+
+    def go_and_read(file, *args, **options):
+        if path.exists():
+            path.rename(tmp_path / "elsewhere")
+        return read(file, *args, **options)
+
+    monkeypatch.setattr(Path, reads, go_and_read)
+    with pytest.raises(StorageError, match="there is no catalog here"):
+        ask(catalog)
+
+
 def test_catalog_that_is_a_file_is_refused(tmp_path):
     path = tmp_path / "catalog"
     path.write_text("x")
