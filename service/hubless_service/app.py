@@ -17,7 +17,7 @@ from hubless_service.access.authentication import Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.http import handlers
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import Observe, Records
+from hubless_service.observing.middleware import Observe
 from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.entries import STATES
@@ -78,7 +78,6 @@ def create_app(
 
         tracing = from_environment(version("hubless"))
     metrics = Metrics()
-    records = Records(metrics, settings.log_share, tracing)
     keys = Keys(settings)
 
     @asynccontextmanager
@@ -105,7 +104,7 @@ def create_app(
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
-    app.state.hubless = State(settings, engine, metrics, records)
+    app.state.hubless = State(settings, engine, metrics)
     documentation.install(app)
     openapi.install(app)
     handlers.install(app)
@@ -134,5 +133,5 @@ def create_app(
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(Observe, records=records)
+    app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share, tracing=tracing)
     return app

@@ -4,14 +4,12 @@ import logging
 import os
 import signal
 import threading
-from functools import partial
 from types import FrameType
 
 import uvicorn
 from fastapi import FastAPI
 
 from hubless_service.http.protocol import protocol_of
-from hubless_service.routes.query import refuse
 from hubless_service.settings import split
 from hubless_service.state import State
 
@@ -30,7 +28,7 @@ class Server(uvicorn.Server):
         config = uvicorn.Config(
             app,
             loop="uvloop",
-            http=protocol_of(settings.receive_seconds, partial(refuse, self._state)),
+            http=protocol_of(settings.receive_seconds),
             timeout_keep_alive=settings.keep_alive_seconds,
             timeout_graceful_shutdown=settings.grace_seconds,
             log_config=None,  # ours, or none

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import Records
 from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
@@ -17,7 +16,6 @@ class State:
     settings: Settings
     engine: Engine
     metrics: Metrics
-    records: Records
 
 
 def state_of(request: Request) -> State:

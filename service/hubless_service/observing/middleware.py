@@ -35,31 +35,14 @@ _PAGE_HEADERS = _HEADERS[:3]
 _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
 
-class Records:
-    """Where it is noted how a request ended."""
-
-    def __init__(self, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
-        self.metrics = metrics
-        self.log_share = log_share
-        self.tracing = tracing
-
-    def note(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
-        """Note that a request has ended just now."""
-        seconds = perf_counter() - trace.started
-        method: str = scope["method"]
-        self.metrics.observe(route, method, status, seconds, trace)
-        if self.tracing:
-            self.tracing.export(scope["headers"], method, route, status, trace)
-        if status >= _FAILED or random() < self.log_share:  # noqa: S311  # a draw, no secret
-            _log(scope, route, status, seconds, trace)
-
-
 class Observe:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, records: Records) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
         self.app = app
-        self.records = records
+        self.metrics = metrics
+        self.log_share = log_share
+        self.tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -67,7 +50,8 @@ class Observe:
             await self.app(scope, receive, send)
             return
         method: str = scope["method"]
-        trace = Trace(request_id(scope), scope.get(ARRIVED))
+        trace = Trace(_request_id(scope), scope.get(ARRIVED))
+        started = trace.started
         # the server leaves out the body of an answer to HEAD, so that HEAD is GET for everything below
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
         status = 0
@@ -76,8 +60,12 @@ class Observe:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                page = scope["path"].startswith(DOCS)
-                message["headers"] = [*message.get("headers", ()), *headers(trace, page=page)]
+                message["headers"] = [
+                    *message.get("headers", ()),
+                    *(_PAGE_HEADERS if scope["path"].startswith(DOCS) else _HEADERS),
+                    (b"x-request-id", trace.request_id.encode()),
+                    (b"server-timing", _server_timing(trace, perf_counter() - started)),
+                ]
             await send(message)
 
         try:
@@ -90,7 +78,13 @@ class Observe:
                 raise  # half an answer is out: only a broken connection can tell that it is no whole one
             await respond(internal_error(), trace)(inner, receive, send_stamped)
         finally:
-            self.records.note(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
+            seconds = perf_counter() - started
+            route = getattr(inner.get("route"), "path_format", "other")
+            self.metrics.observe(route, method, status, seconds, trace)
+            if self.tracing:
+                self.tracing.export(scope["headers"], method, route, status, trace)
+            if status >= _FAILED or random() < self.log_share:  # noqa: S311  # a draw, no secret
+                _log(scope, route, status, seconds, trace)
 
 
 def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) -> None:
@@ -111,17 +105,7 @@ def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) ->
     log.info("%s", text, extra={"fields": fields})
 
 
-def headers(trace: Trace, *, page: bool = False) -> list[tuple[bytes, bytes]]:
-    """What every answer has beside its own headers."""
-    return [
-        *(_PAGE_HEADERS if page else _HEADERS),
-        (b"x-request-id", trace.request_id.encode()),
-        (b"server-timing", _server_timing(trace, perf_counter() - trace.started)),
-    ]
-
-
-def request_id(scope: Scope) -> str:
-    """The id that a request brings, if it can be echoed, or a new one."""
+def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value, "ascii")
