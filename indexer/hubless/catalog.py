@@ -109,8 +109,10 @@ class Catalog:
     def _present(self) -> Iterator[None]:
         """Look into the folder; what was not found in one that went away meanwhile is no answer."""
         self.check_exists()
-        yield
-        self.check_exists()
+        try:
+            yield
+        finally:
+            self.check_exists()
 
     def collections(self) -> list[str]:
         """Names of the collections that have a current version, in order."""

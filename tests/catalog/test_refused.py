@@ -82,11 +82,12 @@ def test_missing_catalog_is_named_and_not_made(tmp_path):
 @pytest.mark.parametrize(
     ("ask", "reads"),
     [
+        (hubless.Catalog.collections, "iterdir"),
         (hubless.Catalog.collections, "is_file"),
         (hubless.Catalog.aliases, "read_bytes"),
         (lambda catalog: catalog.current("photos"), "read_text"),
     ],
-    ids=["collections", "aliases", "current"],
+    ids=["before it is listed", "while it is listed", "aliases", "current"],
 )
 def test_catalog_that_goes_away_during_a_look_is_missing_and_not_empty(tmp_path, monkeypatch, ask, reads):
     path = tmp_path / "catalog"
