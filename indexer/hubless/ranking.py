@@ -16,7 +16,7 @@ from hubless.augment import augment_queries
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError, NotFinite
-from hubless.knn import IndexType, is_shared, search_selected
+from hubless.knn import IndexType, is_scanned, is_shared, search_selected
 from hubless.matches import Matches
 
 How: TypeAlias = Mapping[str, Any] | None
@@ -73,14 +73,17 @@ class Ranker:
         self._switched = isinstance(query_time, Switch)  # once, as to look at a protocol takes a tenth of a query
         self._pivot = pivot
         self._left_out: I64 | None = None
-        self.is_shared = is_shared(index)
-        """Whether several threads can do their part of one query without a filter."""
+        self._shared = is_shared(index)
 
     def without(self, rows: I64) -> "Ranker":
         """The same for m queries of which each leaves out one row, (m,): as if that target were not there."""
         other = copy(self)
         other._left_out = rows
         return other
+
+    def is_shared(self, matches: Matches | None) -> bool:
+        """Whether several threads can do their part of one query, as the vectors are read in their order."""
+        return self._shared and (matches is None or is_scanned(self._kind, matches))
 
     def room(self, matches: Matches | None) -> int:
         """How many targets a query may find, at most."""

@@ -108,11 +108,6 @@ class Collection:
         return self._encoder is not None
 
     @property
-    def takes_all_cores(self) -> bool:
-        """Whether one query without a filter is searched on as many processors as OpenMP may use."""
-        return self._ranker.is_shared
-
-    @property
     def encodes_quickly(self) -> bool:
         """Whether `encode` of a short text takes no longer than it takes to hand the text to another thread."""
         return self._encoder is None or self._encoder.quick
@@ -126,6 +121,15 @@ class Collection:
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean is 0."""
         return self._offsets
+
+    def takes_all_cores(self, matches: Matches | None = None) -> bool:
+        """Whether searches are best left to one call at a time, on as many processors as OpenMP may use.
+
+        Parameters
+        ----------
+        matches : what meets their filter; None for queries without
+        """
+        return self._ranker.is_shared(matches)
 
     def query(
         self,

@@ -7,11 +7,13 @@ import threading
 
 import faiss
 import httpx
+import numpy as np
 import pytest
 from support import catalogs
 
 import hubless
 from hubless.knn import exhaustive
+from hubless.matches import Matches
 
 QUERY = "/v1/collections/words/query"
 REQUESTS = [
@@ -40,12 +42,14 @@ def test_parallel_queries_get_the_same_answers_as_alone(http, server, connection
 
 
 @pytest.mark.parametrize(("search_threads", "openmp_threads", "expected"), [(3, 1, 3), (1, 2, 2)])
+@pytest.mark.parametrize("filter", [None, {"field": "rank", "lt": 200}], ids=["all", "most"])
 def test_search_that_takes_all_threads_gives_the_same_answers(
-    serve, catalog, monkeypatch, search_threads, openmp_threads, expected
+    serve, catalog, monkeypatch, search_threads, openmp_threads, expected, filter
 ):
+    requests = [{**body, "filter": filter} if filter else body for body in REQUESTS]
     monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
     words = hubless.open(catalog, "words")
-    assert words.takes_all_cores
+    assert words.takes_all_cores()
     used, ask = set(), words.query
 
     def query(*arguments, **options):
@@ -57,12 +61,19 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
         client,
         _,
     ):
-        alone = [client.post(QUERY, json=body).json()["hits"] for body in REQUESTS]
+        alone = [client.post(QUERY, json=body).json()["hits"] for body in requests]
         used.clear()
-        together = asyncio.run(ask_all(str(client.base_url), REQUESTS * 2, 32))
+        together = asyncio.run(ask_all(str(client.base_url), requests * 2, 32))
     for answer, expected_hits in zip(together, alone * 2, strict=True):
         assert [hit["id"] for hit in answer.json()["hits"]] == [hit["id"] for hit in expected_hits]
     assert used == {expected}
+
+
+def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(catalog, monkeypatch):
+    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
+    words = hubless.open(catalog, "words")
+    those = np.arange(words.count)
+    assert [words.takes_all_cores(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
 
 
 def test_parallel_requests_keep_their_own_ids_and_errors(server):

@@ -11,7 +11,7 @@ from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
 from hubless.knn.ivf import Ivf
 from hubless.knn.making import make_index
-from hubless.knn.selected import search_selected
+from hubless.knn.selected import is_scanned, search_selected
 from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, choose, measure
 
 INDEXES: dict[str, IndexType] = {
@@ -38,6 +38,7 @@ __all__ = [
     "agreement",
     "choose",
     "index_type",
+    "is_scanned",
     "is_shared",
     "kinds_to_try",
     "make_index",

@@ -80,6 +80,11 @@ def _search_narrowly(kind: IndexType, index: faiss.Index, queries: F32, k: int, 
     return kind.exact(index, queries, k, selected.selector)
 
 
+def is_scanned(kind: IndexType, selected: Selected) -> bool:
+    """Whether an exact search of a single query reads the stored vectors in their order, and takes none out."""
+    return not _is_worth_taking_out(kind, 1, selected)
+
+
 def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> bool:
     """Whether `search_rows` costs less than a scan with a selector."""
     return selected.count * ROWS_A_ROW[kind.precision] <= queries * selected.total

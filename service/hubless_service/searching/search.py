@@ -77,7 +77,7 @@ async def search(
             part = Part([queries[i] for i in positions], trace, matches)
             # that the last one of its kind was cheap says nothing of one whose filter has to be evaluated
             here = filter is None or matches is not None
-            whole = filter is None and collection.takes_all_cores
+            whole = here and collection.takes_all_cores(matches)
             how = partial(_on_threads, batcher.threads, work) if whole else work
             futures.append(batcher.submit(trace, deadline, how, part, key, len(positions), here=here, whole=whole))
         for positions, future in zip(alike.values(), futures, strict=True):
