@@ -15,8 +15,10 @@ from hubless.gallery import Gallery, gallery_of, open_gallery
 from hubless.printing import print_json, print_table
 from hubless.report import SEEDS, make_report
 from hubless.report_page import write_report
+from hubless.report_plots import load_matplotlib
 from hubless.scan import BUDGET, scan
 from hubless.scan_findings import Scan
+from hubless.storage import check_place
 
 ALERT = 3
 """Exit code of `scan` when a target reaches the threshold."""
@@ -139,6 +141,9 @@ def report_command(
     """
     if output.suffix not in (".html", ".htm"):
         raise typer.BadParameter("a file ending in .html", param_hint="--output")
+    # what no page could be made of need not be examined
+    check_place(output)
+    load_matplotlib()
     gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
     report = make_report(
         gallery,

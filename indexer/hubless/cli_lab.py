@@ -18,6 +18,7 @@ from hubless.measures import as_groups
 from hubless.printing import parse_value, print_json, print_table
 from hubless.records import open_payload
 from hubless.results import Comparison
+from hubless.storage import check_place
 from hubless.tables import as_table, check_output, write
 from hubless.tally import RECALLS, Attribute
 from hubless.tune import FOLDS, Tuned, tune
@@ -92,6 +93,7 @@ def evaluate_command(
     outputs = output or []
     for path in outputs:
         _usage("--output", check_output, path)
+        check_place(path)
     recalls = sorted({1, *(at or RECALLS)})
     if collection is not None:
         of_pairs = {"targets": targets, "query-bank": query_bank, "target-bank": target_bank, "strict": strict}
@@ -148,6 +150,8 @@ def tune_command(
 
     Example: hubless tune --queries captions.npy --targets images.npy --relevant right.npy --output tuned.json
     """
+    if output is not None:
+        check_place(output)
     tuned = tune(
         queries,
         targets,

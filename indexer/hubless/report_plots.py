@@ -3,6 +3,7 @@
 import io
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def plots(report: Report) -> dict[str, str]:
     Raises
     ------
     InputError
-        without matplotlib, naming the extra that brings it.
+        without matplotlib.
     """
     diagnosis = report.diagnosis
     drawn = {
@@ -45,14 +46,25 @@ def plots(report: Report) -> dict[str, str]:
     return drawn
 
 
-def _svg(draw: Callable[[Any], None], name: str) -> str:
+def load_matplotlib() -> tuple[ModuleType, ModuleType]:
+    """Matplotlib, and its module of figures.
+
+    Raises
+    ------
+    InputError
+        if it is not there, naming the extra that brings it.
+    """
     try:
-        matplotlib, figures = import_module("matplotlib"), import_module("matplotlib.figure")
+        return import_module("matplotlib"), import_module("matplotlib.figure")
     except ImportError as error:
         install = "pip install 'hubless[demo]'"
         raise InputError(
             "report", f"the extra demo, for matplotlib ({install} installs it)", "no matplotlib"
         ) from error
+
+
+def _svg(draw: Callable[[Any], None], name: str) -> str:
+    matplotlib, figures = load_matplotlib()
     # text stays text, for readers of the screen; a salt a plot, as several stand on one page
     with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif"}):
         figure = figures.Figure(figsize=(5.4, 3.5), layout="constrained")

@@ -4,7 +4,7 @@ import errno
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ _REFUSALS = {
     errno.EPERM: "no permission",
     errno.ENOTDIR: "a part of the path is a file, not a folder",
     errno.EEXIST: "a file is in the place of a folder",
+    errno.EISDIR: "a folder is in the place of a file",
     errno.ENOENT: "no such file or folder",
     errno.ENAMETOOLONG: "the name is too long",
 }
@@ -80,11 +81,37 @@ def replace_text(path: Path, text: str) -> None:
 
     One at a time: the new content passes through one temporary file, so that a kill leaves at most this one.
     """
-    temporary = path.with_name(f".{path.name}.new")
-    try:
+    with _beside(path) as temporary:
         temporary.write_text(text, "utf-8")
         sync(temporary)
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
     sync(path.parent)
+
+
+def check_place(path: Path) -> None:
+    """Find out whether a file can be put there, before the work is done of which it is to hold the result.
+
+    Raises
+    ------
+    StorageError
+        if it cannot; what is there stays as it is.
+    """
+    with storage_errors(path):
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+        with _beside(path) as temporary:
+            temporary.touch()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """A temporary file of the same folder, gone at the end; what fails is said to be the file itself."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -152,6 +152,35 @@ class TestEvaluate:
         assert "target bank: expected vectors, as dbsn needs them" in err
 
 
+@pytest.mark.parametrize("command", ["evaluate", "tune", "report"])
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("nowhere/it", "no such file or folder"),
+        ("file/it", "a part of the path is a file"),
+        ("it", "a folder is in the"),
+    ],
+)
+def test_output_that_cannot_be_written_is_refused_before_the_work(
+    run, files, tmp_path, monkeypatch, command, place, reason
+):
+    path = tmp_path / f"{place}.{'html' if command == 'report' else 'json'}"
+    (tmp_path / "file").touch()
+    (tmp_path / "it.json").mkdir()
+    (tmp_path / "it.html").mkdir()
+    before = sorted(tmp_path.iterdir())
+    if command == "report":
+        given = ["--targets", files["targets"], "--query-bank", files["bank"]]
+        monkeypatch.setattr("hubless.cli_hubs.make_report", lambda *_, **__: pytest.fail("the work was done"))
+    else:
+        given = labelled(files)
+        monkeypatch.setattr(f"hubless.cli_lab.{command}", lambda *_, **__: pytest.fail("the work was done"))
+    code, _, err = run(command, *given, "--output", path)
+    assert code == 1
+    assert f"{path}: {reason}" in " ".join(err.split())
+    assert sorted(tmp_path.iterdir()) == before
+
+
 class TestTune:
     def test_parameter_file_is_what_build_takes(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"

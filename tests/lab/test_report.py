@@ -113,6 +113,13 @@ def test_page_without_matplotlib_names_the_extra(labelled, monkeypatch):
         as_html(labelled)
 
 
+def test_command_without_matplotlib_says_so_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    asked = ["report", "--targets", "none.npy", "--query-bank", "none.npy", "--output", str(tmp_path / "page.html")]
+    with pytest.raises(InputError, match=r"hubless\[demo\]"):
+        CliRunner().invoke(app, asked, catch_exceptions=False)
+
+
 def test_command_writes_the_page_where_it_was_told(tmp_path):
     queries, targets, _ = pairs(60)
     for name, rows in {"bank": queries, "targets": targets}.items():
