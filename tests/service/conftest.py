@@ -56,11 +56,14 @@ def vector():
 
 @pytest.fixture
 def serve(catalog, contract):
-    """A context manager that serves collections, or what opening them raises; yields a client and the source."""
+    """A context manager that serves collections, or what opening them raises; yields a client and the source.
+
+    Nothing is drawn to be searched a second time, unless settings say so: what is searched is what was asked.
+    """
 
     @contextmanager
     def serve(collections, *, held=False, **settings):
-        table = Settings(catalog=catalog, **settings)
+        table = Settings(catalog=catalog, **{"hubness_share": 0, **settings})
         source = Source(collections, held=held)
         with (
             serving(create_app(table, Engine(source, table))) as base_url,

@@ -123,8 +123,7 @@ def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch
     monkeypatch.setattr("hubless.matches.find_matches", evaluate)
     monkeypatch.setattr("hubless_service.searching.batching._CHEAP", 1e9)  # whatever was seen once
     forgetful = hubless.open(catalog, "words", filter_cache=0)
-    # a share of them would be searched once more, in another thread
-    with serve({"words": forgetful}, search_threads=1, hubness_share=0) as (client, _):
+    with serve({"words": forgetful}, search_threads=1) as (client, _):
         for _ in range(10):
             assert client.post(f"{WORDS}/query", json={"text": "amber", "filter": FILTERS[1]}).status_code == 200
     assert threads == ["search-0"] * 10
