@@ -186,7 +186,8 @@ class Engine:
         CollectionNotFound
             if there is none of that name that may be seen.
         """
-        own = self._aliases[name].collection if name in self._aliases and name not in self._entries else name
+        alias = self._aliases.get(name)  # once, as the watch may replace them at any time
+        own = alias.collection if alias and name not in self._entries else name
         entry = self._entries.get(own)
         if entry is None or not access.sees(own):
             self._check_loaded()
