@@ -1,9 +1,9 @@
 """What more load than can be answered does: `python -m benchmarks.overload [--targets 100000 400000]`.
 
-The peak is what 128 connections get that ask again as soon as they are answered. Then requests come at a rate of their
-own, up to four times that peak, to a server with the usual deadline and to one with a short one. Of each load: answers
-a second against the peak of the same run, and against the best that was got with the same deadline, the p99 of the
-accepted against their deadline, and what the others were told.
+The peak is what 128 connections get that ask again as soon as they are answered. Right after it requests come at a rate
+of their own, up to four times that peak, to a server with the usual deadline and to one with a short one. Of each load:
+answers a second against that peak, and against the best that was got with the same deadline, the p99 of the accepted
+against their deadline, and what the others were told; medians of several rounds, as the machine is shared.
 
 Server and load generator share a machine: the more targets, the fewer requests are a peak, and the less of what is lost
 at a high load is the generator's, and that of reading requests to refuse them.
@@ -14,7 +14,9 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
@@ -39,23 +41,42 @@ def peak_of(catalog, queries, options):
         return load(side, queries, CONNECTIONS, options.seconds, "--binary")["rate"]
 
 
-def measure(catalog, queries, deadline_ms, peak, options):
-    """What becomes of each load."""
+def one_round(catalog, queries, deadline_ms, options):
+    """The peak, and what becomes of each load with a deadline, all within a minute or two."""
+    peak = peak_of(catalog, queries, options)
     with hubless_service(catalog, KIND, default_timeout_ms=deadline_ms) as side:
         runs = [{"load": times, **offer(side, queries, times * peak, options.seconds)} for times in options.loads]
     for run in runs:
         run["of_peak"] = run["goodput"] / peak
         run["p99_ms"] = run["statuses"].get("200", {}).get("p99_ms")
-    return {"deadline_ms": deadline_ms, "runs": runs}
+    return peak, runs
+
+
+def together(runs):
+    """One load in several rounds: medians, and how often each status came in all of them."""
+    counts = Counter()
+    for run in runs:
+        counts.update({status: entry["answers"] for status, entry in run["statuses"].items()})
+    slowest = [run["p99_ms"] for run in runs if run["p99_ms"] is not None]
+    return {
+        "load": runs[0]["load"],
+        **{name: median(run[name] for run in runs) for name in ("goodput", "of_peak")},
+        "p99_ms": median(slowest) if slowest else None,
+        "answers": dict(counts),
+    }
 
 
 def measure_all(catalog, targets, queries, options):
-    """The peak of one collection, and what becomes of each load with each deadline."""
+    """What becomes of each load of one collection, with each deadline."""
     build(catalog, targets, KIND)
-    peak = peak_of(catalog, queries, options)
-    print(f"{targets:,} targets: peak {peak:,.0f}/s", flush=True)
-    measured = [measure(catalog, queries, deadline, peak, options) for deadline in options.deadlines]
-    return {"targets": targets, "peak": peak, "measured": measured}
+    peaks, measured = [], []
+    for deadline in options.deadlines:
+        rounds = [one_round(catalog, queries, deadline, options) for _ in range(options.rounds)]
+        peaks += [peak for peak, _ in rounds]
+        loads = zip(*(runs for _, runs in rounds), strict=True)
+        measured.append({"deadline_ms": deadline, "runs": [together(runs) for runs in loads]})
+        print(f"{targets:,} targets, {deadline:,} ms", flush=True)
+    return {"targets": targets, "peak": median(peaks), "measured": measured}
 
 
 def tables(result):
@@ -76,7 +97,7 @@ def table(result):
     for measured in result["measured"]:
         best = max(run["goodput"] for run in measured["runs"])
         for run in measured["runs"]:
-            counts = {status: entry["answers"] for status, entry in run["statuses"].items()}
+            counts = dict(run["answers"])
             known = [counts.pop(status, 0) for status in ("200", "429", "504")]
             p99 = "" if run["p99_ms"] is None else f"{run['p99_ms']:,.0f} ms"
             figures = [f"{run['load']:g}", f"{run['goodput']:,.0f}", f"{run['of_peak']:.2f}"]
@@ -103,6 +124,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--targets", type=int, nargs="+", default=[100_000])
     parser.add_argument("--seconds", type=float, default=8)
+    parser.add_argument("--rounds", type=int, default=1)
     parser.add_argument("--loads", type=float, nargs="+", default=LOADS, help="in peaks")
     parser.add_argument("--deadlines", type=int, nargs="+", default=DEADLINES_MS, help="in milliseconds")
     options = parser.parse_args()
