@@ -79,7 +79,8 @@ def seconds_unread(transport: asyncio.Transport) -> float:
     """How long the last that came over a connection has been waiting to be read; 0 where the system does not say."""
     if sys.platform != "linux" or (descriptor := transport.get_extra_info("socket").fileno()) < 0:
         return 0.0
-    connection = socket.socket(fileno=descriptor)
+    # with its kind named, or it asks the system what that is
+    connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP, descriptor)
     try:
         milliseconds: int
         (milliseconds,) = _LAST_RECEIVED.unpack(
