@@ -19,6 +19,7 @@ from hubless_service.http import handlers
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import Observe
 from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
+from hubless_service.searching.door import Door
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.entries import STATES
 from hubless_service.searching.source import CatalogSource
@@ -53,7 +54,7 @@ def create_app(
     settings: Settings,
     engine: Engine | None = None,
     *,
-    loaded_first: bool = False,
+    door: Door | None = None,
     tracing: "Tracing | None" = None,
 ) -> FastAPI:
     """Make the service.
@@ -63,7 +64,7 @@ def create_app(
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
     tracing : where the spans of requests go; by default where OpenTelemetry's variables say, if `settings.traces`
-    loaded_first : take no requests before everything is loaded, where others take them meanwhile
+    door : when to begin to take requests, where others take them too; by default at once
 
     Raises
     ------
@@ -79,12 +80,13 @@ def create_app(
         tracing = from_environment(version("hubless"))
     metrics = Metrics()
     keys = Keys(settings)
+    entrance = door or Door()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         keys.start()
-        engine.start()
-        while loaded_first and engine.loading and not engine.draining:
+        engine.start(on_loaded=entrance.open)
+        while not (entrance.lets_in(loading=engine.loading) or engine.draining):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         engine.stop()

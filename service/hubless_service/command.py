@@ -11,6 +11,7 @@ import typer
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
+    from hubless_service.searching.door import Door
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
@@ -89,14 +90,14 @@ def serve(
             supervise(settings, listener, _work)
 
 
-def _work(settings: "Settings", listener: socket.socket, replacement: bool = False) -> None:
+def _work(settings: "Settings", listener: socket.socket, door: "Door | None" = None) -> None:
     """Serve the listener in this process, until a signal ends it."""
     from hubless_service.app import create_app
     from hubless_service.server import SWITCH_SECONDS, Server
 
     _log(settings)
     sys.setswitchinterval(SWITCH_SECONDS)
-    server = Server(create_app(settings, loaded_first=replacement))
+    server = Server(create_app(settings, door=door))
     server.run([listener])
     if not server.started:
         raise SystemExit(FAILED)

@@ -1,7 +1,8 @@
 """Several processes that serve one socket, each over the same mapped files; and the one that looks after them.
 
-A worker that dies is replaced, by one that takes no request before it has loaded. When the process that looks after
-them dies, they end in order.
+One of them answers from the start, that it is loading, and the others when it and they have loaded. A worker that dies
+is replaced, by one that takes no request before it has loaded. When the process that looks after them dies, they end in
+order.
 """
 
 import logging
@@ -24,14 +25,15 @@ from types import FrameType
 from prometheus_client.multiprocess import mark_process_dead
 
 from hubless_service.observing.occurrence import METRICS_FOLDER, remove_files_of
+from hubless_service.searching.door import Door, close, is_open
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.workers")
 
 _MEMORY = "/dev/shm"  # noqa: S108  # a folder of a random name in it
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
-Work = Callable[[Settings, socket.socket, bool], None]
-"""Serves a listener in a worker; the last argument is whether the worker takes the place of another."""
+Work = Callable[[Settings, socket.socket, Door], None]
+"""Serves a listener in a worker, from when the door lets it."""
 
 
 def supervise(settings: Settings, listener: socket.socket, work: Work) -> None:
@@ -41,7 +43,7 @@ def supervise(settings: Settings, listener: socket.socket, work: Work) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="hubless-metrics-", dir=_folder_in_memory()) as folder:
         os.environ[METRICS_FOLDER] = folder
-        supervisor = _Supervisor(settings.workers, partial(_begin, settings, listener, work))
+        supervisor = _Supervisor(settings.workers, Path(folder), partial(_begin, settings, listener, work))
         supervisor.run()
     if supervisor.ended_by:
         signal.signal(supervisor.ended_by, signal.SIG_DFL)
@@ -54,19 +56,19 @@ def _folder_in_memory() -> str | None:
 
 
 class _Supervisor:
-    def __init__(self, count: int, target: Callable[[bool], None]) -> None:
+    def __init__(self, count: int, folder: Path, target: Callable[[Door], None]) -> None:
         self._count = count
+        self._folder = folder
         self._target = target
         self._workers: dict[int, SpawnProcess] = {}  # by their sentinels
+        self._first: SpawnProcess | None = None  # who answered before anybody had loaded
         self._stopping = False
         self.ended_by: int | None = None  # the signal that did not wait for the workers to end in order
 
     def run(self) -> None:
         for sig in (signal.SIGTERM, signal.SIGINT):
             signal.signal(sig, self._stop)
-        for _ in range(self._count):
-            if not self._stopping:
-                self._start()
+        self._start_missing()
         while self._workers:
             started = perf_counter()
             wait(list(self._workers))
@@ -74,15 +76,23 @@ class _Supervisor:
                 self._bury(self._workers.pop(sentinel))
             if not self._stopping and perf_counter() - started < _SHORT_LIFE:
                 sleep(_SHORT_LIFE)
-            while not self._stopping and len(self._workers) < self._count:
-                # where no other answers, also its being about to load is an answer
-                self._start(replacement=bool(self._workers))
+            self._start_missing()
 
-    def _start(self, *, replacement: bool = False) -> None:
+    def _start_missing(self) -> None:
+        if not self._workers:
+            close(self._folder)
+        while not self._stopping and len(self._workers) < self._count:
+            # where no other answers, also its being about to load is an answer
+            self._start(first=self._first not in self._workers.values() and not is_open(self._folder))
+
+    def _start(self, *, first: bool) -> None:
         context = multiprocessing.get_context("spawn")
-        worker = context.Process(target=self._target, args=(replacement,), name="hubless-worker")
+        door = Door(self._folder, first=first)
+        worker = context.Process(target=self._target, args=(door,), name="hubless-worker")
         worker.start()
         self._workers[worker.sentinel] = worker
+        if first:
+            self._first = worker
         if self._stopping:  # meanwhile: the signal was not passed on to this one
             worker.terminate()
 
@@ -90,7 +100,7 @@ class _Supervisor:
         worker.join()
         mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
         if worker.pid:
-            remove_files_of(Path(os.environ[METRICS_FOLDER]), worker.pid)
+            remove_files_of(self._folder, worker.pid)
         if not self._stopping:
             log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
 
@@ -104,11 +114,11 @@ class _Supervisor:
         self._stopping = True
 
 
-def _begin(settings: Settings, listener: socket.socket, work: Work, replacement: bool) -> None:
+def _begin(settings: Settings, listener: socket.socket, work: Work, door: Door) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     try:
-        work(settings, listener, replacement)
+        work(settings, listener, door)
     finally:
         parent = multiprocessing.parent_process()
         if parent and not parent.is_alive():  # nobody else is left to clean up

@@ -36,17 +36,11 @@ async def kill_under_load(server, seen):
         stop.set()
 
 
-def wait_until_both_have_loaded(server):
-    """Each says it in its log; until the second has, it answers 503."""
-    while sum('collection "words" is ready' in line for line in server.log) < 2:
-        pass
-
-
 @pytest.mark.slow
 def test_only_the_connections_of_killed_workers_break(catalog):
     seen = Counter()
     with served(catalog, "--workers", 2) as server:
-        wait_until_both_have_loaded(server)
+        server.wait_until_all_have_loaded("words", 2)
         asyncio.run(kill_under_load(server, seen))
         ended = [line for line in server.log if "another takes its place" in line]
     assert set(seen) <= {200, "broken"}

@@ -34,9 +34,8 @@ SERVED = 'hubless_live_queries{collection="words",ranking="served"}'
 def test_metrics_count_the_requests_of_all_workers(catalog):
     with served(catalog, "--workers", 2, **SOON) as server:
         assert len(server.workers()) == 2
-        for _ in range(20):
-            while ask(server.url) != 200:
-                pass  # the other worker may still be loading
+        server.wait_until_all_have_loaded("words", 2)
+        assert [ask(server.url) for _ in range(20)] == [200] * 20
         until_counted(server, 20)
         until_counted(server, 19.9, SERVED)
         pages = [server.metrics() for _ in range(10)]
@@ -57,9 +56,7 @@ def until_counted(server, answers, series=ANSWERED):
 
 def test_worker_that_is_killed_is_replaced_and_what_it_counted_stays(catalog):
     with served(catalog, "--workers", 2, **SOON) as server:
-        for _ in range(5):
-            while ask(server.url) != 200:
-                pass
+        assert [ask(server.url) for _ in range(5)] == [200] * 5
         until_counted(server, 5)
         before = server.workers()
         os.kill(before[0], signal.SIGKILL)

@@ -32,6 +32,11 @@ class Served:
         found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
         return [int(pid) for pid in found if b"spawn_main" in command_line(pid)]
 
+    def wait_until_all_have_loaded(self, collection, workers):
+        """Each says it in its log; until it has, it takes no request."""
+        while sum(f'collection "{collection}" is ready' in line for line in self.log) < workers:
+            pass
+
     def metrics(self):
         """Series -> value, as /metrics has them."""
         page = httpx.get(f"{self.url}/metrics", timeout=60).text

@@ -66,14 +66,19 @@ class Engine:
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self.live = Live(settings, self._served, self._prepare, lambda: self._batcher.waiting > 0)
 
-    def start(self) -> None:
-        """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread."""
+    def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
+        """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread.
+
+        Parameters
+        ----------
+        on_loaded : called once, from another thread
+        """
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
         self._batcher.start()
         self.live.start()
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
-        threading.Thread(target=self._watch, name="watch", daemon=True).start()
+        threading.Thread(target=self._watch, args=[on_loaded], name="watch", daemon=True).start()
 
     def stop(self) -> None:
         """Let the searches that run finish, and open nothing more."""
@@ -253,13 +258,15 @@ class Engine:
             usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), usual + _NICER)
 
-    def _watch(self) -> None:
+    def _watch(self, on_loaded: Callable[[], None]) -> None:
         self._prepare()
         while not self._stopping.is_set():
             self._look()
             if self._loading and self._verify == "background":
                 threading.Thread(target=self._check_hashes, args=[self._served()], name="hashes", daemon=True).start()
-            self._loading = False
+            if self._loading:
+                self._loading = False
+                on_loaded()
             self._bell.wait(self._poll_seconds)
 
     def _check_hashes(self, collections: list[hubless.Collection]) -> None:
