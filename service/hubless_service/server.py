@@ -47,8 +47,8 @@ class Server(uvicorn.Server):
             signal.signal(sig, signal.SIG_DFL)
             os.kill(os.getpid(), sig)
         self._state.engine.drain()
-        # a terminal's interrupt need not wait for a load balancer to look away
-        seconds = self._state.settings.drain_seconds if sig == signal.SIGTERM else 0
+        # a terminal's interrupt need not wait for a load balancer to look away, nor who has taken no request yet
+        seconds = self._state.settings.drain_seconds if sig == signal.SIGTERM and self.started else 0
         log.info("stopping: not ready any more, no new connections in %g s", seconds)
         threading.Timer(seconds, self._stop).start()
 

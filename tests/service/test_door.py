@@ -1,13 +1,19 @@
 """When a worker begins to take requests."""
 
 import logging
+import signal
+import socket
+import threading
 
 import httpx
 import pytest
 from support.server_process import served
 
 from hubless_service import workers
+from hubless_service.app import create_app
 from hubless_service.searching.door import Door, close, is_open
+from hubless_service.server import Server
+from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
 
@@ -87,6 +93,20 @@ def test_nobody_is_the_first_while_others_answer_and_one_is_again_when_none_does
     supervisor._workers.clear()
     supervisor._start_missing()
     assert firsts(supervisor) == [True, False, False]
+
+
+def test_worker_that_is_told_to_stop_before_it_was_let_in_takes_no_request(catalog, tmp_path):
+    settings = Settings(catalog=catalog, drain_seconds=600)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = Server(create_app(settings, door=Door(tmp_path, first=False)))
+        thread = threading.Thread(target=server.run, args=([listener],))
+        thread.start()
+        while server._state.engine.loading:
+            pass
+        assert not server.started
+        server.handle_exit(signal.SIGTERM, None)
+        thread.join(30)
+        assert not thread.is_alive()
 
 
 def test_once_ready_no_worker_says_that_it_is_loading(catalog):
