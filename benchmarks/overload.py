@@ -57,11 +57,11 @@ def together(runs):
     counts = Counter()
     for run in runs:
         counts.update({status: entry["answers"] for status, entry in run["statuses"].items()})
-    slowest = [run["p99_ms"] for run in runs if run["p99_ms"] is not None]
+    p99s = [run["p99_ms"] for run in runs if run["p99_ms"] is not None]
     return {
         "load": runs[0]["load"],
         **{name: median(run[name] for run in runs) for name in ("goodput", "of_peak")},
-        "p99_ms": median(slowest) if slowest else None,
+        "p99_ms": median(p99s) if p99s else None,
         "answers": dict(counts),
     }
 

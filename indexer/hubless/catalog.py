@@ -107,8 +107,7 @@ class Catalog:
 
     @contextmanager
     def _present(self) -> Iterator[None]:
-        """Look into the folder; what was not found in one that went away meanwhile is no answer."""
-        self.check_exists()
+        """Look into the folder; what is not found in one that is not there, or no longer, is no answer."""
         try:
             yield
         finally:

@@ -98,7 +98,7 @@ def check_place(path: Path) -> None:
     """
     with storage_errors(path):
         if path.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+            raise StorageError(path, _REFUSALS[errno.EISDIR])
         with _beside(path) as temporary:
             temporary.touch()
 

@@ -41,23 +41,28 @@ def test_parallel_queries_get_the_same_answers_as_alone(http, server, connection
         assert [hit.get("payload") for hit in hits] == [hit.get("payload") for hit in wanted]
 
 
+@pytest.fixture
+def shared(catalog, monkeypatch):
+    """A collection that counts as large enough for several threads to do their part of one search."""
+    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
+    return hubless.open(catalog, "words")
+
+
 @pytest.mark.parametrize(("search_threads", "openmp_threads", "expected"), [(3, 1, 3), (1, 2, 2)])
 @pytest.mark.parametrize("filter", [None, {"field": "rank", "lt": 200}], ids=["all", "most"])
 def test_search_that_takes_all_threads_gives_the_same_answers(
-    serve, catalog, monkeypatch, search_threads, openmp_threads, expected, filter
+    serve, shared, monkeypatch, search_threads, openmp_threads, expected, filter
 ):
     requests = [{**body, "filter": filter} if filter else body for body in REQUESTS]
-    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
-    words = hubless.open(catalog, "words")
-    assert words.takes_all_cores()
-    used, ask = set(), words.query
+    assert shared.takes_all_cores()
+    used, ask = set(), shared.query
 
     def query(*arguments, **options):
         used.add(faiss.omp_get_max_threads())
         return ask(*arguments, **options)
 
-    monkeypatch.setattr(words, "query", query)
-    with serve({"words": words}, search_threads=search_threads, openmp_threads=openmp_threads, hubness=False) as (
+    monkeypatch.setattr(shared, "query", query)
+    with serve({"words": shared}, search_threads=search_threads, openmp_threads=openmp_threads, hubness=False) as (
         client,
         _,
     ):
@@ -69,11 +74,9 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
     assert used == {expected}
 
 
-def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(catalog, monkeypatch):
-    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
-    words = hubless.open(catalog, "words")
-    those = np.arange(words.count)
-    assert [words.takes_all_cores(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
+def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(shared):
+    those = np.arange(shared.count)
+    assert [shared.takes_all_cores(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
 
 
 def test_parallel_requests_keep_their_own_ids_and_errors(server):

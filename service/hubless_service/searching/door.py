@@ -23,20 +23,20 @@ class Door:
         folder : that the workers share; None where there are no others
         first : whether this is the one that answers from the start
         """
-        self._file = folder and folder / _FILE
+        self._folder = folder
         self._first = first
 
     def open(self) -> None:
         """Having loaded, let in the others."""
-        if self._first and self._file:
+        if self._first and self._folder:
             try:
-                self._file.touch()
+                (self._folder / _FILE).touch()
             except OSError as error:
                 log.warning("the other workers do not learn that they may begin: %s", error)
 
     def lets_in(self, *, loading: bool) -> bool:
         """Whether this worker may take requests."""
-        return self._first or not (loading or self._file is None or not self._file.exists())
+        return self._first or (not loading and self._folder is not None and is_open(self._folder))
 
 
 def is_open(folder: Path) -> bool:

@@ -262,9 +262,10 @@ class Engine:
         self._prepare()
         while not self._stopping.is_set():
             self._look()
-            if self._loading and self._verify == "background":
-                threading.Thread(target=self._check_hashes, args=[self._served()], name="hashes", daemon=True).start()
             if self._loading:
+                if self._verify == "background":
+                    compared = self._served()
+                    threading.Thread(target=self._check_hashes, args=[compared], name="hashes", daemon=True).start()
                 self._loading = False
                 on_loaded()
             self._bell.wait(self._poll_seconds)
