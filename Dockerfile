@@ -19,7 +19,7 @@ RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \
 FROM python:3.11-slim-bookworm
 LABEL org.opencontainers.image.title="hubless" \
       org.opencontainers.image.description="Vector search without hubs: build job and HTTP service" \
-      org.opencontainers.image.version="0.1.0" \
+      org.opencontainers.image.version="0.2.0" \
       org.opencontainers.image.licenses="Apache-2.0"
 
 # Nothing is installed here after the build, so the base image's pip goes too.

@@ -11,7 +11,7 @@ PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS)
 OPENAPI := docs/openapi.json
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint bench docs openapi lock clean
+.PHONY: help setup demo test test-all attack lint bench docs openapi lock clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -36,6 +36,9 @@ test: setup  ## everything that CI runs: lint, types, import contracts, tests
 test-all: setup  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
+
+attack: setup  ## everything that a stranger with a socket may try, and a table of it
+	$(PYTEST) tests/attack $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -1,10 +1,25 @@
 """What the tests of several parts share: a real catalog, and the real server over it."""
 
 import os
+import signal
+from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 from support import catalogs
+from support.problems import with_hubs
 from support.serving import serving, wait_until_ready
+
+from hubless.kernels import reductions, similarities, streaming
+
+CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
+
+
+def pytest_configure():
+    """Let processes that tests start have signals as usual: under `nohup` or `&` they would ignore SIGINT."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
@@ -28,3 +43,33 @@ def server(catalog):
     with serving(create_app(Settings(catalog=catalog))) as base_url:
         assert wait_until_ready(base_url).status_code == 200
         yield base_url
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    """5 targets by 7 bank queries at a time, reduced in strips; sizes 4 to 15 straddle them."""
+    for module, name, value in (
+        (streaming, "TARGET_ROWS", 5),
+        (streaming, "BANK_ROWS", 7),
+        (streaming, "STRIP_ROWS", 3),
+        (streaming, "RESIDENT_BYTES", 0),
+        (reductions, "TARGET_ROWS", 5),
+        (reductions, "STRIP_SIZE", 16),
+        (similarities, "STRIP_SIZE", 16),
+        (similarities, "SLAB_COLUMNS", 4),
+        (similarities, "FACTORS_SIZE", 16),
+    ):
+        monkeypatch.setattr(module, name, value)
+
+
+@pytest.fixture(scope="session")
+def golden():
+    with np.load(CASE_A, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+@pytest.fixture(scope="session")
+def problem():
+    made = with_hubs(targets=400, bank=90, target_bank=60, queries=25, dim=16, seed=7)
+    unit = {name: rows / np.linalg.norm(rows, axis=1, keepdims=True) for name, rows in vars(made).items()}
+    return replace(made, **unit)

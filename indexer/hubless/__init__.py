@@ -1,14 +1,22 @@
 """Vector search without hubs: measure the hubness of each target offline, rank without it at no cost per query."""
 
-from hubless.aliases import Alias
-from hubless.build import build
-from hubless.bundle import Manifest
-from hubless.catalog import Catalog, VersionInfo
+from typing import TYPE_CHECKING, Any
+
+from hubless.builder.arrays import augment_queries, augment_targets, offsets
+from hubless.builder.index import Index
+from hubless.builder.index import open_index as open
+from hubless.builder.job import build
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
-from hubless.hits import Explanation, Hit, Point, Results
-from hubless.search import Collection
-from hubless.search import open_collection as open
+from hubless.search.collection import Collection
+from hubless.search.results import Explanation, Hit, Point, Results
+from hubless.store.aliases import Alias
+from hubless.store.bundle import Manifest
+from hubless.store.catalog import Catalog, VersionInfo
+
+if TYPE_CHECKING:
+    from hubless.lab.arrays import compare, diagnose, scan, tune
+    from hubless.lab.evaluate import evaluate
 
 __all__ = [
     "CORRECTIONS",
@@ -18,10 +26,34 @@ __all__ = [
     "Explanation",
     "Hit",
     "HublessError",
+    "Index",
     "Manifest",
     "Point",
     "Results",
     "VersionInfo",
+    "augment_queries",
+    "augment_targets",
     "build",
+    "compare",
+    "diagnose",
+    "evaluate",
+    "offsets",
     "open",
+    "scan",
+    "tune",
 ]
+
+_LAB = {"compare": "arrays", "diagnose": "arrays", "scan": "arrays", "tune": "arrays", "evaluate": "evaluate"}
+"""Functions of the lab by their module: read when they are first used, as a service never does."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAB:
+        raise AttributeError(f"module 'hubless' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"hubless.lab.{_LAB[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAB})

@@ -1,5 +1,5 @@
 """`python -m hubless`."""
 
-from hubless.cli import main
+from hubless.cli.application import main
 
 main()

@@ -26,7 +26,15 @@
 Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
 """
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+def how_to_install(extra: str) -> str:
+    """Return how to install an extra. It works without a package index that has hubless."""
+    return f"pip install '.[{extra}]' in the repository"
 
 
 class HublessError(Exception):
@@ -178,3 +186,41 @@ class StorageError(HublessError):
         super().__init__(f"{path}: {problem}")
         self.path = Path(path)
         self.problem = problem
+
+
+_REFUSALS = {
+    errno.ENOSPC: "the disk is full",
+    errno.EDQUOT: "the disk quota is used up",
+    errno.EFBIG: "the file would be larger than allowed",
+    errno.EROFS: "the disk is read-only",
+    errno.EACCES: "no permission",
+    errno.EPERM: "no permission",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EEXIST: "a file is in the place of a folder",
+    errno.EISDIR: "a folder is in the place of a file",
+    errno.ENOENT: "no such file or folder",
+    errno.ENAMETOOLONG: "the name is too long",
+}
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn an `OSError` inside into a `StorageError` that names the path and says why in plain words.
+
+    An `OSError` without a number is not the operating system's: libraries raise such over a file's content.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        reason = _REFUSALS.get(error.errno, error.strerror or str(error))
+        named = error.filename if isinstance(error.filename, str) else path
+        raise StorageError(named, reason) from error
+
+
+def one_line(error: Exception) -> str:
+    """The first line of an error's text; of one of the system its words, without number and path."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,13 +1,18 @@
 """Progress bars for long work: on a terminal, on standard error, and silent elsewhere."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeRemainingColumn
 
-from hubless.streaming import Advance, no_progress
+Advance = Callable[[int], None]
+"""Told the number of targets that are done, for a progress bar."""
+
+
+def no_progress(rows: int) -> None:
+    """Ignore the rows that are done."""
 
 
 class Steps(Protocol):

@@ -1,8 +1,9 @@
-"""The factory of the ASGI app."""
+"""Makes the ASGI app."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -11,20 +12,21 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp
 
-from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.http import handlers
 from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import Observe
+from hubless_service.observing.middleware import ObserveRequests
+from hubless_service.processes.door import Door
+from hubless_service.processes.joining import join
 from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
-from hubless_service.searching.door import Door
+from hubless_service.routes.direct import match_whole_paths
 from hubless_service.searching.engine import Engine
-from hubless_service.searching.entries import STATES
+from hubless_service.searching.slots import STATES
 from hubless_service.searching.source import CatalogSource
 from hubless_service.settings import Settings
-from hubless_service.state import State
+from hubless_service.state import AppState
 
 if TYPE_CHECKING:
     from hubless_service.observing.tracing import Tracing
@@ -38,12 +40,15 @@ CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
 CORS_HEADERS = ("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match", "X-Request-ID")
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
 
 class App(FastAPI):
-    """FastAPI without the middlewares that it puts around ours: `Observe` does what is needed of that, at less cost."""
+    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """What answers a request, from the outside in: our middlewares, problem documents for errors, the routes."""
+        match_whole_paths(self.router.routes)
         app: ASGIApp = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
         for middleware, positional, named in reversed(self.user_middleware):
             app = middleware(app, *positional, **named)
@@ -64,61 +69,90 @@ def create_app(
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
     tracing : where the spans of requests go; by default where OpenTelemetry's variables say, if `settings.traces`
-    door : when to begin to take requests, where others take them too; by default at once
+    door : when to begin to take requests, if there are other workers; by default at once
 
     Raises
     ------
     StorageError, InputError
         if there is a file of keys that cannot be used.
     """
-    if engine is None:
-        source = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
-        engine = Engine(source, settings)
-    if tracing is None and settings.traces:
-        from hubless_service.observing.tracing import from_environment
-
-        tracing = from_environment(version("hubless"))
-    metrics = Metrics()
+    engine = engine or _engine_of(settings)
+    tracing = tracing or _tracing_of(settings)
     keys = Keys(settings)
-    entrance = door or Door()
-
-    @asynccontextmanager
-    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        keys.start()
-        engine.start(on_loaded=entrance.open)
-        while not (entrance.lets_in(loading=engine.loading) or engine.draining):
-            await asyncio.sleep(_LOOK_SECONDS)
-        yield
-        engine.stop()
-        keys.stop()
-        if tracing:
-            await asyncio.to_thread(tracing.close)
-
+    metrics = Metrics()
     app = App(
         title="hubless",
         version=version("hubless"),
         description=DESCRIPTION,
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        telemetry={"tracing": False, "metrics": False, "logs": False},  # of which we have our own
-        lifespan=lifespan,
+        telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
+        lifespan=_lifespan(engine, keys, door or Door(), tracing),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
-    app.state.hubless = State(settings, engine, metrics)
+    app.state.hubless = AppState(settings, engine, metrics)
     documentation.install(app)
-    openapi.install(app)
     handlers.install(app)
+    _measure(engine, metrics)
+    _add_middlewares(app, settings, keys, metrics, tracing)
+    return app
+
+
+def _engine_of(settings: Settings) -> Engine:
+    return Engine(CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes), settings)
+
+
+def _tracing_of(settings: Settings) -> "Tracing | None":
+    if not settings.traces:
+        return None
+    from hubless_service.observing.tracing import from_environment
+
+    return from_environment(version("hubless"))
+
+
+def _lifespan(engine: Engine, keys: Keys, door: Door, tracing: "Tracing | None") -> Lifespan:
+    """What happens before the first request is taken, and after the last one was answered."""
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        keys.start()
+        engine.start(on_loaded=door.open)
+        while not (door.lets_in(loading=engine.shelf.loading) or engine.draining):
+            await asyncio.sleep(_LOOK_SECONDS)
+        yield
+        threads = [*engine.stop(), *keys.stop()]
+        if tracing:
+            threads.append(_begun(tracing.close))
+        await join(threads)
+
+    return lifespan
+
+
+def _begun(work: Callable[[], None]) -> threading.Thread:
+    """A thread that does some work. It does not hold up the end of the process."""
+    thread = threading.Thread(target=work, name=work.__qualname__, daemon=True)
+    thread.start()
+    return thread
+
+
+def _measure(engine: Engine, metrics: Metrics) -> None:
+    """Have the metrics show what the engine does and holds."""
+    shelf, live = engine.shelf, engine.live
     metrics.show(
-        lambda: {state: engine.count(state) for state in STATES},
-        engine.versions,
-        engine.load_times,
-        engine.live.hubness,
-        engine.live.drift,
+        lambda: {state: shelf.count(state) for state in STATES},
+        shelf.versions,
+        shelf.load_times,
+        live.hubness,
+        live.drift,
     )
-    engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker)
-    # the last is the outermost
+    engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
+
+
+def _add_middlewares(app: FastAPI, settings: Settings, keys: Keys, metrics: Metrics, tracing: "Tracing | None") -> None:
+    """Put the middlewares around the routes; the last one added is the outermost."""
     if keys.wanted:
         app.add_middleware(
             Authenticate,
@@ -135,5 +169,4 @@ def create_app(
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(Observe, metrics=metrics, log_share=settings.log_share, tracing=tracing)
-    return app
+    app.add_middleware(ObserveRequests, metrics=metrics, log_share=settings.log_share, tracing=tracing)

@@ -1,51 +1,45 @@
-"""`hubless serve`. Its imports wait until it is called, so that `hubless --help` stays fast."""
+"""`hubless serve`. It imports what it needs only when it is called, so that `hubless --help` stays fast."""
 
 import socket
-import sys
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-    from hubless_service.searching.door import Door
+    from hubless_service.observing.logs import LineHandler
+    from hubless_service.processes.door import Door
+    from hubless_service.processes.signals import Signals
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
 SECRETS = ("read_keys", "admin_keys", "encoders")
-"""Settings that no message shows, nor a key that somebody wrote into them by mistake."""
+"""Settings with secrets, which no message shows."""
 
 
 def serve(
-    catalog: Annotated[Path | None, typer.Option(help="Folder with the collections.", metavar="DIR")] = None,
-    host: Annotated[str | None, typer.Option(help="Address to listen on; 127.0.0.1 if not given.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 8000 if not given, 0 for a free one.")] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes that serve the port; 1 if not given.")] = None,
-    insecure: Annotated[
-        bool | None, typer.Option("--insecure", help="Let other machines in without any API key.")
+    catalog: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder that holds collections.")] = None,
+    host: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Listen on this address; default 127.0.0.1.")
     ] = None,
-    log_level: Annotated[str | None, typer.Option(help="debug, info, warning or error.")] = None,
-    log_format: Annotated[str | None, typer.Option(help="text or json.")] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="N", help="Listen on this port, 0 for a free one; default 8000.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes that serve the port; default 1.")] = None,
+    insecure: Annotated[
+        bool | None, typer.Option("--insecure", help="Let other machines in without an API key.")
+    ] = None,
+    log_level: Annotated[str | None, typer.Option(metavar="NAME", help="debug, info, warning or error.")] = None,
+    log_format: Annotated[str | None, typer.Option(metavar="NAME", help="text or json.")] = None,
 ) -> None:
-    """Answer queries over HTTP until it is stopped.
+    """Answer queries over HTTP until you stop it.
 
-    Each option, and every other setting, can come from the environment: HUBLESS_CATALOG, HUBLESS_MAX_LIMIT and so on.
+    Every option is also an environment variable, such as HUBLESS_PORT. More
+    settings, such as HUBLESS_READ_KEYS, have no option: see docs/settings.md.
     """
-    import logging
-
-    from pydantic import ValidationError
-
-    from hubless import Catalog
-    from hubless.errors import HublessError, InputError
-    from hubless_service.access.authentication import is_loopback
-    from hubless_service.access.keys import Keys
-    from hubless_service.searching.encoders import check_encoders
-    from hubless_service.settings import Settings
-    from hubless_service.workers import supervise
-
     options = {
         "catalog": catalog,
         "host": host,
@@ -55,58 +49,111 @@ def serve(
         "log_level": log_level,
         "log_format": log_format,
     }
-    given = {name: value for name, value in options.items() if value is not None}
+    settings = _settings(options)
+    open_to_all = _is_open_to_all(settings)
+    _log(settings)
+    _check_encoders(settings)
+    signals = _signals(once=settings.workers == 1)
+    with _listen(settings.host, settings.port) as listener:
+        _announce(settings, listener, open_to_all=open_to_all)
+        if settings.workers == 1:
+            _work(settings, listener, signals)
+        else:
+            from hubless_service.processes.workers import supervise
+
+            supervise(settings, listener, signals, _work)
+
+
+def _settings(options: Mapping[str, Any]) -> "Settings":
+    """Return settings from options and environment, checked without loading any collection."""
+    from pydantic import ValidationError
+
+    from hubless import Catalog
+    from hubless.errors import HublessError
+    from hubless_service.access.keys import Keys
+    from hubless_service.settings import Settings
+
     try:
-        settings = Settings(**given)  # type: ignore[arg-type]  # pydantic checks them
+        settings = Settings(**{name: value for name, value in options.items() if value is not None})
         Catalog(settings.catalog).check_exists()
-        open_to_all = not (Keys(settings).wanted or is_loopback(settings.host))
+        Keys(settings)
     except ValidationError as error:
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
     except ValueError:
-        # all that pydantic says of JSON that is none; the only setting that is JSON
-        _fail("HUBLESS_ENCODERS: expected JSON, an object by collection", WRONG_USAGE)
-    if open_to_all and not settings.insecure:
+        # pydantic does not name the setting, but only this one is JSON
+        _fail("HUBLESS_ENCODERS: expected a JSON object with collections as keys", WRONG_USAGE)
+    return settings
+
+
+def _is_open_to_all(settings: "Settings") -> bool:
+    """Return whether other machines may ask without a key. Fail unless the settings allow it."""
+    from hubless_service.access.authentication import is_loopback
+    from hubless_service.access.keys import Keys
+
+    if Keys(settings).wanted or is_loopback(settings.host):
+        return False
+    if not settings.insecure:
         keys = "HUBLESS_READ_KEYS, HUBLESS_ADMIN_KEYS or HUBLESS_KEYS_FILE"
-        _fail(f"host {settings.host} lets other machines in: set {keys}, or say --insecure", WRONG_USAGE)
-    _log(settings)
+        _fail(f"host {settings.host} lets other machines in: set {keys}, or pass --insecure", WRONG_USAGE)
+    return True
+
+
+def _check_encoders(settings: "Settings") -> None:
+    from hubless.errors import HublessError, InputError
+    from hubless_service.searching.encoder_check import check_encoders
+
     try:
         check_encoders(settings)
     except InputError as error:
         _fail(str(error), WRONG_USAGE)
     except HublessError as error:
         _fail(str(error), FAILED)
+
+
+def _announce(settings: "Settings", listener: socket.socket, *, open_to_all: bool) -> None:
+    """Log where the server listens. Warn if anyone may ask."""
+    import logging
+
     log = logging.getLogger("hubless")
     if open_to_all:
-        log.warning("there are no API keys: whoever reaches host %s may ask, and change what is served", settings.host)
-    with _listen(settings.host, settings.port) as listener:
-        address, bound = listener.getsockname()[:2]
-        where = f"[{address}]" if ":" in address else address
-        log.info("listening on http://%s:%d, documentation at /docs", where, bound)
-        if settings.workers == 1:
-            _work(settings, listener)
-        else:
-            supervise(settings, listener, _work)
+        log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
+    address, bound = listener.getsockname()[:2]
+    where = f"[{address}]" if ":" in address else address
+    log.info("listening on http://%s:%d, documentation at /docs", where, bound)
 
 
-def _work(settings: "Settings", listener: socket.socket, door: "Door | None" = None) -> None:
-    """Serve the listener in this process, until a signal ends it."""
+def _signals(*, once: bool) -> "Signals":
+    """The signals of this process, noted from now on."""
+    from hubless_service.processes.signals import Signals
+
+    signals = Signals()
+    signals.install(once=once)
+    return signals
+
+
+def _work(settings: "Settings", listener: socket.socket, signals: "Signals", door: "Door | None" = None) -> None:
+    """Serve the listener in this process until a signal ends it."""
     from hubless_service.app import create_app
-    from hubless_service.server import SWITCH_SECONDS, Server
+    from hubless_service.processes.server import HttpServer, end_soon, leave
+    from hubless_service.processes.sharing import share_python
 
-    _log(settings)
-    sys.setswitchinterval(SWITCH_SECONDS)
-    server = Server(create_app(settings, door=door))
+    lines = _log(settings)
+    share_python()
+    app = create_app(settings, door=door)
+    lines.on_drop = app.state.hubless.metrics.count_dropped_line
+    server = HttpServer(app, signals, on_stopped=end_soon)
     server.run([listener])
     if not server.started:
         raise SystemExit(FAILED)
+    leave()
 
 
-def _log(settings: "Settings") -> None:
+def _log(settings: "Settings") -> "LineHandler":
     from hubless_service.observing.logs import configure
 
-    configure(settings.log_level, settings.log_format)
+    return configure(settings.log_level, settings.log_format)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -118,19 +165,20 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
-    """The first wrong setting in a line: `--port (HUBLESS_PORT): Input should be ..., got 'x'`."""
+    """Return the first wrong setting in a line: `--port (HUBLESS_PORT): Input should be ..., got 'x'`."""
     first = error.errors()[0]
     if not first["loc"]:
         return str(first["msg"])
     name = str(first["loc"][0])
     variable = f"HUBLESS_{name.upper()}"
     where = f"--{name.replace('_', '-')} ({variable})" if name in options else variable
-    unsaid = first["type"] == "missing" or name in SECRETS
+    if first["type"] == "missing":
+        return f"{where} is required"
     where += "".join(f", {part}" for part in first["loc"][1:])
-    got = "" if unsaid else f", got {first['input']!r}"
+    got = "" if name in SECRETS else f", got {first['input']!r}"
     return f"{where}: {first['msg']}{got}"
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    typer.echo(f"Error: {message}", err=True)
+    typer.echo(f"error: {message}", err=True)
     raise typer.Exit(code)

@@ -9,9 +9,9 @@ from hubless_service.settings import Settings
 
 
 def contract() -> str:
-    """The document as `/openapi.json` has it, but a line an entry, so that a change of it can be read."""
-    # any folder does: none is looked into before the app starts
-    document = create_app(Settings(catalog=Path())).openapi()
+    """The document with the examples of the demo and all settings as they are by default, one entry a line."""
+    # built without the environment; any folder does, as none is looked into before the app starts
+    document = create_app(Settings.model_construct(catalog=Path())).openapi()
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -1,30 +1,40 @@
-"""What FastAPI cannot know of routes that read and write bytes: their bodies, answers and problems, with examples."""
+"""The OpenAPI document: what FastAPI cannot know of routes that read and write bytes."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import BaseModel
+from fastapi.routing import APIRoute
+from pydantic import TypeAdapter
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import core_schema
 
+from hubless.filters import filter_schema
 from hubless_service.access.authentication import PUBLIC
-from hubless_service.http import problems, schemas
+from hubless_service.http import problems
+from hubless_service.http.answers import ANSWERS, ProblemAnswer
 from hubless_service.http.bodies import BINARY, JSON
-from hubless_service.http.queries import URL_FIELDS
+from hubless_service.http.fields import FILTER
+from hubless_service.http.requests import REQUESTS, RequestModel
+from hubless_service.settings import Settings
 
 # why a collection, or all of them, may not be served
 UNSERVED = ("not_ready", "bundle_damaged", "bundle_too_new", "storage")
 # why a request that needs a search thread may not get one
 SEARCHED = ("too_many_requests", *UNSERVED, "deadline_exceeded")
 Json = dict[str, Any]
+PATH = "/openapi.json"
 _SCHEME = "One of the API keys of the server, where it has any."
 SECURITY_SCHEMES: Json = {
     "bearer": {"type": "http", "scheme": "bearer", "description": _SCHEME},
     "header": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": _SCHEME},
 }
+_LIMITS = ("maximum", "maxItems", "maxLength")
+_REFERENCE = "#/components/schemas/{model}"
 
 
-def answers(model: type[BaseModel], example: Json, *codes: str, headers: Json | None = None) -> dict[int | str, Json]:
+def answers(model: type[Any], example: Json, *codes: str, headers: Json | None = None) -> dict[int | str, Json]:
     """Document the responses of a route: its answer, and the problems of these codes besides those of any route."""
     content = {JSON: {"schema": _reference(model), "example": example}}
     described: Json = {"description": (model.__doc__ or "").strip(), "content": content}
@@ -37,25 +47,30 @@ def refusals(*codes: str) -> dict[int | str, Json]:
     """Document problems by their statuses. That a key is missing is added to all routes that need one."""
     by_status: dict[int, list[str]] = {}
     for code in codes:
-        by_status.setdefault(problems.KINDS[code].status, []).append(code)
+        by_status.setdefault(problems.PROBLEM_TYPES[code].status, []).append(code)
     return {status: _problems(status, by_status[status]) for status in sorted(by_status)}
 
 
-def body(model: type[BaseModel], examples: dict[str, Json], *, binary: str = "", required: bool = True) -> Json:
-    """Document what a route reads: JSON, and bytes with the fields in the URL if `binary` says what they are."""
-    content: Json = {
-        JSON: {"schema": _reference(model), "examples": {name: {"value": value} for name, value in examples.items()}}
-    }
+def body(
+    model: type[RequestModel], *, required: bool = True, binary: str = "", url: type[RequestModel] | None = None
+) -> Json:
+    """Document the body that a route reads: JSON, and bytes if `binary` says what they are; `url` is their URL."""
+    content: Json = {JSON: {"schema": _reference(model)}}
     operation: Json = {"requestBody": {"required": required, "content": content}}
     if binary:
         content[BINARY] = {"schema": {"type": "string", "format": "binary", "description": binary}}
-        operation["parameters"] = list(_url_parameters())
+    if url:
+        operation["parameters"] = url_parameters(url, "Of binary bodies only; of JSON bodies it is a field.")
     return operation
 
 
-def url_parameter(name: str, schema: Json, description: str) -> Json:
-    """Document a parameter in the URL's query."""
-    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+def url_parameters(model: type[RequestModel], remark: str = "") -> list[Json]:
+    """Document the parameters in the URL's query.
+
+    None has an example or a default: Swagger UI would fill it in, and beside a JSON body that is an error.
+    """
+    properties = TypeAdapter(model).json_schema(schema_generator=_Schemas)["properties"]
+    return [_url_parameter(name, properties[name], remark) for name in sorted(properties)]
 
 
 def header_parameter(name: str, description: str) -> Json:
@@ -63,44 +78,129 @@ def header_parameter(name: str, description: str) -> Json:
     return {"name": name, "in": "header", "required": False, "schema": {"type": "string"}, "description": description}
 
 
-def install(app: FastAPI) -> None:
-    """Make /openapi.json complete: the schemas that the routes refer to are in no signature."""
+def app_document(app: FastAPI, settings: Settings) -> Json:
+    """The document of an app, complete but for examples of requests."""
+    made = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes, tags=app.openapi_tags
+    )
+    made.setdefault("components", {}).setdefault("schemas", {}).update(_components())
+    made["components"]["securitySchemes"] = SECURITY_SCHEMES
+    for name in ("HTTPValidationError", "ValidationError"):
+        made["components"]["schemas"].pop(name, None)
+    for route in app.routes:
+        if not (isinstance(route, APIRoute) and route.include_in_schema):
+            continue
+        for method in route.methods or ():
+            operation = made["paths"][route.path_format][method.lower()]
+            _mend(operation["responses"], route.responses)
+            if route.path not in PUBLIC:
+                operation["security"] = [{}, *({name: []} for name in SECURITY_SCHEMES)]
+                for code in ("unauthenticated", "too_many_wrong_keys"):
+                    _add(operation["responses"], code)
+    complete: Json = _with_settings(made, settings)
+    return complete
 
-    def document() -> Json:
-        if not app.openapi_schema:
-            made = get_openapi(
-                title=app.title,
-                version=app.version,
-                description=app.description,
-                routes=app.routes,
-                tags=app.openapi_tags,
-            )
-            made.setdefault("components", {}).setdefault("schemas", {}).update(schemas.components())
-            made["components"]["securitySchemes"] = SECURITY_SCHEMES
-            for path, operations in made["paths"].items():
-                for operation in operations.values() if path not in PUBLIC else ():
-                    operation["security"] = [{}, *({name: []} for name in SECURITY_SCHEMES)]
-                    for code in ("unauthenticated", "too_many_wrong_keys"):
-                        _add(operation["responses"], code)
-            app.openapi_schema = made
-        return app.openapi_schema
 
-    app.openapi = document  # type: ignore[method-assign]  # the way that FastAPI's documentation has it
+def with_examples(
+    document: Json, bodies: Mapping[str, Mapping[str, Json]], parameters: Mapping[str | tuple[str, str], Any]
+) -> Json:
+    """A document with examples of requests, which Swagger UI fills in.
+
+    Parameters
+    ----------
+    bodies : examples by the name of the body's model
+    parameters : examples by the parameter's name, or by method and name
+    """
+
+    def filled(method: str, operation: Json) -> Json:
+        operation = {**operation}
+        if "parameters" in operation:
+            operation["parameters"] = [with_example(method, parameter) for parameter in operation["parameters"]]
+        if "requestBody" in operation:
+            content = operation["requestBody"]["content"]
+            model = content[JSON]["schema"]["$ref"].rpartition("/")[2]
+            examples = {name: {"value": value} for name, value in bodies[model].items()}
+            with_json = {**content, JSON: {**content[JSON], "examples": examples}}
+            operation["requestBody"] = {**operation["requestBody"], "content": with_json}
+        return operation
+
+    def with_example(method: str, parameter: Json) -> Json:
+        name = parameter["name"]
+        example = parameters.get((method, name), parameters.get(name))
+        return parameter if example is None else {**parameter, "example": example}
+
+    paths = {
+        path: {method: filled(method, operation) for method, operation in operations.items()}
+        for path, operations in document["paths"].items()
+    }
+    return {**document, "paths": paths}
+
+
+class _Schemas(GenerateJsonSchema):
+    """Without titles of fields, and without null as a default: neither says anything."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+    def default_schema(self, schema: core_schema.WithDefaultSchema) -> Json:
+        made = super().default_schema(schema)
+        return made if made.get("default", ...) is not None else {k: v for k, v in made.items() if k != "default"}
+
+
+def _components() -> Json:
+    """The models of requests and answers as JSON schemas, for `#/components/schemas`."""
+    models: list[type[Any]] = [*REQUESTS, *ANSWERS]
+    adapters: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]] = [
+        (model, "validation", TypeAdapter(model)) for model in models
+    ]
+    _, made = TypeAdapter.json_schemas(adapters, ref_template=_REFERENCE, schema_generator=_Schemas)
+    sent = {model.__name__ for model in REQUESTS}
+    for name, schema in made["$defs"].items():
+        if name not in sent:
+            schema.pop("additionalProperties", None)  # answers may get more members; clients must bear that
+    return {**made["$defs"], FILTER: filter_schema(_REFERENCE.format(model=FILTER))}
+
+
+def _with_settings(value: Any, settings: Settings) -> Any:
+    """A part of the document, the names of settings in the place of limits replaced by their values."""
+    if isinstance(value, list):
+        return [_with_settings(item, settings) for item in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: getattr(settings, item) if name in _LIMITS and isinstance(item, str) else _with_settings(item, settings)
+        for name, item in value.items()
+    }
+
+
+def _url_parameter(name: str, field: Json, remark: str) -> Json:
+    schema, description = {"anyOf": field["anyOf"]}, f"{field['description']} {remark}".strip()
+    if any(choice["type"] == "array" for choice in field["anyOf"]):
+        schema, description = {"type": "string"}, f"Separated by commas. {description}"
+    return {"name": name, "in": "query", "required": False, "schema": schema, "description": description}
+
+
+def _mend(responses: Json, given: Mapping[int | str, Json]) -> None:
+    """Undo what FastAPI does to the answers that were given to it."""
+    if JSON in responses.get("422", {}).get("content", {}):
+        del responses["422"]  # its own, which is never sent
+    if answer := given[200].get("content", {}).get(JSON):
+        responses["200"]["content"][JSON]["example"] = answer["example"]  # it leaves out what is null
 
 
 def _add(responses: Json, code: str) -> None:
     """Document one more problem of a route, perhaps of a status that it has already."""
-    status = problems.KINDS[code].status
+    status = problems.PROBLEM_TYPES[code].status
     known = responses[str(status)]["content"][problems.MEDIA_TYPE]["examples"] if str(status) in responses else ()
     responses[str(status)] = _problems(status, [*known, code])
 
 
 def _problems(status: int, codes: Iterable[str]) -> Json:
     documented: Json = {
-        "description": "; ".join(f"`{code}`: {problems.KINDS[code].title}" for code in codes),
+        "description": "; ".join(f"`{code}`: {problems.PROBLEM_TYPES[code].title}" for code in codes),
         "content": {
             problems.MEDIA_TYPE: {
-                "schema": _reference(schemas.Problem),
+                "schema": _reference(ProblemAnswer),
                 "examples": {code: {"value": _example(code)} for code in codes},
             }
         },
@@ -115,20 +215,9 @@ def _problems(status: int, codes: Iterable[str]) -> Json:
 
 
 def _example(code: str) -> Json:
-    problem = problems.Problem(code, problems.KINDS[code].title + ": what exactly, stands here.")
-    return problems.document(problem, "0c5cb4d56d7a4bbd8e7b1d6f2f6f6c11")
+    problem = problems.Problem(code, problems.PROBLEM_TYPES[code].title + ": what exactly, stands here.")
+    return problems.problem_document(problem, "0c5cb4d56d7a4bbd8e7b1d6f2f6f6c11")
 
 
-def _url_parameters() -> Iterable[Json]:
-    properties = schemas.components()["QueryRequest"]["properties"]
-    for name in sorted(URL_FIELDS):
-        if name == "dim":
-            meaning = "For binary bodies only, which do not tell it: the dimension of their vectors, to be checked."
-            yield url_parameter(name, {"type": "integer", "minimum": 1}, meaning)
-            continue
-        schema = {"type": "string", "example": "payload,vector"} if name == "with" else properties[name]
-        yield url_parameter(name, schema, "For binary bodies only; of JSON bodies it is a field.")
-
-
-def _reference(model: type[BaseModel]) -> Json:
-    return {"$ref": f"#/components/schemas/{model.__name__}"}
+def _reference(model: type[Any]) -> Json:
+    return {"$ref": _REFERENCE.format(model=model.__name__)}

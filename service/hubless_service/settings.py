@@ -1,4 +1,4 @@
-"""The one table of settings: from here come the environment variables, the command's options and docs/settings.md."""
+"""The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import os
 import re
@@ -9,7 +9,9 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-MIB = 2**20
+from hubless.errors import how_to_install
+
+KIB, MIB = 2**10, 2**20
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
 
@@ -24,168 +26,121 @@ class Settings(BaseSettings):
     )
 
     catalog: Path = Field(description="Folder with the collections to serve.")
-    host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 for all interfaces.")
+    host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 is all addresses.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
-    insecure: bool = Field(
-        default=False, description="Listen on other addresses than this machine's own without any API key."
-    )
-    read_keys: SecretStr | None = Field(
-        default=None, description="API keys that may read, of 16 characters or more, separated by commas."
-    )
-    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read and administer, likewise.")
-    keys_file: Path | None = Field(
-        default=None, description="File with further API keys, read anew when it changes; see docs/security.md."
-    )
+    insecure: bool = Field(default=False, description="Let other machines in without an API key.")
+    read_keys: SecretStr | None = Field(default=None, description="API keys that may read.")
+    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read and administer.")
+    keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
     max_wrong_keys: int = Field(
         default=20,
         ge=0,
         le=1000,
-        description="Different wrong API keys that one address may try in a minute before it gets 429 for the rest of "
-        "it; 0 for any number.",
+        description="Different wrong keys an address may try in a minute; 0 is any number.",
     )
     trusted_proxies: str = Field(
-        default="127.0.0.1,::1",
-        description="Addresses or networks of proxies that are believed when X-Forwarded-For names a client, separated "
-        "by commas.",
+        default="127.0.0.1,::1", description="Proxies whose X-Forwarded-For is believed: addresses or networks."
     )
-    metrics_public: bool = Field(default=False, description="Answer /metrics without a key, where there are keys.")
-    cors_origins: str | None = Field(
-        default=None,
-        description="Origins whose pages may ask from a browser, such as https://shop.example, separated by commas; "
-        "* for all.",
-    )
+    metrics_public: bool = Field(default=False, description="Answer /metrics without a key.")
+    cors_origins: str | None = Field(default=None, description="Origins whose pages may ask from a browser; * is all.")
     verify: Literal["background", "first", "never"] = Field(
-        default="background",
-        description="When the hash of every file is compared with the manifest: first, before a version is served; in "
-        "the background, for what is opened at the start, while sizes and canary queries vouch for it; or never.",
+        default="background", description="When hashes are compared: background, first or never."
     )
-    poll_seconds: float = Field(
-        default=5, gt=0, description="Seconds between two looks at the catalog for new versions and new collections."
-    )
-    default_limit: int = Field(default=10, ge=1, description="Hits in an answer when the query names no limit.")
-    max_limit: int = Field(
-        default=1000, ge=1, description="Highest limit of a query or a page, and most ids in one request."
-    )
-    max_depth: int = Field(
-        default=5000,
-        ge=1,
-        description="Deepest rank that a query which skips may ask for: its skip and limit together.",
-    )
-    max_batch: int = Field(default=1000, ge=1, description="Most queries in one batch.")
+    poll_seconds: float = Field(default=5, gt=0, description="Seconds between two looks at the catalog.")
+    default_limit: int = Field(default=10, ge=1, description="Hits in an answer if the query gives no limit.")
+    max_limit: int = Field(default=1000, ge=1, description="Highest limit of a query or page; most ids in a request.")
+    max_depth: int = Field(default=5000, ge=1, description="Highest sum of skip and limit in a query.")
+    max_batch: int = Field(default=1000, ge=1, description="Most queries in a batch.")
     max_batch_hits: int = Field(
-        default=100_000,
-        ge=1,
-        description="Most hits that a batch may ask for: the sum of its queries' limits and skips.",
+        default=100_000, ge=1, description="Most hits in a batch: the limits and skips of its queries in sum."
     )
-    max_filter_depth: int = Field(
-        default=10, ge=1, description="How deep filters may be nested in one another; a condition alone is 1."
+    max_batch_numbers: int = Field(
+        default=4_000_000, ge=1, description="Most numbers in the vectors that a batch's hits are sent with."
     )
+    max_batch_filter_values: int = Field(
+        default=50_000, ge=1, description="Most values in all filters of a batch together, names of columns included."
+    )
+    max_filter_depth: int = Field(default=10, ge=1, description="Deepest nesting of a filter; a single condition is 1.")
     max_filter_conditions: int = Field(
-        default=256, ge=1, description="Most conditions in one filter; each and, or and not is one too."
+        default=256, ge=1, description="Most conditions in a filter; each and, or and not is one."
     )
     max_filter_values: int = Field(default=10_000, ge=1, description="Most values in one `in` of a filter.")
     filter_cache_bytes: int = Field(
-        default=64 * MIB,
-        ge=0,
-        description="Memory, of each version that is served, for what recently used filters matched: a bit a target.",
+        default=64 * MIB, ge=0, description="Bytes per version for results of recent filters, a bit a target."
     )
     max_text: int = Field(default=10_000, ge=1, description="Longest text of a query, in characters.")
     max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
+    max_query_bytes: int = Field(
+        default=2 * MIB, ge=1, description="Largest body of a request that is not a batch, in bytes."
+    )
     default_timeout_ms: int = Field(
-        default=10_000, ge=1, description="Milliseconds in which a request is answered or refused, if it names none."
+        default=10_000, ge=1, description="Milliseconds to answer a request that gives no timeout_ms."
     )
-    max_timeout_ms: int = Field(default=60_000, ge=1, description="Highest timeout_ms that a query may ask for.")
+    max_timeout_ms: int = Field(default=60_000, ge=1, description="Highest timeout_ms of a query.")
     max_waiting: int = Field(
-        default=2000,
-        ge=1,
-        description="Queries that may wait for a search thread; while there are more, others get 429.",
+        default=2000, ge=1, description="Queries that may wait for a search; while more wait, others get 429."
     )
-    workers: int = Field(
-        default=1,
-        ge=1,
-        description="Processes that serve the port, each with its own search threads, over shared files.",
-    )
+    workers: int = Field(default=1, ge=1, description="Processes that serve the port; each has its own search threads.")
     search_threads: int = Field(
-        default_factory=lambda: os.cpu_count() or 1,
-        ge=1,
-        description="Searches that run at the same time. By default as many as there are processors; light ones, of "
-        "less than 2 ms, leave one processor to the thread that talks to clients, and over a large flat index they all "
-        "do their part of one search.",
+        default_factory=lambda: os.cpu_count() or 1, ge=1, description="Searches that run at the same time."
     )
     max_together: int = Field(
-        default=256,
-        ge=1,
-        description="Most queries, of requests that wait, that are searched together; with 1 each request goes alone.",
+        default=256, ge=1, description="Most waiting queries searched together; 1 is each request alone."
     )
-    openmp_threads: int = Field(
-        default=1,
+    openmp_threads: int = Field(default=1, ge=1, description="OpenMP threads of each search.")
+    max_head_bytes: int = Field(
+        default=64 * KIB, ge=1 * KIB, description="Largest request line and headers together, in bytes."
+    )
+    max_headers: int = Field(default=100, ge=10, description="Most headers in one request.")
+    max_pipelined: int = Field(
+        default=16, ge=1, description="Most requests that wait on one connection for earlier answers."
+    )
+    max_connections: int = Field(
+        default=4096,
         ge=1,
-        description="OpenMP threads of each search; more answer one large batch sooner, but fewer queries a second.",
+        description="Most open connections of a worker, within its file descriptors.",
     )
     receive_seconds: float = Field(
         default=20,
         gt=0,
-        description="Seconds in which a client has to send the head of a request, and again its body; and for which it "
-        "may take nothing of a long answer.",
+        description="Seconds for a client to send the head, or body, or take 64 KiB.",
     )
     keep_alive_seconds: int = Field(
-        default=65,
-        ge=0,
-        description="Seconds that an idle connection stays open. Longer than the idle timeout of a load balancer.",
+        default=65, ge=0, description="Seconds until an idle connection closes. Set more than in your proxy."
     )
     encoders: dict[str, dict[str, Any]] = Field(
-        default={},
-        description="JSON: by collection, fields that replace those of its encoder's description, such as the URL.",
+        default={}, description="JSON: by collection, fields that replace those of its encoder."
     )
     encoder_threads: int = Field(
-        default=4, ge=1, description="Calls of an encoder that run at the same time, for each collection."
+        default=4, ge=1, description="Encoder calls that run at the same time, per collection."
     )
-    hubness: bool = Field(
-        default=True,
-        description="Count how often each target is found, to show hubness as it is; takes 12 bytes a target.",
-    )
+    hubness: bool = Field(default=True, description="Count how often each target is found; takes 12 bytes a target.")
     hubness_half_life: int = Field(
         default=10_000, ge=1, description="Queries after which a find counts half in the live hubness."
     )
     hubness_share: float = Field(
-        default=0.01,
-        ge=0,
-        le=1,
-        description="Share of the queries that are searched once more without the correction, in the time to spare, to "
-        "compare hubness; 0 for none.",
+        default=0.01, ge=0, le=1, description="Share of queries searched again without correction; 0 is none."
     )
     drift_sample: int = Field(
         default=512,
         ge=0,
         le=4096,
-        description="Queries of each collection that are kept, at random and in memory only, to compare them with the "
-        "query bank; 0 for none.",
+        description="Queries kept in memory for drift, per collection; 0 is none.",
     )
     drain_seconds: float = Field(
-        default=2,
-        ge=0,
-        description="Seconds after SIGTERM in which /readyz says 503 and queries are still answered, so that a load "
-        "balancer can look away.",
+        default=2, ge=0, description="Seconds of answers after SIGTERM, while /readyz says 503."
     )
-    grace_seconds: int = Field(
-        default=20, ge=0, description="Seconds after that in which requests that have begun are still answered."
-    )
+    grace_seconds: int = Field(default=20, ge=0, description="Seconds after that to finish requests that have begun.")
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least severe messages to log; info has one line for each request."
+        default="info", description="Least severe message to log; info logs requests."
     )
     log_format: Literal["text", "json"] = Field(
-        default="text", description="Log lines as text for people, or as JSON for programs, one object a line."
+        default="text", description="Log lines as text, or as JSON with one object a line."
     )
     log_share: float = Field(
-        default=1,
-        ge=0,
-        le=1,
-        description="Share of the requests that get a log line, drawn at random; one that failed always gets its own.",
+        default=1, ge=0, le=1, description="Share of requests that get a log line; errors always do."
     )
-    traces: bool = Field(
-        default=False,
-        description="Send OpenTelemetry traces, as OTEL_EXPORTER_OTLP_ENDPOINT says; needs the extra hubless[otel].",
-    )
+    traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
 
     @property
     def origins(self) -> frozenset[str]:
@@ -226,7 +181,7 @@ class Settings(BaseSettings):
                 import opentelemetry.exporter.otlp.proto.http
                 import opentelemetry.sdk.trace  # noqa: F401
             except ImportError as error:
-                raise ValueError("traces need more packages: pip install 'hubless[otel]'") from error
+                raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
         return traces
 
     @model_validator(mode="after")

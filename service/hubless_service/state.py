@@ -6,19 +6,25 @@ from fastapi import Request
 
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.engine import Engine
+from hubless_service.searching.shelf import Shelf
 from hubless_service.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class AppState:
     """One of each per app, set by `create_app`."""
 
     settings: Settings
     engine: Engine
     metrics: Metrics
 
+    @property
+    def shelf(self) -> Shelf:
+        """Where collections are looked up."""
+        return self.engine.shelf
 
-def state_of(request: Request) -> State:
+
+def state_of(request: Request) -> AppState:
     """The state of the app that the request came to."""
-    state: State = request.app.state.hubless
+    state: AppState = request.app.state.hubless
     return state

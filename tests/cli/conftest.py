@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 from support import small
 
-from hubless.cli import main
+from hubless.cli.application import main
 
 
 @dataclass(frozen=True)

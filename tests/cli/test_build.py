@@ -19,7 +19,7 @@ def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
     assert shown["targets"] == "40 of 8 dimensions, cosine"
     assert shown["index"] == "flat"
     assert shown["text queries"] == "no"
-    assert "held-out bank queries" in shown["recall@10"]
+    assert "held-out bank queries" in shown["measured with"]
 
 
 def test_build_as_json_prints_the_manifest(build, tmp_path):
@@ -161,3 +161,19 @@ def test_files_of_several_kinds_give_the_same_collection(build, run, files, tmp_
 
 def test_manifest_is_readable_json_in_any_language(build, files):
     assert json.loads(build("--payload", files / "payload.csv", "--json").out)["payload_columns"] == ["title", "n"]
+
+
+def test_payload_columns_are_shown_with_type_and_example_and_can_be_said(build, files, tmp_path):
+    rows = "".join(f'{row:05},"[""a"", ""b""]"\n' for row in range(40))
+    (tmp_path / "payload.csv").write_text("zip,tags\n" + rows)
+    built = build("--payload", tmp_path / "payload.csv")
+    assert ["zip", "string", '"00000"'] in built.table
+    assert ["tags", "list<item: string>", '["a", "b"]'] in built.table
+    said = build("--payload", tmp_path / "payload.csv", "--payload-schema", "zip=int64")
+    assert ["zip", "int64", "0"] in said.table
+    assert build("--payload", tmp_path / "payload.csv", "--payload-schema", "zip").code == 2
+
+
+def test_schema_applies_to_payload_beside_the_vectors_and_needs_a_payload(build):
+    assert ["rank", "string", '"0"'] in build("--payload-schema", "rank=string", targets="all.parquet").table
+    assert "payload schema: expected a payload" in build("--payload-schema", "rank=string").err

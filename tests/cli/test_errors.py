@@ -8,7 +8,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless import cli
+from hubless.cli import application
 from hubless.errors import InputError
 
 
@@ -182,6 +182,34 @@ def test_help_shows_the_commands(run, words):
     assert "Usage: hubless" in ended.out + ended.err
 
 
+NAMES = [command.name or command.callback.__name__ for command in application.app.registered_commands]
+
+
+@pytest.mark.parametrize("command", ["", *sorted({*NAMES, "serve"})])
+def test_help_fits_80_columns_and_names_no_types_of_python(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = run(*command.split(), "--help").out
+    assert "Options:" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert not re.search(r"<\w+(\[\w+\]|\|\w+| range)?>", shown)
+
+
+def test_summaries_of_all_commands_are_whole_at_80_columns(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    commands = run("--help").out.partition("Commands:\n")[2].splitlines()
+    assert {line.split()[0] for line in commands} == {*NAMES, "serve"}
+    assert [line for line in commands if not line.endswith(".") or line.endswith("...")] == []
+
+
+@pytest.mark.parametrize("command", ["build", "evaluate", "tune", "report"])
+def test_example_in_a_help_can_be_copied(run, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    first, second = run(command, "--help").out.partition("Example:\n")[2].splitlines()[:2]
+    assert first.startswith(f"    hubless {command} ")
+    assert first.endswith(" \\")
+    assert second.startswith("        --")
+
+
 @pytest.mark.parametrize("error", [InputError("x", "y", "z"), OSError(28, "full"), KeyError("x"), MemoryError()])
 def test_debug_shows_the_traceback_of_any_error(run, monkeypatch, capsys, error):
     def fail(*arguments):
@@ -190,7 +218,7 @@ def test_debug_shows_the_traceback_of_any_error(run, monkeypatch, capsys, error)
     monkeypatch.setattr(hubless, "Catalog", fail)
     monkeypatch.setattr(sys, "argv", ["hubless", "--debug", "list", "--catalog", "c"])
     with pytest.raises(type(error)):
-        cli.main()
+        application.main()
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), MemoryError(), RuntimeError("one\ntwo\nthree")])

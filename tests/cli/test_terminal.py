@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from support import small
+from support.processes import started
 
 import hubless
 
@@ -21,7 +22,8 @@ WAITING_BUILD = """
 import sys
 import time
 from pathlib import Path
-from hubless import catalog, cli
+from hubless import cli
+from hubless.store import catalog
 
 def publish(staged, manifest):
     Path(flag).touch()
@@ -95,7 +97,7 @@ def test_bars_can_be_wanted_and_unwanted_by_the_library(tmp_path, capfd, correct
     assert "computing offsets" in capfd.readouterr().err
 
 
-def test_table_fits_a_terminal_and_is_not_cut_in_a_pipe(tmp_path, environment):
+def test_table_fits_a_terminal_and_breaks_no_word_in_a_pipe(tmp_path, environment):
     name = "n" * 60
     version = small.build(tmp_path, name).version
     piped_out = piped(["list", "--catalog", str(tmp_path)], environment).stdout
@@ -113,11 +115,12 @@ def test_build_that_is_stopped_leaves_the_current_version_and_no_traceback(build
     version = small.build(tmp_path / "catalog").version
     flag = tmp_path / "building"
     command = [sys.executable, "-c", WAITING_BUILD, *build_words, str(flag)]
-    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    while not flag.exists():
-        assert process.poll() is None, process.communicate()
-    process.send_signal(number)
-    out, err = process.communicate(timeout=30)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with started(command, env=environment, **pipes) as process:
+        while not flag.exists():
+            assert process.poll() is None, process.communicate()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=30)
     assert out == ""
     assert "Traceback" not in err
     if number == signal.SIGINT:

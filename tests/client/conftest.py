@@ -1,10 +1,11 @@
-"""One call through both clients, answered by a function in the place of a network."""
+"""Clients: both with a function instead of a network, and one of a real server."""
 
 import asyncio
 
 import httpx
 import pytest
 
+import hubless
 from hubless_client import AsyncClient, Client, Retries
 
 NO_WAITING = Retries(backoff=0)
@@ -31,3 +32,19 @@ def ask(request):
         return asyncio.run(session())
 
     return ask_sync if request.param == "sync" else ask_async
+
+
+@pytest.fixture
+def client(server):
+    with Client(server) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def words(catalog):
+    return hubless.open(catalog, "words")
+
+
+@pytest.fixture(scope="session")
+def numbers(catalog):
+    return hubless.open(catalog, "numbers")

@@ -3,51 +3,56 @@
 import pickle
 
 import httpx
+import numpy as np
 import pytest
+from support import catalogs
 from support.wire import ANSWER, Server, problem
 
 import hubless_client
-from hubless_client import errors
+from hubless_client import ApiError, errors, problems
+from hubless_service.http.problems import PROBLEM_TYPES
 
 CONTRACT = {
-    "malformed_body": (400, hubless_client.MalformedBody),
-    "invalid_input": (422, hubless_client.InputError),
-    "dimension_mismatch": (422, hubless_client.DimensionMismatch),
-    "not_finite": (422, hubless_client.NotFinite),
-    "zero_vector": (422, hubless_client.ZeroVector),
-    "no_encoder": (422, hubless_client.NoEncoder),
-    "unknown_words": (422, hubless_client.UnknownWords),
-    "text_refused": (422, hubless_client.TextRefused),
-    "unknown_field": (422, hubless_client.UnknownField),
-    "unauthenticated": (401, hubless_client.Unauthenticated),
-    "forbidden": (403, hubless_client.Forbidden),
-    "too_many_wrong_keys": (429, hubless_client.TooManyWrongKeys),
-    "not_found": (404, hubless_client.NotFoundError),
-    "collection_not_found": (404, hubless_client.CollectionNotFound),
-    "version_not_found": (404, hubless_client.VersionNotFound),
-    "alias_not_found": (404, hubless_client.AliasNotFound),
-    "precondition_failed": (412, hubless_client.PreconditionFailed),
-    "precondition_required": (428, hubless_client.PreconditionRequired),
-    "point_not_found": (404, hubless_client.PointNotFound),
-    "method_not_allowed": (405, hubless_client.MethodNotAllowed),
-    "request_timeout": (408, hubless_client.RequestTimeout),
-    "cursor_expired": (410, hubless_client.CursorExpired),
-    "body_too_large": (413, hubless_client.BodyTooLarge),
-    "unsupported_media_type": (415, hubless_client.UnsupportedMediaType),
-    "too_many_requests": (429, hubless_client.TooManyRequests),
-    "internal_error": (500, hubless_client.InternalError),
-    "encoder_failed": (502, hubless_client.EncoderFailed),
-    "encoder_timeout": (504, hubless_client.EncoderTimeout),
-    "not_ready": (503, hubless_client.NotReady),
-    "bundle_damaged": (503, hubless_client.BundleDamaged),
-    "bundle_too_new": (503, hubless_client.BundleTooNew),
-    "storage": (503, hubless_client.StorageError),
-    "deadline_exceeded": (504, hubless_client.DeadlineExceeded),
+    "malformed_request": (400, hubless_client.ApiMalformedRequest),
+    "malformed_body": (400, hubless_client.ApiMalformedBody),
+    "invalid_input": (422, hubless_client.ApiInvalidInput),
+    "dimension_mismatch": (422, hubless_client.ApiDimensionMismatch),
+    "not_finite": (422, hubless_client.ApiNotFinite),
+    "zero_vector": (422, hubless_client.ApiZeroVector),
+    "no_encoder": (422, hubless_client.ApiNoEncoder),
+    "unknown_words": (422, hubless_client.ApiUnknownWords),
+    "text_refused": (422, hubless_client.ApiTextRefused),
+    "unknown_field": (422, hubless_client.ApiUnknownField),
+    "unauthenticated": (401, hubless_client.ApiUnauthenticated),
+    "forbidden": (403, hubless_client.ApiForbidden),
+    "too_many_wrong_keys": (429, hubless_client.ApiTooManyWrongKeys),
+    "not_found": (404, hubless_client.ApiNotFound),
+    "collection_not_found": (404, hubless_client.ApiCollectionNotFound),
+    "version_not_found": (404, hubless_client.ApiVersionNotFound),
+    "alias_not_found": (404, hubless_client.ApiAliasNotFound),
+    "precondition_failed": (412, hubless_client.ApiPreconditionFailed),
+    "precondition_required": (428, hubless_client.ApiPreconditionRequired),
+    "point_not_found": (404, hubless_client.ApiPointNotFound),
+    "method_not_allowed": (405, hubless_client.ApiMethodNotAllowed),
+    "request_timeout": (408, hubless_client.ApiRequestTimeout),
+    "cursor_expired": (410, hubless_client.ApiCursorExpired),
+    "head_too_large": (431, hubless_client.ApiHeadTooLarge),
+    "body_too_large": (413, hubless_client.ApiBodyTooLarge),
+    "unsupported_media_type": (415, hubless_client.ApiUnsupportedMediaType),
+    "too_many_requests": (429, hubless_client.ApiTooManyRequests),
+    "internal_error": (500, hubless_client.ApiInternalError),
+    "encoder_failed": (502, hubless_client.ApiEncoderFailed),
+    "encoder_timeout": (504, hubless_client.ApiEncoderTimeout),
+    "not_ready": (503, hubless_client.ApiNotReady),
+    "bundle_damaged": (503, hubless_client.ApiBundleDamaged),
+    "bundle_too_new": (503, hubless_client.ApiBundleTooNew),
+    "storage": (503, hubless_client.ApiStorage),
+    "deadline_exceeded": (504, hubless_client.ApiDeadlineExceeded),
 }
 
 
 def raised_by(ask, *answers, **kwargs):
-    with pytest.raises(hubless_client.HublessError) as caught:
+    with pytest.raises(hubless_client.ClientError) as caught:
         ask(Server(*answers), "query", "songs", [1.0, 2.0], **kwargs)
     return caught.value
 
@@ -67,25 +72,27 @@ def test_problem_with_a_code_of_the_contract_raises_the_class_of_that_code(ask, 
 
 
 def test_every_code_that_has_a_class_is_tested_here():
-    assert set(errors.BY_CODE) == set(CONTRACT)
+    branches = {ApiError, hubless_client.ApiAccessDenied, hubless_client.ApiChangeRefused}
+    branches |= {hubless_client.ApiUnavailable, hubless_client.ApiServerError}
+    assert set(problems.BY_CODE) == set(CONTRACT) | {kind.code for kind in branches}
 
 
 @pytest.mark.parametrize(
     ("status", "kind"),
     [
-        (400, hubless_client.InputError),
-        (401, hubless_client.AccessError),
-        (403, hubless_client.AccessError),
-        (404, hubless_client.NotFoundError),
-        (412, hubless_client.ChangeRefused),
-        (418, hubless_client.ProblemError),
-        (422, hubless_client.InputError),
-        (428, hubless_client.ChangeRefused),
-        (429, hubless_client.TooManyRequests),
-        (502, hubless_client.Unavailable),
-        (503, hubless_client.Unavailable),
-        (504, hubless_client.DeadlineExceeded),
-        (507, hubless_client.ServerError),
+        (400, hubless_client.ApiInvalidInput),
+        (401, hubless_client.ApiAccessDenied),
+        (403, hubless_client.ApiAccessDenied),
+        (404, hubless_client.ApiNotFound),
+        (412, hubless_client.ApiChangeRefused),
+        (418, hubless_client.ApiError),
+        (422, hubless_client.ApiInvalidInput),
+        (428, hubless_client.ApiChangeRefused),
+        (429, hubless_client.ApiTooManyRequests),
+        (502, hubless_client.ApiUnavailable),
+        (503, hubless_client.ApiUnavailable),
+        (504, hubless_client.ApiDeadlineExceeded),
+        (507, hubless_client.ApiServerError),
     ],
 )
 def test_problem_with_unknown_code_falls_back_to_its_status_and_keeps_the_code(ask, status, kind):
@@ -104,7 +111,7 @@ def test_further_members_of_a_problem_are_kept_and_named_where_the_contract_name
 def test_page_of_a_proxy_becomes_an_error_by_status_that_quotes_the_page(ask):
     page = httpx.Response(502, html="<h1>Bad Gateway</h1>\n" + "x" * 10_000, headers={"X-Request-ID": "proxy-1"})
     error = raised_by(ask, page)
-    assert type(error) is hubless_client.Unavailable
+    assert type(error) is hubless_client.ApiUnavailable
     assert error.detail.startswith("<h1>Bad Gateway</h1> xxx")
     assert len(error.detail) < 300
     assert (error.code, error.title, error.request_id) == ("unavailable", "Bad Gateway", "proxy-1")
@@ -113,7 +120,7 @@ def test_page_of_a_proxy_becomes_an_error_by_status_that_quotes_the_page(ask):
 @pytest.mark.parametrize("body", [b"", b"[1, 2]", b'"text"', b'{"detail": [{"loc": []}], "code": 7}', b"\xff\xfe{"])
 def test_error_body_that_is_no_problem_document_still_becomes_an_error_with_a_detail(ask, body):
     error = raised_by(ask, httpx.Response(404, content=body, headers={"Content-Type": "application/json"}))
-    assert type(error) is hubless_client.NotFoundError
+    assert type(error) is hubless_client.ApiNotFound
     assert error.code == "not_found"
     assert error.detail
 
@@ -124,7 +131,7 @@ def test_status_without_a_name_becomes_an_error_with_a_detail(ask):
 
 def test_redirect_is_not_followed_and_says_where_it_points(ask):
     server = Server(httpx.Response(308, headers={"Location": "https://elsewhere.test/"}))
-    with pytest.raises(hubless_client.ProblemError, match=r"https://elsewhere\.test/"):
+    with pytest.raises(hubless_client.ApiError, match=r"https://elsewhere\.test/"):
         ask(server, "query", "songs", [1.0, 2.0])
     assert len(server.requests) == 1
 
@@ -145,6 +152,31 @@ def test_success_that_is_not_what_the_contract_promises_is_a_bad_answer(ask, ans
     assert type(error) is hubless_client.BadAnswer
     assert error.status == 200
     assert "/v1/collections/songs/query" in error.detail
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize(
+    ("content", "media_type"),
+    [
+        (b"[" * 100_000 + b"]" * 100_000, "application/json"),
+        (b'{"hits": [], "collection": "songs"}', "application/json; charset=idna"),
+        (b"<h1>\xff</h1>", "text/html; charset=rot13"),
+    ],
+    ids=["nested too deep", "strange charset", "stranger charset"],
+)
+def test_answer_that_cannot_be_decoded_is_an_error_of_the_tree(ask, status, content, media_type):
+    error = raised_by(ask, httpx.Response(status, content=content, headers={"Content-Type": media_type}))
+    assert type(error) is (hubless_client.BadAnswer if status == 200 else hubless_client.ApiInternalError)
+    assert len(str(error)) < 500
+
+
+def test_count_that_is_no_finite_number_is_a_bad_answer(ask):
+    with pytest.raises(hubless_client.BadAnswer, match="1e999"):
+        ask(Server(httpx.Response(200, content=b'{"count": 1e999}')), "count", "songs")
+
+
+def test_status_of_redirects_without_a_place_is_not_taken_for_a_redirect(ask):
+    assert raised_by(ask, httpx.Response(304)).detail == "Not Modified"
 
 
 @pytest.mark.parametrize(
@@ -198,7 +230,7 @@ def test_an_error_says_code_detail_status_and_request_in_one_line(ask):
 def test_errors_survive_pickling_as_they_cross_process_borders(ask):
     error = raised_by(ask, problem(422, "not_finite", parameter="vector"))
     copy = pickle.loads(pickle.dumps(error))  # noqa: S301
-    assert type(copy) is hubless_client.NotFinite
+    assert type(copy) is hubless_client.ApiNotFinite
     assert vars(copy) == vars(error)
     assert str(copy) == str(error)
 
@@ -207,7 +239,7 @@ def test_all_errors_are_exported_and_stand_in_one_tree():
     kinds = {
         name: kind for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, Exception)
     }
-    assert all(issubclass(kind, hubless_client.HublessError) for kind in kinds.values())
+    assert all(issubclass(kind, hubless_client.ClientError) for kind in kinds.values())
     assert set(kinds) <= set(hubless_client.__all__)
     assert len({kind.code for kind in kinds.values()}) == len(kinds)
 
@@ -222,13 +254,71 @@ def test_the_drawn_tree_is_the_tree():
             drawn.add(tuple(path))
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     real = {
-        tuple(base.__name__ for base in reversed(kind.__mro__) if issubclass(base, errors.HublessError))
+        tuple(base.__name__ for base in reversed(kind.__mro__) if issubclass(base, errors.ClientError))
         for kind in kinds
     }
     assert drawn == real
 
 
 def test_input_errors_are_value_errors_and_missing_things_lookup_errors():
-    assert issubclass(hubless_client.DimensionMismatch, ValueError)
+    assert issubclass(hubless_client.ApiDimensionMismatch, ValueError)
     assert issubclass(hubless_client.CannotSend, ValueError)
-    assert issubclass(hubless_client.PointNotFound, LookupError)
+    assert issubclass(hubless_client.ApiPointNotFound, LookupError)
+
+
+def cursor_of_words(client):
+    return client.scroll_page("words", limit=1).cursor
+
+
+@pytest.mark.parametrize(
+    ("kind", "ask"),
+    [
+        (hubless_client.ApiCollectionNotFound, lambda client: client.query("nothing", [1.0])),
+        (hubless_client.ApiPointNotFound, lambda client: client.point("words", "nobody")),
+        (hubless_client.ApiPointNotFound, lambda client: client.point("numbers", "not a number")),
+        (hubless_client.ApiDimensionMismatch, lambda client: client.query("words", [1.0, 2.0])),
+        (hubless_client.ApiDimensionMismatch, lambda client: client.query("words", [1.0, 2.0], params={})),
+        (hubless_client.ApiDimensionMismatch, lambda client: client.query_batch("words", [[1.0, 2.0]])),
+        (hubless_client.ApiNotFinite, lambda client: client.query("words", [float("nan")] * catalogs.DIM)),
+        (hubless_client.ApiNotFinite, lambda client: client.query("words", [1e300] * catalogs.DIM)),
+        (hubless_client.ApiZeroVector, lambda client: client.query("words", [0.0] * catalogs.DIM)),
+        (hubless_client.ApiNoEncoder, lambda client: client.query("numbers", text="amber")),
+        (hubless_client.ApiUnknownWords, lambda client: client.query("words", text="zzz")),
+        (hubless_client.ApiInvalidInput, lambda client: client.query("words", text="amber", limit=0)),
+        (hubless_client.ApiInvalidInput, lambda client: client.query("words", text="amber", limit=2.5)),
+        (hubless_client.ApiInvalidInput, lambda client: client.query_batch("words", np.empty((0, catalogs.DIM)))),
+        (hubless_client.ApiInvalidInput, lambda client: client.query("words", text="amber", filter={})),
+        (hubless_client.ApiUnknownField, lambda client: client.query("words", text="amber", with_payload=["rnak"])),
+        (hubless_client.ApiUnknownField, lambda client: client.count("words", filter={"field": "rnak", "eq": 1})),
+        (hubless_client.ApiInvalidInput, lambda client: client.points("words", [])),
+        (hubless_client.ApiInvalidInput, lambda client: next(client.scroll("words", limit=5000))),
+        (hubless_client.ApiCursorExpired, lambda client: client.scroll_page("numbers", cursor=cursor_of_words(client))),
+    ],
+)
+def test_what_the_server_refuses_is_raised_as_the_error_of_its_code(client, kind, ask):
+    with pytest.raises(hubless_client.ClientError) as caught:
+        ask(client)
+    error = caught.value
+    assert type(error) is kind
+    assert error.code == kind.code
+    assert error.detail
+    assert error.request_id
+
+
+def test_wrong_dimension_is_said_with_both_numbers(client):
+    with pytest.raises(hubless_client.ApiDimensionMismatch, match=str(catalogs.DIM)) as caught:
+        client.query("words", np.ones(7), params={})
+    assert caught.value.status == 422
+    assert "7" in caught.value.received
+
+
+def test_batch_whose_wrong_rows_fill_up_to_right_ones_is_a_dimension_mismatch(client):
+    # Four rows of DIM/2 are as many numbers as two rows of DIM.
+    with pytest.raises(hubless_client.ApiDimensionMismatch, match=f"expected {catalogs.DIM} dimensions"):
+        client.query_batch("numbers", np.ones((4, catalogs.DIM // 2)))
+
+
+def test_every_code_that_the_service_can_answer_has_its_class():
+    for code, kind in PROBLEM_TYPES.items():
+        assert problems.BY_CODE[code].code == code
+        assert issubclass(problems.BY_CODE[code], problems.BY_STATUS[kind.status]) or kind.status > 500

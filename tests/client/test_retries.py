@@ -74,7 +74,7 @@ def test_passing_trouble_is_retried_with_the_same_request(ask, waits, trouble):
 )
 def test_lasting_trouble_is_not_retried(ask, waits, trouble):
     server = Server(trouble)
-    with pytest.raises(hubless_client.HublessError):
+    with pytest.raises(hubless_client.ClientError):
         query(ask, server)
     assert len(server.requests) == 1
     assert waits == []
@@ -83,7 +83,7 @@ def test_lasting_trouble_is_not_retried(ask, waits, trouble):
 @pytest.mark.parametrize("total", [0, 1, 4])
 def test_retries_are_bounded_and_the_last_trouble_is_raised(ask, waits, total):
     server = Server(problem(503, "not_ready", headers=WAIT))
-    with pytest.raises(hubless_client.NotReady):
+    with pytest.raises(hubless_client.ApiNotReady):
         query(ask, server, retries=Retries(total))
     assert len(server.requests) == 1 + total
     assert len(waits) == total
@@ -104,7 +104,7 @@ def test_retry_after_is_waited_for_up_to_the_bound(ask, waits):
 
 def test_sum_of_waits_is_bounded(ask, waits):
     server = Server(problem(429, "too_many_requests", headers={"Retry-After": "4"}))
-    with pytest.raises(hubless_client.TooManyRequests) as caught:
+    with pytest.raises(hubless_client.ApiTooManyRequests) as caught:
         query(ask, server, retries=Retries(total=100, max_wait=5.0, max_total_wait=10.0))
     assert waits == [4.0, 4.0, 2.0]
     assert caught.value.retry_after == 4.0

@@ -7,16 +7,18 @@ import pytest
 from support import formulas
 from support.rankings import best, dense, similarities
 
+import hubless
 from hubless import CORRECTIONS
 from hubless.corrections.mutual_proximity import MutualProximities
 from hubless.corrections.query_time import Candidates
+from hubless.errors import InputError
 
 RANKED = {
     "dis": lambda s, b, v: formulas.dis(s, b, 0.1, 2),
     "dual_dis": lambda s, b, v: formulas.dual_dis(s, b, v, (0.1, 0.5), 2),
     "gc": lambda s, b, v: formulas.gc(s, b),
     "dsl": lambda s, b, v: formulas.dsl(s, b, 0.1),
-    "sinkhorn": lambda s, b, v: formulas.sinkhorn(s, b, 0.1, 60),
+    "sinkhorn": lambda s, b, v: formulas.sinkhorn(s, b, 0.1, 4),
     "ls": lambda s, b, v: formulas.ls(s, b, 4),
     "nicdm": lambda s, b, v: formulas.nicdm(s, b, 4),
     "mp": lambda s, b, v: formulas.mp(s, b),
@@ -25,7 +27,7 @@ PARAMETERS = {
     "dis": {"temperature": 0.1, "k": 2},
     "dual_dis": {"query_temperature": 0.1, "target_temperature": 0.5, "k": 2},
     "dsl": {"temperature": 0.1},
-    "sinkhorn": {"temperature": 0.1, "iterations": 60},
+    "sinkhorn": {"temperature": 0.1, "iterations": 4},
     "ls": {"k": 4},
     "nicdm": {"k": 4},
 }
@@ -84,22 +86,109 @@ def spread_of_best(found, expected):
 
 
 class TestSinkhornWithOneQuery:
+    @pytest.mark.parametrize("steps", [1, 4, 10])
+    @pytest.mark.parametrize("temperature", [0.01, 0.05, 1])
+    def test_scores_are_the_papers(self, problem, temperature, steps):
+        s, b, _ = similarities(problem)
+        expected = formulas.sinkhorn(s, b, temperature, steps)
+        found = dense(problem, "sinkhorn", temperature=temperature, iterations=steps)
+        np.testing.assert_allclose(
+            found - found.mean(axis=1, keepdims=True), expected - expected.mean(axis=1, keepdims=True), atol=2e-6
+        )
+        of_first = np.take_along_axis(expected, found.argmax(axis=1)[:, np.newaxis], axis=1)[:, 0]
+        np.testing.assert_allclose(of_first, expected.max(axis=1), atol=1e-6)
+
+    def test_order_of_the_steps_matters_at_a_low_temperature(self, problem):
+        """`sn` begins with the rows. Were it so here, the test above would fail."""
+        s, b, _ = similarities(problem)
+        expected = formulas.sinkhorn(s, b, 0.01, 4).argmax(axis=1)
+        rows_first = dense(problem, "sn", temperature=0.01, iterations=4).argmax(axis=1)
+        assert (rows_first == expected).mean() < 0.9
+
+    @pytest.mark.parametrize("temperature", [0.01, 0.05, 1])
+    def test_one_step_ranks_as_the_inverted_softmax(self, problem, temperature):
+        one, softmax = (
+            dense(problem, name, temperature=temperature, **more)
+            for name, more in (("sinkhorn", {"iterations": 1}), ("is", {}))
+        )
+        np.testing.assert_array_equal(best(one), best(softmax))
+
     def test_scores_from_few_candidates_are_those_of_the_whole_problem(self, problem):
         """400 targets, of which 60 are candidates: the others count by their known and sampled mass."""
-        few = replace(problem, queries=problem.queries[:10])
-        s, b, _ = similarities(few)
-        expected = formulas.sinkhorn(s, b, 0.1, 60)
-        found = dense(few, "sinkhorn", candidates=60, temperature=0.1, iterations=60)
-        assert np.median(spread_of_best(found, expected)) < 2e-4
-        assert np.median(spread_of_best(dense(few, "sn", temperature=0.1, iterations=60), expected)) > 4e-3
-
-    def test_query_counts_among_the_bank(self, problem):
-        """Less so the larger the bank: `sn` has the limit."""
         s, b, _ = similarities(problem)
-        alone, joined = dense(problem, "sn", temperature=0.1), dense(problem, "sinkhorn", temperature=0.1)
-        spread = (joined - alone).std(axis=1)
-        assert (spread > 1e-4).all()
-        np.testing.assert_array_equal(joined.argmax(axis=1), formulas.sinkhorn(s, b, 0.1, 20).argmax(axis=1))
+        expected = formulas.sinkhorn(s, b, 0.1, 10)
+        found = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=10)
+        alone = dense(problem, "sn", temperature=0.1, iterations=10)
+        assert np.median(spread_of_best(found, expected)) < 2e-4
+        assert np.median(spread_of_best(alone, expected)) > 4e-3
+
+    def test_fit_on_a_sample_gives_nearly_the_scores_of_all_targets(self, problem, monkeypatch):
+        s, b, _ = similarities(problem)
+        expected = formulas.sinkhorn(s, b, 0.1, 4)
+        fitted_on_all = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
+        monkeypatch.setattr("hubless.corrections.single_query.FIT_SAMPLE", 200)
+        found = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
+        assert not np.array_equal(found, fitted_on_all)
+        assert np.median(spread_of_best(found, expected)) < 2e-3
+
+
+class TestTail:
+    """All targets, those of a similarity below 0 too, not only the best."""
+
+    def test_dsl_ranks_all_targets_as_published(self, problem):
+        s, b, _ = similarities(problem)
+        assert (s < 0).any(axis=1).all()
+        expected = best(formulas.dsl(s, b, 0.1), 400)
+        np.testing.assert_array_equal(best(dense(problem, "dsl", temperature=0.1), 400), expected)
+
+    def test_dual_dis_ranks_all_targets_as_published_whatever_gates_are_on(self, problem):
+        s, b, v = similarities(problem)
+        expected = formulas.dual_dis(s, b, v, (0.1, 0.5), 2)
+        on = np.stack([formulas.active(bank, 2)[s.argmax(axis=1)] for bank in (b, v)])
+        assert {tuple(pair) for pair in on.T.tolist()} >= {(True, False), (False, True)}
+        found = dense(problem, "dual_dis", query_temperature=0.1, target_temperature=0.5, k=2)
+        np.testing.assert_array_equal(best(found, 400), best(expected, 400))
+
+
+class TestGateOnTargets:
+    def test_ranking_is_that_of_the_published_formula(self, problem):
+        s, b, _ = similarities(problem)
+        found = dense(problem, "dis", temperature=0.1, k=2, gate="target")
+        expected = formulas.dis_of_targets(s, b, 0.1, 2)
+        np.testing.assert_array_equal(best(found, 400), best(expected, 400))
+        assert (best(found, 1) != best(formulas.dis(s, b, 0.1, 2), 1)).any()
+
+    def test_it_folds(self, problem):
+        fitted = CORRECTIONS["dis"](temperature=0.1, gate="target").fit(problem.bank, problem.targets)
+        assert fitted.query_time(problem.targets) is None
+        assert fitted.details["gate"] == "target"
+
+    def test_later_target_is_active_if_it_reaches_the_top_of_a_bank_query(self, problem):
+        fitted = CORRECTIONS["dis"](temperature=0.1, gate="target").fit(problem.bank, problem.targets)
+        near, far = problem.bank[:1], -problem.bank.mean(axis=0, keepdims=True)
+        assert fitted.offsets(near)[0] != 0
+        assert fitted.offsets(far)[0] == 0
+
+    def test_unknown_gate_is_refused(self):
+        with pytest.raises(InputError, match="gate: expected one of query, target, got 'both'"):
+            CORRECTIONS["dis"](gate="both")
+
+    def test_collection_is_built_and_opened(self, problem, tmp_path):
+        hubless.build(
+            tmp_path,
+            "gated",
+            problem.targets,
+            problem.bank,
+            correction="dis",
+            parameters={"gate": "target", "temperature": 0.1},
+            progress=False,
+        )
+        opened = hubless.open(tmp_path, "gated")
+        found = opened.query(problem.queries, 10)
+        scores = problem.queries @ problem.targets.T - opened.offsets
+        np.testing.assert_array_equal(found.rows, best(scores))
+        restored = opened.correction().offsets(problem.targets)
+        np.testing.assert_allclose(restored - restored.mean(), opened.offsets, atol=1e-6)
 
 
 class TestRanksAmongTheBank:

@@ -16,7 +16,7 @@ from rich.console import Console
 import hubless
 from hubless.demo import command
 from hubless.demo.pairs import find_pairs, installed_package
-from hubless.demo.server import Server
+from hubless.demo.server import DemoServer
 from hubless.demo.story import collection_name, invite, shortened, unique_names
 from hubless.errors import InputError
 
@@ -101,7 +101,7 @@ def test_wrong_wish_ends_with_one_line_and_code_1(tmp_path, arguments, message):
 def test_missing_extra_is_an_error_that_says_how_to_install_it(monkeypatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "sklearn" else real(name))
-    with pytest.raises(InputError, match=r"pip install 'hubless\[demo\]' .*no scikit-learn"):
+    with pytest.raises(InputError, match=r"pip install '\.\[demo\]' .*no scikit-learn"):
         command.check_extra()
 
 
@@ -133,7 +133,7 @@ def test_long_name_loses_its_first_parts():
 
 def test_curl_line_is_one_line_on_a_narrow_terminal_whatever_the_question():
     screen = io.StringIO()
-    server = Server("http://127.0.0.1:1234", process=None, client=None)
+    server = DemoServer("http://127.0.0.1:1234", process=None, client=None)
     question = """What's "this" [red], in ümlauts?"""
     invite(Console(file=screen, force_terminal=True, width=40), server, "made", question)
     (curl,) = (line for line in screen.getvalue().splitlines() if line.startswith("curl "))

@@ -4,31 +4,31 @@ import numpy as np
 import pytest
 from demo.conftest import make_pairs
 
-from hubless.demo.measuring import CORRECTED, compare, encode_known, rank, split
+from hubless.demo.measuring import CORRECTED, encode_known, rank, rank_by_all, split_pairs
 from hubless.demo.training import Encoders, train
 from hubless.errors import InputError
 
 
 def test_split_holds_out_1500_pairs_and_loses_none():
     pairs = make_pairs(5000)
-    parts = split(pairs, seed=0)
+    parts = split_pairs(pairs, seed=0)
     assert (len(parts.training), len(parts.held_out)) == (3500, 1500)
     names = [pair.name for pair in parts.training + parts.held_out]
     assert sorted(names) == sorted(pair.name for pair in pairs)
 
 
 def test_split_of_few_pairs_holds_out_a_third(made_pairs):
-    parts = split(made_pairs, seed=0)
+    parts = split_pairs(made_pairs, seed=0)
     assert (len(parts.training), len(parts.held_out)) == (200, 100)
 
 
 def test_split_depends_on_the_seed_alone(made_pairs):
-    assert split(made_pairs, seed=1) == split(made_pairs, seed=1) != split(made_pairs, seed=2)
+    assert split_pairs(made_pairs, seed=1) == split_pairs(made_pairs, seed=1) != split_pairs(made_pairs, seed=2)
 
 
 def test_too_few_pairs_are_refused_with_their_number():
     with pytest.raises(InputError, match="at least 60 documented functions, got 59"):
-        split(make_pairs(59), seed=0)
+        split_pairs(make_pairs(59), seed=0)
 
 
 def test_documentation_without_a_known_word_is_left_out_and_the_other_rows_are_told(made_pairs):
@@ -71,9 +71,9 @@ def test_compare_finds_the_planted_hubs_and_each_correction_evens_them_out():
         dataclasses.replace(pair, doc=str(number), code=str(number)) for number, pair in enumerate(make_pairs(900))
     ]
     encoders = Encoders(Planted(lambda number: 12.0), Planted(lambda number: 6.0 if number % 10 == 0 else 0.0))
-    parts = split(numbered, seed=0)
+    parts = split_pairs(numbered, seed=0)
     done = []
-    rankings = compare(encoders, parts, done.append)
+    rankings = rank_by_all(encoders, parts, done.append)
     assert [ranking.name for ranking in rankings] == ["raw", *CORRECTED]
     assert len(done) == len(CORRECTED)
     raw = rankings[0]

@@ -4,27 +4,29 @@ from pathlib import Path
 
 import pytest
 
-from hubless.corrections import CORRECTIONS
+from hubless.corrections import CORRECTIONS, QUERY_TIMES
+from hubless.corrections.auto import SHRINKAGE_QUERIES
+from hubless.corrections.temperature import LEAST_PERPLEXITY, MOST_PERPLEXITY, SHARE_OF_BANK
 
-PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text("utf-8")
 SECTION = re.search(r"(?ms)^## Corrections$(.*?)^## ", PAGE).group(1)
-ROWS = dict(re.findall(r"(?m)^\| `([a-z]+)` \| (.*)$", SECTION))
+NAMES = set(re.findall(r"`([a-z]+)`", SECTION)) & set(CORRECTIONS)
 
 
-def parameters(name):
-    """How the page writes the parameters of a correction, those without a default value bare."""
-    return {
-        field.name if field.default is None else f"{field.name}={field.default!r}".replace("'", '"')
-        for field in fields(CORRECTIONS[name])
-    }
+def test_corrections_that_are_explained_fold_and_the_default_is_one_of_them():
+    assert "auto" in NAMES
+    assert NAMES & set(QUERY_TIMES) == set()
 
 
-def test_no_row_is_of_an_unknown_correction():
-    assert set(ROWS) <= set(CORRECTIONS)
+@pytest.mark.parametrize("parameter", re.findall(r"`(\w+(?==)|fit_sample|perplexity|iterations)", SECTION))
+def test_parameter_that_is_named_is_one_of_these_corrections(parameter):
+    assert parameter in {field.name for name in NAMES for field in fields(CORRECTIONS[name])}
 
 
-@pytest.mark.parametrize("name", ROWS)
-def test_parameters_and_defaults_of_a_correction_are_as_documented(name):
-    column = ROWS[name].split("|")[1]
-    written = ROWS["sn"].split("|")[1] if column.strip() == "as `sn`" else column
-    assert set(re.findall(r"`([^`]+)`", written)) == parameters(name)
+def test_rule_for_the_perplexity_is_that_of_the_code():
+    assert f"clip({SHARE_OF_BANK:g} · b, {LEAST_PERPLEXITY:g}, {MOST_PERPLEXITY:g})" in SECTION
+
+
+def test_shrinkage_is_that_of_the_code():
+    assert f"b/(b + {SHRINKAGE_QUERIES})" in SECTION
+    assert f"{SHRINKAGE_QUERIES} bank queries count by half" in SECTION

@@ -6,8 +6,8 @@ import pytest
 from support.contract import Contract
 
 from hubless_service.app import create_app
-from hubless_service.http import schemas
-from hubless_service.http.problems import KINDS
+from hubless_service.http.problems import PROBLEM_TYPES
+from hubless_service.http.requests import QueryRequest, fields_of
 from hubless_service.http.trace import STAGES
 from hubless_service.settings import Settings
 
@@ -32,12 +32,12 @@ def test_endpoints_are_those_of_the_openapi_document(document):
 
 def test_fields_of_a_query_are_those_of_the_openapi_document():
     documented = re.findall(r"(?m)^\| `(\w+)` \|", section("Query"))
-    assert sorted(documented) == sorted(schemas.fields_of(schemas.QueryRequest))
+    assert sorted(documented) == sorted(fields_of(QueryRequest))
 
 
 def test_codes_and_their_statuses_are_those_of_the_code():
     documented = re.findall(r"(?m)^\| `(\w+)` \| (\d+) \|", section("Errors"))
-    assert documented == [(code, str(kind.status)) for code, kind in KINDS.items()]
+    assert documented == [(code, str(kind.status)) for code, kind in PROBLEM_TYPES.items()]
 
 
 def test_examples_obey_the_schemas_that_their_titles_name(document):

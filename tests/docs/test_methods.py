@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from hubless import lab
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections.query_time import CANDIDATES
-from hubless.ranking import MOST_CANDIDATES
+from hubless.lab import plans
+from hubless.search.ranker import MOST_CANDIDATES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "methods.md").read_text()
@@ -39,7 +39,7 @@ def test_parameters_and_defaults_are_as_documented(name):
 def test_every_correction_is_explained_under_its_kind():
     assert {*rows("Gated"), *rows("Rescored")} == set(QUERY_TIMES)
     assert set(rows("Folded")) == set(CORRECTIONS) - set(QUERY_TIMES)
-    assert set(rows("Whole matrix")) == set(lab.WHOLE_MATRIX)
+    assert set(rows("Whole matrix")) == set(plans.WHOLE_MATRIX)
 
 
 def test_numbers_of_candidates_are_as_documented():

@@ -9,9 +9,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
-from hubless_service.http.problems import KINDS
-from hubless_service.observing.live import RANKINGS
-from hubless_service.searching.entries import STATES
+from hubless_service.http.problems import PROBLEM_TYPES
+from hubless_service.observing.version_hubness import RANKINGS
+from hubless_service.searching.slots import STATES
 from hubless_service.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -24,7 +24,7 @@ RULES = [
 DOCUMENTED = dict(re.findall(r"(?m)^\| `(hubless_\w+)` \| (.*?) \|", (DOCS / "metrics.md").read_text("utf-8")))
 VALUES = {
     "state": {*STATES, "served", "refused"},
-    "code": set(KINDS),
+    "code": set(PROBLEM_TYPES),
     "ranking": set(RANKINGS),
     "reason": set(FAILURES),
 }
@@ -75,4 +75,4 @@ def test_settings_that_are_named_exist():
 
 def test_codes_that_are_named_exist():
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", PAGE)) - {"timeout_ms"}
-    assert {"bundle_damaged", "bundle_too_new", "encoder_failed"} <= named <= set(KINDS)
+    assert {"bundle_damaged", "bundle_too_new", "encoder_failed"} <= named <= set(PROBLEM_TYPES)

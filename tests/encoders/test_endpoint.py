@@ -1,16 +1,17 @@
 """An encoder that is asked over HTTP, against a real server that is right, slow, down, or talks nonsense."""
 
 import contextlib
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
 from support import catalogs
 from support.embeddings import data, embeddings, right
 
-from hubless.encoders import load_encoder
+from hubless.encoders import endpoint, load_encoder
 from hubless.encoders.breaker import Breaker
-from hubless.encoders.proxies import proxy_for
 from hubless.errors import EncoderFailed, EncoderTimeout, InputError, TextRefused
 
 DIM = catalogs.DIM
@@ -48,10 +49,26 @@ def test_recent_texts_are_not_asked_for_again_and_the_oldest_are_forgotten(serve
     assert [body["input"] for _, body in server.asked] == [["amber"], ["birch"], ["cedar"], ["birch"]]
 
 
-def test_recent_texts_hold_on_to_no_more_than_their_vectors(server, encoder):
+def test_recent_text_does_not_keep_the_vectors_of_its_whole_call(encoder, monkeypatch):
+    answers, checked = [], endpoint.checked
+
+    def check(*arguments):
+        vectors = checked(*arguments)
+        answers.append(weakref.ref(vectors))
+        return vectors
+
+    monkeypatch.setattr(endpoint, "checked", check)
     asking = encoder(cache=1)
     asking.encode(TEXTS)
-    assert [vector.base for vector in asking._recent._vectors.values()] == [None]
+    gc.collect()
+    assert [answer() for answer in answers] == [None]
+
+
+def test_no_text_is_kept_by_a_cache_of_none(server, encoder):
+    asking = encoder(cache=0)
+    for _ in range(2):
+        asking.encode(["amber"])
+    assert len(server.asked) == 2
 
 
 def test_dimensions_are_asked_for_where_they_are_set(server, encoder):
@@ -203,31 +220,35 @@ def test_endpoint_elsewhere_is_asked_by_the_proxy_of_the_environment(server, enc
     assert server.asked[0][0] == "http://embed.example/v1/embeddings"
 
 
-def test_endpoint_on_this_machine_is_asked_by_no_proxy(server, encoder, no_proxies, monkeypatch):
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_endpoint_on_this_machine_is_asked_by_no_proxy(server, encoder, no_proxies, monkeypatch, host):
     monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
-    assert encoder().encode(["amber"]).shape == (1, DIM)
+    assert encoder(url=server.url.replace("127.0.0.1", host)).encode(["amber"]).shape == (1, DIM)
+    assert server.asked[0][0] == "/v1/embeddings"
 
 
 @pytest.mark.parametrize(
-    ("environment", "url", "proxy"),
+    ("environment", "url", "reached"),
     [
-        ({"HTTPS_PROXY": "http://proxy:3128"}, "https://embed.example/v1", "http://proxy:3128"),
-        ({"https_proxy": "proxy:3128"}, "https://embed.example/v1", "http://proxy:3128"),
-        ({"HTTPS_PROXY": "http://proxy:3128"}, "http://embed.example/v1", None),
-        ({"ALL_PROXY": "http://proxy:3128"}, "http://embed.example/v1", "http://proxy:3128"),
-        ({"ALL_PROXY": "http://proxy:3128", "NO_PROXY": "other, .example"}, "http://embed.example/v1", None),
-        ({"ALL_PROXY": "http://proxy:3128", "NO_PROXY": "*"}, "http://embed.example/v1", None),
-        ({"ALL_PROXY": "http://proxy:3128"}, "http://localhost:8080/v1", None),
-        ({"ALL_PROXY": "http://proxy:3128"}, "http://[::1]:8080/v1", None),
-        ({"ALL_PROXY": "http://proxy:3128"}, "http://127.8.8.8/v1", None),
-        ({}, "https://embed.example/v1", None),
+        ({"http_proxy": "{proxy}"}, "http://embed.example/v1", True),
+        ({"HTTPS_PROXY": "http://{proxy}"}, "http://embed.invalid/v1", False),
+        ({"ALL_PROXY": "http://{proxy}"}, "http://embed.example/v1", True),
+        ({"ALL_PROXY": "http://{proxy}", "NO_PROXY": "other, .invalid"}, "http://embed.invalid/v1", False),
+        ({"ALL_PROXY": "http://{proxy}", "NO_PROXY": "*"}, "http://embed.invalid/v1", False),
+        ({}, "http://embed.invalid/v1", False),
     ],
 )
-def test_proxy_is_that_of_the_usual_variables(no_proxies, monkeypatch, environment, url, proxy):
+def test_proxy_is_that_of_the_usual_variables(server, encoder, no_proxies, monkeypatch, environment, url, reached):
     for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert proxy_for(url) == proxy
+        monkeypatch.setenv(name, value.format(proxy=server.url.split("/")[2]))
+    asking = encoder(url=url)
+    if reached:
+        asking.encode(["amber"])
+    else:
+        with pytest.raises(EncoderFailed, match="cannot be reached"):
+            asking.encode(["amber"])
+    assert len(server.asked) == reached
 
 
 def test_proxy_that_cannot_be_used_is_told_without_its_password(encoder, no_proxies, monkeypatch):
@@ -290,22 +311,53 @@ def test_breaker_lets_one_call_through_when_its_time_is_over():
     assert (breaker.allows(), breaker.allows(), breaker.failed()) == (True, True, False)
 
 
+FIELDS = (
+    "type, url, model, dim, dimensions, api_key_env, timeout, retries, connections, batch, cache, breaker_failures, "
+    "breaker_seconds"
+)
+
+
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"api_key": "hidden"}, "encoder, api_key: .*got an unknown field"),
-        ({"url": "ftp://host/v1"}, "encoder, url: .*expected http"),
-        ({"url": "http://user:hidden@host/v1"}, "encoder, url: .*no password"),
-        ({"api_key_env": "HUBLESS_ADMIN_KEYS"}, "encoder, api_key_env: .*a variable of the encoder's own"),
-        ({"model": None}, "encoder, model"),
-        ({"timeout": 0}, "encoder, timeout"),
-        ({"type": "words"}, "one of bag-of-words, openai, installed, got 'words'"),
+        ({"api_key": "hidden"}, f"api_key: expected one of {FIELDS}, got an unknown field; did you mean api_key_env?"),
+        ({"xyz": "hidden"}, f"xyz: expected one of {FIELDS}, got an unknown field"),
+        ({"url": "ftp://host/v1"}, "url: expected http:// or https://, a host and a path, got a text"),
+        (
+            {"url": "http://u:hidden@h/v1"},
+            "url: expected no password in it: name a variable in api_key_env, got a text",
+        ),
+        (
+            {"api_key_env": "HUBLESS_ADMIN_KEYS"},
+            "api_key_env: expected a variable of the encoder's own, the service's hold its keys, got a text",
+        ),
+        ({"model": None}, "model: expected a text, got null"),
+        ({"model": ["hidden"]}, "model: expected a text, got a list"),
+        ({"model": {"hidden": 1}}, "model: expected a text, got an object"),
+        ({"model": True}, "model: expected a text, got true"),
+        ({"retries": "hidden"}, "retries: expected a whole number of at least 0, got a text"),
+        ({"retries": 1.5}, "retries: expected a whole number of at least 0, got 1.5"),
+        ({"dimensions": 0}, "dimensions: expected a whole number of at least 1, got 0"),
+        ({"timeout": 0}, "timeout: expected a number above 0, got 0"),
+        ({"timeout": float("nan")}, "timeout: expected a number above 0, got nan"),
     ],
 )
 def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fields, problem):
-    with pytest.raises(InputError, match=problem) as caught:
+    with pytest.raises(InputError) as caught:
         encoder(**fields)
-    assert "hidden" not in str(caught.value)
+    assert str(caught.value) == f"encoder, {problem}"
+
+
+@pytest.mark.parametrize(("kind", "field"), [("openai", "url"), ("installed", "name")])
+def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, field):
+    with pytest.raises(InputError) as caught:
+        load_encoder(tmp_path, DIM, {"type": kind})
+    assert str(caught.value) == f"encoder, {field}: expected a text, got nothing"
+
+
+def test_unknown_type_is_refused_with_the_known_ones(encoder):
+    with pytest.raises(InputError, match="one of bag-of-words, openai, installed, got 'words'"):
+        encoder(type="words")
 
 
 @pytest.mark.parametrize(

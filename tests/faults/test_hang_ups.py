@@ -1,6 +1,7 @@
 """Clients that hang up at any moment of a request leave nothing behind: no memory, thread, descriptor or query."""
 
 import random
+import resource
 import socket
 import struct
 
@@ -21,11 +22,12 @@ MOST_GROWTH = 16 * 2**20
 
 
 def hang_up(url, count):
-    """Clients that send a part of a request, from nothing to all of it, and leave: half of them without a farewell."""
+    """Clients that send a part of one request or of five, from nothing to all, and leave, half of them by a reset."""
     rng = random.Random(count)  # noqa: S311
     for _ in range(count):
         with socket.create_connection((url.host, url.port)) as connection:
-            connection.sendall(REQUEST[: rng.choice([0, 1, 50, len(REQUEST) - 50, len(REQUEST), len(REQUEST)])])
+            sent = REQUEST * rng.choice([1, 1, 1, 5])
+            connection.sendall(sent[: rng.choice([0, 1, 50, len(sent) - 50, len(sent), len(sent)])])
             if rng.random() < 0.5:
                 connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
 
@@ -54,8 +56,8 @@ def test_clients_that_hang_up_in_mid_request_leave_nothing_behind(catalog, count
 
 
 def test_server_out_of_descriptors_answers_again_when_it_has_some(catalog):
-    few = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (80, 80))"
-    with served(catalog, before=few, poll_seconds=0.1) as server:
+    with served(catalog, poll_seconds=0.1) as server:
+        resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (80, 80))  # it has counted on more
         url = httpx.URL(server.url)
         crowd = [socket.create_connection((url.host, url.port)) for _ in range(120)]
         with pytest.raises(httpx.TransportError):

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-import hubless.matches
+import hubless.search.matches
 from hubless.filters import parse_filter
-from hubless.matches import Matches, MatchesCache, find_matches
-from hubless.payload import Payload, PayloadWriter
+from hubless.search.matches import Matches, MatchesCache, find_matches
+from hubless.vectors.payload import Payload, PayloadWriter
 
 COUNT = 1003  # not a multiple of 8
 
@@ -21,7 +21,7 @@ def payload(tmp_path_factory):
     with PayloadWriter(path, table.schema) as writer:
         for batch in table.to_batches(max_chunksize=100):
             writer.write(batch)
-    return Payload(path)
+    return Payload.open(path)
 
 
 def below(payload, value):
@@ -40,7 +40,7 @@ def test_selector_and_rows_are_those_of_the_mask(share):
 
 @pytest.mark.parametrize("share", [0, 0.01, 0.5, 1])
 def test_pages_hold_the_matches_from_a_row_on(share, monkeypatch):
-    monkeypatch.setattr(hubless.matches, "_PAGE_BYTES", 3)
+    monkeypatch.setattr(hubless.search.matches, "_PAGE_BYTES", 3)
     mask = np.random.default_rng(2).random(COUNT) < share
     matches, rows = Matches(mask), np.flatnonzero(mask)
     for start in (0, 1, 8, 500, COUNT - 1):

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from hubless.errors import InputError, UnknownField
-from hubless.filters import Limits, parse_filter
+from hubless.filters import FilterLimits, parse_filter
 
 SCHEMA = pa.schema(
     {
@@ -104,7 +104,7 @@ def test_unknown_name_is_refused_naming_the_known(document, parameter, known):
 
 
 def test_limits_and_name_are_those_that_are_given():
-    limits = Limits(depth=2, conditions=3, values=1)
+    limits = FilterLimits(depth=2, conditions=3, values=1)
     parse_filter({"and": [{"field": "year", "gt": 1, "lt": 3}]}, SCHEMA, limits)
     for document in (
         {"and": [{"not": {"field": "year", "eq": 1}}]},

@@ -7,17 +7,18 @@ import pytest
 from support.problems import with_hubs
 
 import hubless
-from hubless.arrays import unit_rows
-from hubless.augment import AugmentedVectors, centre, pivot_of
 from hubless.corrections import CORRECTIONS, Gate
 from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
 from hubless.knn import INDEXES, make_index, selected
+from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.base import openmp_threads
-from hubless.matches import Matches
 from hubless.progress import Silent
-from hubless.ranking import Ranker
-from hubless.sources import as_source
+from hubless.search.indexed import IndexedTargets
+from hubless.search.matches import Matches
+from hubless.search.ranker import Ranker
+from hubless.vectors.arrays import unit_rows
+from hubless.vectors.sources import as_source
 
 COUNT, DIM, K = 1500, 16, 10
 SHARES = [1, 0.5, 0.1, 0.02, 0.003]
@@ -43,7 +44,8 @@ def made(request, problem):
         index = make_index(kind, AugmentedVectors(targets, offsets, pivot, half), 0, Silent())
     stored = index.reconstruct_batch(np.arange(COUNT))[:, :DIM]
     exact = problem.queries.astype(np.float64) @ stored.T - offsets
-    return Ranker(kind, index, offsets, DIM, kind.ladder(COUNT)[0], None, pivot), exact
+    targets = IndexedTargets(kind, index, DIM, kind.ladder(COUNT)[0], pivot)
+    return Ranker(targets, offsets), exact
 
 
 class TestKinds:
@@ -78,7 +80,7 @@ class TestKinds:
 
     @pytest.mark.parametrize("value", [1, "true", None])
     def test_exact_is_true_or_false(self, made, problem, value):
-        with pytest.raises(InputError, match=r"params\.exact: expected true or false"):
+        with pytest.raises(InputError, match=r"parameters\.exact: expected true or false"):
             made[0].rank(problem.queries, K, 1.0, {"exact": value})
 
     def test_vectors_are_taken_out_block_by_block(self, made, problem, monkeypatch):
@@ -122,7 +124,8 @@ def corrected(request, problem, tmp_path_factory):
         index="flat",
         progress=False,
     )
-    return hubless.open(path, "c")
+    opened = hubless.open(path, "c")
+    return opened, opened.correction().query_time(opened.vectors(np.arange(count)))
 
 
 class TestCorrections:
@@ -130,10 +133,11 @@ class TestCorrections:
     @pytest.mark.parametrize("count", [250, 30, 3])
     def test_ranking_is_that_of_a_collection_of_the_matches_alone(self, corrected, problem, strength, count):
         rows = np.arange(300 - count, 300)
-        rescored = corrected._query_time is not None and not isinstance(corrected._query_time, Gate)
+        opened, query_time = corrected
+        rescored = query_time is not None and not isinstance(query_time, Gate)
         everything = {"candidates": 300} if rescored else {}
-        found = corrected.query(problem.queries, K, strength, everything, filter={"field": "n", "gte": 300 - count})
-        scores, on = brute_force(corrected, problem.queries, rows, strength)
+        found = opened.query(problem.queries, K, strength, everything, filter={"field": "n", "gte": 300 - count})
+        scores, on = brute_force(opened, query_time, problem.queries, rows, strength)
         expected = -np.sort(-scores, axis=1)[:, : min(K, count)]
         np.testing.assert_allclose(found.scores, expected, rtol=1e-5, atol=1e-5)
         assert found.rows.min() >= 300 - count
@@ -141,14 +145,13 @@ class TestCorrections:
             np.testing.assert_array_equal(found.corrected, on)
 
     def test_filter_that_nothing_meets_gives_no_hits(self, corrected, problem):
-        found = corrected.query(problem.queries, K, filter={"field": "n", "lt": 0})
+        found = corrected[0].query(problem.queries, K, filter={"field": "n", "lt": 0})
         assert found.rows.shape == found.scores.shape == (20, 0)
         assert list(found) == [[]] * 20
 
 
-def brute_force(opened, queries, rows, strength):
+def brute_force(opened, query_time, queries, rows, strength):
     """Scores (m, r) of some rows, and whether a gate was on, one query after the other."""
-    query_time = opened._query_time
     similarities = queries @ opened.vectors(rows).T
     folded = similarities - np.float32(strength) * opened.offsets[rows]
     top = rows[similarities.argmax(axis=1)]

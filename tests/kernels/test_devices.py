@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from support.problems import with_hubs
 
-from hubless import CORRECTIONS, build, devices, kernels
-from hubless.devices import on_device
+from hubless import CORRECTIONS, build
 from hubless.errors import InputError
-from hubless.sources import ArrayVectors, StackedVectors
+from hubless.kernels import devices, reductions
+from hubless.kernels.devices import on_device
+from hubless.vectors.sources import ArrayVectors, StackedVectors
 
 PROBLEM = with_hubs(targets=70, bank=150, target_bank=60)
 
@@ -26,7 +27,7 @@ def test_unknown_device_is_refused_naming_the_known_ones(name):
 
 def test_device_without_torch_is_refused_saying_what_to_install(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError, match=r"device: expected cpu, as torch is not installed: pip install 'hubless\[tor"):
+    with pytest.raises(InputError, match=r"device: expected cpu, or torch: pip install '\.\[torch\]'"):
         build(tmp_path, "name", PROBLEM.targets, PROBLEM.bank, device="cuda")
     assert not list(tmp_path.iterdir())
 
@@ -40,7 +41,7 @@ class TestWithTorch:
     @pytest.fixture(autouse=True)
     def _small_blocks(self, monkeypatch):
         pytest.importorskip("torch")
-        monkeypatch.setattr(devices, "ROWS", 32)
+        monkeypatch.setattr(devices, "DEVICE_ROWS", 32)
 
     @pytest.mark.parametrize("name", ["cuda:99", "torch:no-such-device", "torch:meta:x"])
     def test_device_that_is_not_there_is_refused(self, name):
@@ -62,10 +63,10 @@ class TestWithTorch:
     def test_log_sum_exp_is_that_of_numpy_with_any_potentials(self, temperature):
         potentials = np.linspace(-200, 200, 150)
         bank, targets = source(PROBLEM.bank), source(PROBLEM.targets)
-        expected = kernels.log_sum_exp(bank, targets, temperature, potentials)
+        expected = reductions.log_sum_exp(bank, targets, temperature, potentials)
         told = []
         with on_device("torch:cpu"):
-            found = kernels.log_sum_exp(bank, targets, temperature, potentials, told.append)
+            found = reductions.log_sum_exp(bank, targets, temperature, potentials, told.append)
         np.testing.assert_allclose(temperature * found, temperature * expected, atol=1e-5, rtol=1e-6)
         assert sum(told) == 70
 
@@ -74,6 +75,6 @@ class TestWithTorch:
             StackedVectors([source(part) for part in np.array_split(rows, 4)], "shards")
             for rows in (PROBLEM.bank, PROBLEM.targets)
         ]
-        expected = kernels.top_k_mean(*shards, 20)
+        expected = reductions.top_k_mean(*shards, 20)
         with on_device("torch:cpu"):
-            np.testing.assert_allclose(kernels.top_k_mean(*shards, 20), expected, atol=1e-6)
+            np.testing.assert_allclose(reductions.top_k_mean(*shards, 20), expected, atol=1e-6)

@@ -5,10 +5,11 @@ import pytest
 from support import naive
 from support.problems import centred, normal, with_hubs
 
-from hubless import CORRECTIONS, similarities
+from hubless import CORRECTIONS
 from hubless.errors import InputError
-from hubless.similarities import Factors, Kept, Recomputed
-from hubless.sources import ArrayVectors
+from hubless.kernels import similarities
+from hubless.kernels.similarities import Factors, Kept, Recomputed
+from hubless.vectors.sources import ArrayVectors
 
 PROBLEM = with_hubs(targets=300, bank=400)
 

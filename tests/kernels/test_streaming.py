@@ -12,8 +12,8 @@ import pytest
 from support.problems import normal
 from threadpoolctl import threadpool_info
 
-from hubless import kernels, streaming
-from hubless.sources import ArrayVectors, StreamedVectors
+from hubless.kernels import reductions, streaming
+from hubless.vectors.sources import ArrayVectors, StreamedVectors
 
 
 def source(array, name="rows"):
@@ -88,8 +88,8 @@ def test_repeating_gives_the_same_bytes():
     bank, targets = normal(5000, 24, seed=1), normal(2500, 24, seed=2)
     found = [
         (
-            kernels.log_sum_exp(source(bank), source(targets), 0.05, np.linspace(-3, 3, 5000)).tobytes(),
-            kernels.top_k_mean(source(bank), source(targets), 20).tobytes(),
+            reductions.log_sum_exp(source(bank), source(targets), 0.05, np.linspace(-3, 3, 5000)).tobytes(),
+            reductions.top_k_mean(source(bank), source(targets), 20).tobytes(),
         )
         for _ in range(3)
     ]
@@ -99,9 +99,9 @@ def test_repeating_gives_the_same_bytes():
 def test_rankings_with_several_offsets_are_those_one_by_one():
     queries, targets = normal(40, 8, seed=1), source(normal(3000, 8, seed=2))
     offsets = normal(1, 3000, seed=3)[0]
-    together = kernels.rankings(queries, targets, 7, offsets, None)
+    together = reductions.rankings(queries, targets, 7, offsets, None)
     for (scores, rows), given in zip(together, (offsets, None), strict=True):
-        alone = kernels.top_k(queries, targets, 7, given)
+        alone = reductions.top_k(queries, targets, 7, given)
         np.testing.assert_array_equal(scores, alone[0])
         np.testing.assert_array_equal(rows, alone[1])
 
@@ -175,8 +175,8 @@ class TestThreadsOfBlas:
 MEASURED = """
 import sys, threading, time
 import numpy as np
-from hubless import kernels
-from hubless.sources import ArrayVectors
+from hubless.kernels import reductions
+from hubless.vectors.sources import ArrayVectors
 
 def private():
     for line in open("/proc/self/status"):
@@ -185,7 +185,7 @@ def private():
 
 bank, targets = (ArrayVectors(np.load(path, mmap_mode="r"), path) for path in sys.argv[1:3])
 small = ArrayVectors(np.ones((4, bank.shape[1]), np.float32), "small")
-kernels.log_sum_exp(small, small, 0.05)  # what the first call loads is no part of it
+reductions.log_sum_exp(small, small, 0.05)  # what the first call loads is no part of it
 before, peak, done = private(), 0.0, threading.Event()
 
 def watch():
@@ -197,9 +197,9 @@ def watch():
 watcher = threading.Thread(target=watch)
 watcher.start()
 if sys.argv[3] == "lse":
-    kernels.log_sum_exp(bank, targets, 0.05, np.zeros(bank.shape[0]))
+    reductions.log_sum_exp(bank, targets, 0.05, np.zeros(bank.shape[0]))
 else:
-    kernels.top_k_mean(bank, targets, 128)
+    reductions.top_k_mean(bank, targets, 128)
 done.set()
 watcher.join()
 print(peak - before)

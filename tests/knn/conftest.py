@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from support.problems import with_hubs
 
-from hubless.arrays import unit_rows
+from hubless.vectors.arrays import unit_rows
 
 COUNT, DIM = 1500, 24
 

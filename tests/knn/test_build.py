@@ -5,10 +5,10 @@ import pytest
 from support.problems import normal
 
 import hubless
-from hubless.arrays import unit_rows
 from hubless.errors import InputError
-from hubless.knn import INDEXES, Setting, choose
+from hubless.knn import INDEXES, Setting, cheapest_setting
 from hubless.knn.aims import Aims
+from hubless.vectors.arrays import unit_rows
 
 
 def build(path, problem, **options):
@@ -115,5 +115,5 @@ def test_memory_too_small_is_refused_and_leaves_no_version(problem, tmp_path):
 
 def test_cheapest_setting_is_the_first_and_not_the_fastest_to_reach_the_recall():
     curve = [Setting({"ef": 1}, 0.5, 1.0), Setting({"ef": 2}, 0.95, 9.0), Setting({"ef": 3}, 0.97, 2.0)]
-    assert choose(curve, Aims(0.9)).parameters == {"ef": 2}
-    assert choose(curve, Aims(0.99)).parameters == {"ef": 3}
+    assert cheapest_setting(curve, Aims(0.9)).parameters == {"ef": 2}
+    assert cheapest_setting(curve, Aims(0.99)).parameters == {"ef": 3}

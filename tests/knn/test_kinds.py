@@ -6,13 +6,13 @@ import faiss
 import numpy as np
 import pytest
 
-from hubless.arrays import half_rows
-from hubless.augment import AugmentedVectors, augment_queries, centre, pivot_of
 from hubless.errors import InputError
 from hubless.knn import INDEXES, make_index, read_index, write_index
+from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.sources import HalfVectors, as_source
+from hubless.vectors.arrays import half_rows
+from hubless.vectors.sources import HalfVectors, as_source
 
 K = 10
 
@@ -127,7 +127,7 @@ def test_size_is_about_that_of_the_file(kind, made):
 @pytest.mark.parametrize("value", [0, -1, 1.5, "8", True, None])
 def test_parameter_that_is_no_whole_number_above_0_is_refused(kind, value):
     for name in kind.ladder(1000)[0]:
-        with pytest.raises(InputError, match=f"params.{name}"):
+        with pytest.raises(InputError, match=f"parameters.{name}"):
             kind.check({name: value})
 
 

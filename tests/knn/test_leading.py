@@ -3,11 +3,11 @@ import numpy as np
 import pytest
 from support.problems import normal
 
-from hubless.augment import AugmentedVectors, augment_queries, augment_targets
 from hubless.knn import INDEXES, fastscan, make_index
-from hubless.knn.leading import _dealt, leading_half
+from hubless.knn.augment import AugmentedVectors, augment_queries, augment_targets
+from hubless.knn.leading import balanced_order, leading_half
 from hubless.progress import Silent
-from hubless.sources import as_source
+from hubless.vectors.sources import as_source
 
 COUNT, DIM, GROUP = 1200, 64, 4
 
@@ -45,7 +45,7 @@ def test_there_is_no_leading_half_where_much_would_be_lost(vectors, dim):
 
 def test_variances_are_dealt_out_so_that_the_products_are_about_the_same():
     variances = np.sort(np.exp(np.random.default_rng(0).normal(size=32)))[::-1]
-    order = _dealt(variances, GROUP)
+    order = balanced_order(variances, GROUP)
     assert sorted(order) == list(range(32))
     products = np.log(variances[order]).reshape(-1, GROUP).sum(axis=1)
     in_a_row = np.log(variances).reshape(-1, GROUP).sum(axis=1)

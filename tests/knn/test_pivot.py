@@ -2,8 +2,8 @@ import numpy as np
 from support.problems import normal
 
 import hubless
-from hubless.augment import augment_queries, augment_targets, pivot_of
-from hubless.sources import as_source
+from hubless.knn.augment import augment_queries, augment_targets, pivot_of
+from hubless.vectors.sources import as_source
 
 
 def test_pivot_changes_no_inner_product():

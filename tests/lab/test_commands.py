@@ -10,9 +10,9 @@ import pytest
 from support.labelled import pairs, saved
 
 import hubless
-from hubless.cli import main
-from hubless.compare import compare
-from hubless.tune import read_correction
+from hubless.cli.application import main
+from hubless.lab.compare import compare
+from hubless.lab.tune import read_correction
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
@@ -171,10 +171,10 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
     before = sorted(tmp_path.iterdir())
     if command == "report":
         given = ["--targets", files["targets"], "--query-bank", files["bank"]]
-        monkeypatch.setattr("hubless.cli_hubs.make_report", lambda *_, **__: pytest.fail("the work was done"))
+        monkeypatch.setattr("hubless.cli.hubs.make_report", lambda *_, **__: pytest.fail("the work was done"))
     else:
         given = labelled(files)
-        monkeypatch.setattr(f"hubless.cli_lab.{command}", lambda *_, **__: pytest.fail("the work was done"))
+        monkeypatch.setattr(f"hubless.cli.lab.{command}", lambda *_, **__: pytest.fail("the work was done"))
     code, _, err = run(command, *given, "--output", path)
     assert code == 1
     assert f"{path}: {reason}" in " ".join(err.split())

@@ -8,12 +8,13 @@ from scipy.optimize import linear_sum_assignment
 from support import naive
 from support.labelled import pairs
 
-from hubless import measures, trials
-from hubless.compare import compare
-from hubless.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
+from hubless import measures
 from hubless.errors import InputError
-from hubless.tally import Attribute
-from hubless.trials import strict_trial
+from hubless.lab import trials
+from hubless.lab.compare import compare
+from hubless.lab.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
+from hubless.lab.tally import Attribute
+from hubless.lab.trials import strict_trial
 
 GIVEN = pairs(240)
 RIGHT = np.arange(240)
@@ -177,8 +178,10 @@ def test_repeated_rows_of_a_bank_and_a_leak_are_noted():
     ]
 
 
-def test_targets_in_place_of_queries_in_the_query_bank_are_noted():
-    found = compared(query_bank=GIVEN.targets)
+def test_targets_in_place_of_queries_in_the_query_bank_are_refused_or_if_told_noted():
+    with pytest.raises(InputError, match=r"query bank: expected example queries, got 100% targets.*--bank-of-targets"):
+        compared(query_bank=GIVEN.targets)
+    found = compared(query_bank=GIVEN.targets, bank_of_targets=True)
     assert found.notes == [
         "240 targets are in the query bank: it has to hold queries, or it corrects for the wrong ones",
     ]

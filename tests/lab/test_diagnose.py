@@ -6,14 +6,16 @@ from support.hubs import pairs, planted
 from typer.testing import CliRunner
 
 import hubless
-from hubless.cli import app
+from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
-from hubless.cross_fit import FOLDS, held_out_rankings
-from hubless.diagnose import diagnose
 from hubless.errors import InputError
-from hubless.gallery import gallery_of, open_gallery
+from hubless.lab.compare import compare
+from hubless.lab.cross_fit import FOLDS, held_out_rankings
+from hubless.lab.diagnose import SPLITS, diagnose
+from hubless.lab.entries import Entry
+from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.measures import k_occurrence, skewness
-from hubless.sources import ArrayVectors
+from hubless.vectors.sources import ArrayVectors
 
 COUNT = 300
 
@@ -62,7 +64,7 @@ def test_measures_are_those_of_the_raw_ranking_over_all_bank_queries():
     assert {named.row for named in diagnosis.never} <= set(np.flatnonzero(by_hand == 0).tolist())
 
 
-def test_random_finds_are_called_chance_and_need_no_correction():
+def test_random_finds_are_called_chance_and_auto_is_not_advised_against():
     rng = np.random.default_rng(0)
     bank, targets = (rng.normal(size=(400, 4)).astype(np.float32) for _ in range(2))
     diagnosis = diagnose(open_gallery(targets), bank)
@@ -70,7 +72,21 @@ def test_random_finds_are_called_chance_and_need_no_correction():
     assert diagnosis.depth(10).raw.skewness < 1
     assert diagnosis.verdict[0].startswith("There are no hubs to speak of")
     assert "`auto` has little to even out" in diagnosis.verdict[1]
-    assert "can do without a correction" in diagnosis.verdict[-1]
+    assert "Keep `auto` all the same" in diagnosis.verdict[-1]
+    assert "--correction none" not in " ".join(diagnosis.verdict)
+
+
+def test_with_labels_the_verdict_begins_with_the_measured_gain_and_its_interval():
+    bank, targets, _ = pairs(COUNT, apart=1.5)
+    right = np.arange(COUNT)
+    diagnosis = diagnose(open_gallery(targets), queries=bank, relevant=right)
+    entries = [Entry("none"), Entry("auto")]
+    change = compare(bank, targets, right, entries, seeds=SPLITS).row("auto").change
+    gain = f"{100 * change.value:+.1f} points [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]"
+    assert gain in diagnosis.verdict[0]
+    assert "Measured with your labels" in diagnosis.verdict[0]
+    with pytest.raises(InputError, match="both queries and relevant"):
+        diagnose(open_gallery(targets), queries=bank)
 
 
 def test_without_hubs_a_small_bank_is_not_relied_on():
@@ -126,7 +142,7 @@ def test_diagnosis_without_the_extra_leaves_out_the_distance_and_says_so(monkeyp
     monkeypatch.setitem(__import__("sys").modules, "ot", None)
     diagnosis = diagnose(open_gallery(targets), bank)
     assert diagnosis.bank.distance is None
-    assert "hubless[lab]" in diagnosis.notes[0]
+    assert "pip install '.[lab]'" in diagnosis.notes[0]
 
 
 def test_collection_is_diagnosed_with_the_bank_it_was_fitted_on(tmp_path):

@@ -7,11 +7,11 @@ import pytest
 from support.hubs import pairs, planted
 from typer.testing import CliRunner
 
-from hubless.cli import app
+from hubless.cli.application import app
 from hubless.errors import InputError
-from hubless.gallery import open_gallery
-from hubless.report import MULTIPLES, make_report
-from hubless.report_page import as_html
+from hubless.lab.gallery import open_gallery
+from hubless.lab.report.contents import MULTIPLES, make_report
+from hubless.lab.report.page import as_html
 
 COUNT = 120
 
@@ -109,14 +109,14 @@ def test_queries_without_labels_are_refused():
 
 def test_page_without_matplotlib_names_the_extra(labelled, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r"hubless\[demo\]"):
+    with pytest.raises(InputError, match=r"\[demo\]"):
         as_html(labelled)
 
 
 def test_command_without_matplotlib_says_so_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     asked = ["report", "--targets", "none.npy", "--query-bank", "none.npy", "--output", str(tmp_path / "page.html")]
-    with pytest.raises(InputError, match=r"hubless\[demo\]"):
+    with pytest.raises(InputError, match=r"\[demo\]"):
         CliRunner().invoke(app, asked, catch_exceptions=False)
 
 

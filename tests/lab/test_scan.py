@@ -6,11 +6,11 @@ from support.hubs import pairs, planted, unit
 from typer.testing import CliRunner
 
 import hubless
-from hubless.cli import app
+from hubless.cli.application import app
 from hubless.errors import InputError
-from hubless.gallery import gallery_of, open_gallery
-from hubless.scan import FEWEST_QUERIES, scan
-from hubless.sightings import Sightings, Topics, surprise
+from hubless.lab.gallery import gallery_of, open_gallery
+from hubless.lab.scan.scanning import FEWEST_QUERIES, scan
+from hubless.lab.scan.sightings import Sightings, Topics, surprise
 
 COUNT = 500
 PLANTED = 1  # 0.2 %
@@ -135,7 +135,7 @@ def test_table_names_the_hub_and_says_why(files):
     found = run("--targets", files / "targets.npy", "--queries", files / "queries.npy", "--ids", files / "ids.txt")
     assert found.exit_code == 0
     line = next(line for line in found.stdout.splitlines() if "item 300" in line)
-    assert "by chance" in line
+    assert "among the" in line
 
 
 def test_targets_and_collection_together_are_wrong_usage(files):

@@ -10,11 +10,11 @@ from rich.console import Console
 from support.labelled import pairs
 
 from hubless import measures
-from hubless.compare import compare
-from hubless.entries import Entry
 from hubless.errors import InputError, StorageError
-from hubless.tables import as_csv, as_latex, as_markdown, as_table, caption, grid, write
-from hubless.tally import Attribute
+from hubless.lab.compare import compare
+from hubless.lab.entries import Entry
+from hubless.lab.tables import as_csv, as_latex, as_markdown, as_table, caption, grid, write
+from hubless.lab.tally import Attribute
 
 GIVEN = pairs(120)
 ENTRIES = [Entry("none"), Entry("csls"), Entry("nnn", {"k": 8})]

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support.labelled import pairs
 
-from hubless import trials
 from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
-from hubless.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab import trials
+from hubless.lab.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
 
 GIVEN = pairs(50)
 

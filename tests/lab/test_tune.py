@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from support.labelled import pairs
 
-from hubless.candidates import candidates
 from hubless.corrections import CORRECTIONS
-from hubless.entries import Entry
 from hubless.errors import InputError, StorageError
-from hubless.trials import Pairs, strict_trial
-from hubless.tune import choose, read_correction, tune
+from hubless.lab.entries import Entry
+from hubless.lab.grids import grid_entries
+from hubless.lab.trials import Pairs, strict_trial
+from hubless.lab.tune import best_of, read_correction, tune
 
 HUBBY = pairs(200)
 EVEN = pairs(160, lean=0)
@@ -36,29 +36,29 @@ def hits(*shares, m=400):
 
 class TestChoice:
     def test_is_the_best_where_it_is_clearly_better(self):
-        assert choose(hits(0.5, 0.6, 0.7), np.ones(400)) == 2
+        assert best_of(hits(0.5, 0.6, 0.7), np.ones(400)) == 2
 
     def test_is_the_simplest_that_is_not_worse_by_more_than_the_error_of_the_difference(self):
         """The best answers two queries more and one less, 1 ± √3, or then five more and one less, 4 ± √6."""
         answered = hits(0.5, 0.6, 0.6 + 2 / 400)
         answered[2, 0] = 0
-        assert choose(answered, np.ones(400)) == 1
+        assert best_of(answered, np.ones(400)) == 1
         answered[2, 390:393] = 1
-        assert choose(answered, np.ones(400)) == 2
+        assert best_of(answered, np.ones(400)) == 2
 
     def test_counts_queries_on_which_they_differ_and_not_only_how_many_they_answer(self):
         answered = hits(0.5, 0.6, 0.63)
-        assert choose(answered, np.ones(400)) == 2
+        assert best_of(answered, np.ones(400)) == 2
         answered[2] = np.roll(answered[2], 150)  # as many queries, but others than the simpler candidate
-        assert choose(answered, np.ones(400)) == 1
+        assert best_of(answered, np.ones(400)) == 1
 
     def test_keeps_the_raw_ranking_where_all_are_as_good(self):
-        assert choose(hits(0.5, 0.5, 0.5), np.ones(400)) == 0
+        assert best_of(hits(0.5, 0.5, 0.5), np.ones(400)) == 0
 
     def test_query_weighs_as_often_as_it_was_tested(self):
         weights = np.where(np.arange(400) < 200, 1.0, 0.0)
         answered = hits(0.3, 0.5, 1.0)
-        assert choose(answered, weights) == 1
+        assert best_of(answered, weights) == 1
 
 
 class TestTune:
@@ -74,7 +74,7 @@ class TestTune:
         assert hubby.gain.value == pytest.approx(change, abs=3 * hubby.gain.error)
 
     def test_recall_of_candidates_is_the_mean_over_the_splits(self, hubby):
-        for entry in candidates(100, True, FEW):
+        for entry in grid_entries(100, True, FEW):
             found = []
             for seed in range(3):
                 trial = strict_trial(HUBBY, seed)
@@ -84,7 +84,7 @@ class TestTune:
             assert candidate.recall_at_1 == pytest.approx(np.mean(found))
 
     def test_says_how_many_candidates_were_tried_and_on_what(self, hubby):
-        assert hubby.tried == len(hubby.candidates) == len(candidates(100, True, FEW))
+        assert hubby.tried == len(hubby.candidates) == len(grid_entries(100, True, FEW))
         assert (hubby.seeds, hubby.folds, hubby.query_bank) == (3, 5, 100)
         assert hubby.candidates[0].label == "none"
         best = max(hubby.candidates, key=lambda candidate: candidate.recall_at_1)
@@ -161,7 +161,7 @@ class TestRefused:
 class TestCandidates:
     def test_every_parameter_set_can_be_made_and_fits_the_bank(self):
         for bank in (3, 20, 100, 1000):
-            entries = candidates(bank, target_bank=True)
+            entries = grid_entries(bank, target_bank=True)
             assert entries[0] == Entry("none")
             assert len({entry.label for entry in entries}) == len(entries)
             for entry in entries:
@@ -170,15 +170,15 @@ class TestCandidates:
                 assert entry.parameters.get("perplexity", 0) < bank
 
     def test_names_are_corrections(self):
-        assert {entry.name for entry in candidates(500, target_bank=True)} <= set(CORRECTIONS)
+        assert {entry.name for entry in grid_entries(500, target_bank=True)} <= set(CORRECTIONS)
 
     def test_without_a_target_bank_none_needs_one(self):
         trial = strict_trial(HUBBY, 0)
-        for entry in candidates(100, target_bank=False):
+        for entry in grid_entries(100, target_bank=False):
             entry.correction().fit(trial.query_bank, trial.targets)
 
     def test_order_is_from_the_simplest_to_the_strongest(self):
-        labels = [entry.label for entry in candidates(500, target_bank=True)]
+        labels = [entry.label for entry in grid_entries(500, target_bank=True)]
         for weaker, stronger in (
             ("none", "auto"),
             ("auto", "csls k=1"),

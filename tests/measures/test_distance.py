@@ -52,5 +52,5 @@ def test_clouds_of_different_dimension_are_refused():
 
 def test_without_the_extra_the_error_names_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "ot", None)
-    with pytest.raises(InputError, match=r"hubless\[lab\]"):
+    with pytest.raises(InputError, match=r"extra lab: pip install"):
         earth_movers_distance(cloud(5), cloud(5))

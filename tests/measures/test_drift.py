@@ -69,6 +69,6 @@ def test_distance_within_is_the_energy_distance(monkeypatch):
     rng = np.random.default_rng(0)
     dealt = [rng.permutation(12), rng.permutation(12)]
     by_chance = [energy(together[order < 7], together[order >= 7]) for order in dealt]
-    border = np.quantile(by_chance, drift.LEVEL) - np.mean(by_chance)
+    border = np.quantile(by_chance, drift.CHANCE_QUANTILE) - np.mean(by_chance)
     expected = (energy(x, y) - np.mean(by_chance)) / border
     assert measures.energy_drift(live, bank) == pytest.approx(max(0, expected), rel=1e-6)

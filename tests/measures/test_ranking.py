@@ -7,6 +7,7 @@ import pytest
 from sklearn.metrics import average_precision_score, ndcg_score
 
 from hubless import measures
+from hubless.errors import InputError
 
 LINE = np.array([[0.9, 0.8, 0.7, 0.6, 0.5]])
 
@@ -48,7 +49,7 @@ def test_constant_scores_put_every_target_in_the_middle():
 
 
 def test_ranks_of_scores_and_relevance_of_different_lengths_are_refused():
-    with pytest.raises(ValueError, match="2 queries have scores, 1 have relevant"):
+    with pytest.raises(InputError, match=r"^relevant: expected 2 entries, one for each query with scores, got 1$"):
         measures.ranks(np.zeros((2, 3)), [[0]])
 
 

@@ -58,3 +58,21 @@ def test_metadata_names_the_licence_and_the_python_versions(built):
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"].startswith(">=3.1")
     assert metadata.get_payload().strip()
+
+
+def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
+    distribution, archive, _ = built
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+    metadata = message_from_bytes(archive.read(name))
+    assert not [needed for needed in metadata.get_all("Requires-Dist") if "win32" in needed]
+    systems = [each for each in metadata.get_all("Classifier") if each.startswith("Operating System")]
+    posix = ["Operating System :: MacOS", "Operating System :: POSIX", "Operating System :: POSIX :: Linux"]
+    assert systems == (posix if distribution == "hubless" else [])
+
+
+def test_import_says_on_which_systems_it_runs_where_there_are_no_locks_of_posix():
+    code = "import sys; sys.modules['fcntl'] = None; import hubless"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode != 0
+    assert "HublessError: hubless runs on Linux and macOS" in ended.stderr
+    assert "ModuleNotFoundError" not in ended.stderr

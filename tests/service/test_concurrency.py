@@ -13,7 +13,7 @@ from support import catalogs
 
 import hubless
 from hubless.knn import exhaustive
-from hubless.matches import Matches
+from hubless.search.matches import Matches
 
 QUERY = "/v1/collections/words/query"
 REQUESTS = [
@@ -99,9 +99,9 @@ def test_long_search_does_not_keep_others_from_an_answer(serve, words, monkeypat
     free = threading.Event()
     ask = words.query
 
-    def slow(vectors, **options):
+    def slow(vectors, *arguments, **options):
         assert free.wait(10)
-        return ask(vectors, **options)
+        return ask(vectors, *arguments, **options)
 
     monkeypatch.setattr(words, "check_canaries", lambda: None)
     monkeypatch.setattr(words, "query", slow)
@@ -126,9 +126,9 @@ def test_search_threads_have_their_own_openmp_setting(serve, words, monkeypatch)
     seen = []
     ask = words.query
 
-    def look(vectors, **options):
+    def look(vectors, *arguments, **options):
         seen.append(faiss.omp_get_max_threads())
-        return ask(vectors, **options)
+        return ask(vectors, *arguments, **options)
 
     monkeypatch.setattr(words, "check_canaries", lambda: None)
     monkeypatch.setattr(words, "query", look)
@@ -142,9 +142,9 @@ def test_searches_leave_the_processor_to_the_thread_that_talks_to_clients(serve,
     seen = []
     ask = words.query
 
-    def look(vectors, **options):
+    def look(vectors, *arguments, **options):
         seen.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-        return ask(vectors, **options)
+        return ask(vectors, *arguments, **options)
 
     before = os.getpriority(os.PRIO_PROCESS, os.getpid())
     monkeypatch.setattr(words, "check_canaries", lambda: None)

@@ -9,10 +9,11 @@ import httpx
 import pytest
 from support.server_process import served
 
-from hubless_service import workers
 from hubless_service.app import create_app
-from hubless_service.searching.door import Door, close, is_open
-from hubless_service.server import Server
+from hubless_service.processes.door import Door, close, is_open
+from hubless_service.processes.server import HttpServer
+from hubless_service.processes.signals import Signals
+from hubless_service.processes.workers import Supervisor
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -50,61 +51,52 @@ def test_first_that_cannot_tell_the_others_says_so_and_goes_on(tmp_path, caplog)
 class Worker:
     """A process that is not one."""
 
-    def __init__(self, target, args, name):
-        (self.door,) = args
-        self.sentinel = self.pid = id(self)
-
-    def start(self):
-        pass
+    def __init__(self, door):
+        self.door = door
 
 
 @pytest.fixture
-def supervisor(tmp_path, monkeypatch):
-    class Context:
-        Process = Worker
-
-    monkeypatch.setattr(workers.multiprocessing, "get_context", lambda _: Context)
-    return workers._Supervisor(3, tmp_path, print)
+def supervisor(tmp_path):
+    return Supervisor(3, tmp_path, Worker, Signals())
 
 
 def firsts(supervisor):
-    return [worker.door.lets_in(loading=True) for worker in supervisor._workers.values()]
+    return [worker.door.lets_in(loading=True) for worker in supervisor.workers]
 
 
-def test_one_worker_is_the_first_whoever_dies(supervisor, tmp_path):
-    supervisor._start_missing()
+def test_one_worker_is_the_first_whichever_dies(supervisor):
+    supervisor.start_missing()
     assert firsts(supervisor) == [True, False, False]
-    first, second, _ = supervisor._workers
-    del supervisor._workers[second]
-    supervisor._start_missing()
+    del supervisor.workers[1]
+    supervisor.start_missing()
     assert firsts(supervisor) == [True, False, False]
-    del supervisor._workers[first]  # before it had loaded: nobody answers
-    supervisor._start_missing()
+    del supervisor.workers[0]  # before it had loaded: no worker answers
+    supervisor.start_missing()
     assert firsts(supervisor) == [False, False, True]
 
 
-def test_nobody_is_the_first_while_others_answer_and_one_is_again_when_none_does(supervisor, tmp_path):
-    supervisor._start_missing()
-    first = next(iter(supervisor._workers))
-    supervisor._workers[first].door.open()
-    del supervisor._workers[first]
-    supervisor._start_missing()
+def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_does(supervisor):
+    supervisor.start_missing()
+    supervisor.workers.pop(0).door.open()
+    supervisor.start_missing()
     assert firsts(supervisor) == [False, False, False]
-    supervisor._workers.clear()
-    supervisor._start_missing()
+    supervisor.workers.clear()
+    supervisor.start_missing()
     assert firsts(supervisor) == [True, False, False]
 
 
 def test_worker_that_is_told_to_stop_before_it_was_let_in_takes_no_request(catalog, tmp_path):
     settings = Settings(catalog=catalog, drain_seconds=600)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(create_app(settings, door=Door(tmp_path, first=False)))
+        app = create_app(settings, door=Door(tmp_path, first=False))
+        signals = Signals()
+        server = HttpServer(app, signals)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
-        while server._state.engine.loading:
+        while app.state.hubless.shelf.loading:
             pass
         assert not server.started
-        server.handle_exit(signal.SIGTERM, None)
+        signals.note(signal.SIGTERM)
         thread.join(30)
         assert not thread.is_alive()
 

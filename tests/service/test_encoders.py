@@ -15,7 +15,7 @@ from support.sources import Source
 import hubless
 from hubless.errors import InputError
 from hubless_service.app import create_app
-from hubless_service.searching.encoders import check_encoders
+from hubless_service.searching.encoder_check import check_encoders
 from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
@@ -259,7 +259,7 @@ def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, ca
         (
             "far",
             {"type": "installed", "name": "none"},
-            "far.name: expected an installed entry point of the group hubless",
+            "far.name: expected an encoder of an installed package",
         ),
         (
             "numbers",

@@ -8,7 +8,7 @@ import pytest
 from support import catalogs
 
 import hubless
-from hubless.matches import find_matches
+from hubless.search.matches import find_matches
 
 WORDS = "/v1/collections/words"
 FILTERS = [
@@ -120,7 +120,7 @@ def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch
         threads.append(threading.current_thread().name)
         return find_matches(*arguments)
 
-    monkeypatch.setattr("hubless.matches.find_matches", evaluate)
+    monkeypatch.setattr("hubless.search.matches.find_matches", evaluate)
     monkeypatch.setattr("hubless_service.searching.batching._CHEAP", 1e9)  # whatever was seen once
     forgetful = hubless.open(catalog, "words", filter_cache=0)
     with serve({"words": forgetful}, search_threads=1) as (client, _):

@@ -10,7 +10,8 @@ from support import catalogs, versions
 
 import hubless
 from hubless import measures
-from hubless_service.observing.occurrence import DecayedOccurrence, remove_files_of, window
+from hubless_service.observing.decayed import DecayedOccurrence, window
+from hubless_service.processes.folder import remove_counts_of
 
 QUERIES = catalogs.words().query_bank[:40]
 HUBNESS = "/v1/collections/words/hubness"
@@ -78,7 +79,7 @@ def test_counts_of_other_processes_are_added_until_those_are_buried(tmp_path):
     counts, queries = ours.together(paths[1:])
     np.testing.assert_allclose(counts, [1, 0, 2], atol=0.01)
     assert queries == pytest.approx(3, abs=0.01)
-    remove_files_of(tmp_path, 2)
+    remove_counts_of(tmp_path, 2)
     assert ours.together(paths[1:])[1] == pytest.approx(1)
 
 

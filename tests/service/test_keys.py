@@ -105,6 +105,7 @@ def test_probes_and_documentation_need_no_key_and_name_no_collection(client):
     assert client.get("/readyz").json() == {"status": "ready"}
     assert client.get("/readyz", headers=bearer("wrong-0123456789")).json() == {"status": "ready"}
     assert client.get("/docs").status_code == 200
+    assert client.get("/", follow_redirects=True).url.path == "/docs"
     assert client.get("/docs/assets/swagger-ui.css").status_code == 200
     assert client.get("/openapi.json").status_code == 200
     assert set(client.get("/readyz", headers=bearer(READ)).json()["collections"]) == {"words", "numbers"}
@@ -147,17 +148,17 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
     assert keys.access(LIMITED.encode()).collections == {"words"}
 
     path.write_text(json.dumps({"keys": [{"key": "fresh-0123456789", "role": "admin"}]}))
-    keys._look(path)
+    keys.look()
     assert keys.access(LIMITED.encode()) is None
     assert keys.access(b"fresh-0123456789").admin
     assert not keys.access(READ.encode()).admin
 
     with caplog.at_level(logging.WARNING):
         path.write_text(json.dumps({"keys": [{"key": "short", "role": "admin"}]}))
-        keys._look(path)
-        keys._look(path)
+        keys.look()
+        keys.look()
         path.unlink()
-        keys._look(path)
+        keys.look()
     assert keys.access(b"fresh-0123456789").admin
     assert len(caplog.records) == 2
     assert "short" not in caplog.text.replace("shorter", "")
@@ -186,6 +187,9 @@ def test_revoked_key_is_refused_by_a_running_server(tmp_path, catalog):
         ('{"keys": [{"key": "secret", "role": "read"}]}', "keys.0.key"),
         ('{"keys": [{"sha256": "SECRET", "role": "read"}]}', "keys.0.sha256"),
         ('{"keys": [{"key": "secret-0123456789", "role": "read", "secret": 1}]}', "keys.0"),
+        ('{"keys": [{"role": "read", "secret-0123456789": "key"}]}', "keys.0"),
+        ('{"keys": [], "secret-0123456789": "admin"}', "content"),
+        ('{"keys": {"secret-0123456789": "admin"}}', "keys"),
     ],
 )
 def test_wrong_file_is_refused_at_the_start_without_its_content(tmp_path, catalog, content, said):

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -9,8 +10,9 @@ import time
 
 import pytest
 from support.catalogs import DIM
+from support.processes import started
 
-from hubless_service.observing.logs import JsonFormatter
+from hubless_service.observing.logs import MOST, JsonFormatter, LineHandler
 
 QUERY = "/v1/collections/words/query"
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
@@ -30,7 +32,7 @@ def wait_for(caplog, path):
 def test_line_of_a_request_as_json_has_its_fields_and_nothing_that_was_asked(serve, words, caplog):
     with serve({"words": words}) as (client, _), caplog.at_level("INFO", "hubless.requests"):
         headers = {"authorization": "Bearer hidden", "x-request-id": "mine"}
-        client.post(QUERY, json={"vector": [0.125] * DIM}, headers=headers)
+        client.post(QUERY, json={"vector": [0.1234567] * DIM}, headers=headers)
         text = JsonFormatter().format(wait_for(caplog, QUERY))
     line = json.loads(text)
     assert {name: line[name] for name in ("level", "logger", "method", "path", "status", "request_id", "code")} == {
@@ -46,7 +48,7 @@ def test_line_of_a_request_as_json_has_its_fields_and_nothing_that_was_asked(ser
     assert set(line["stages"]) == {"parse", "queue", "search", "payload", "serialise"}
     assert sum(line["stages"].values()) <= line["ms"]
     assert "hidden" not in text
-    assert "0.125" not in text
+    assert "0.1234567" not in text
 
 
 def test_requests_that_fail_are_logged_however_few_others_are(serve, words, caplog):
@@ -70,17 +72,75 @@ def test_exception_stands_in_the_line_with_its_message():
     assert re.search(r"Traceback[\s\S]*ValueError: reason$", line["exception"])
 
 
+@pytest.fixture
+def piped():
+    """A logger whose lines go to a pipe, its handler, and the end of the pipe that can be read."""
+    reader, writer = os.pipe()
+    handler = LineHandler(writer)
+    logger = logging.Logger("piped")
+    logger.addHandler(handler)
+    with os.fdopen(reader) as lines:
+        yield logger, handler, lines
+    os.close(writer)
+
+
+def test_lines_that_nobody_reads_are_dropped_and_counted_and_their_number_is_told_later(piped):
+    logger, handler, lines = piped
+    dropped = []
+    handler.on_drop = lambda: dropped.append(1)
+    count = 4 * MOST  # as many as may wait, and as many again, have been taken to be written
+    for number in range(count):
+        logger.info("line %d", number)
+    assert len(dropped) > MOST
+    kept, told = [], 0
+    while len(kept) < count - len(dropped) or told < len(dropped):
+        if len(kept) == count - len(dropped):
+            logger.info("line %d", count)  # goes with the number of those that were dropped since
+            count += 1
+        line = lines.readline()
+        if line.endswith(" log lines were dropped, as nobody read them\n"):
+            told += int(line.split()[0])
+        else:
+            kept.append(int(line.split()[1]))
+    assert told == len(dropped)
+    assert kept == sorted(kept)
+
+
+def test_lines_after_the_reader_has_gone_are_dropped_and_counted(piped):
+    logger, handler, lines = piped
+    dropped = []
+    handler.on_drop = lambda: dropped.append(1)
+    lines.close()
+    for _ in range(3):
+        logger.info("unread")
+        handler.flush()
+    assert len(dropped) == 3
+
+
+def test_line_that_cannot_be_formatted_is_told_and_the_next_is_written(piped):
+    logger, _, lines = piped
+    logger.info("%d lines", "no number of")
+    logger.info("next")
+    assert lines.readline() == "a line could not be formatted: '%d lines'\n"
+    assert lines.readline() == "next\n"
+
+
+def test_reader_that_wants_no_more_just_now_gets_the_rest_when_it_reads_on(piped):
+    """As a terminal that another program has set to non-blocking."""
+    logger, handler, lines = piped
+    os.set_blocking(handler.descriptor, False)
+    for number in range(2000):
+        logger.info("%d %s", number, 50 * "x")
+    assert [int(lines.readline().split()[0]) for _ in range(2000)] == list(range(2000))
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_every_line_of_the_server_is_json_where_it_is_told_so(catalog, workers):
     command = [*SERVE, "--catalog", str(catalog), "--port", "0", "--workers", workers, "--log-format", "json"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
+    with started(command, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             if json.loads(line).get("message", "").startswith("listening"):
                 break
         process.terminate()
         rest = process.communicate(timeout=60)[1].splitlines()
-    finally:
-        process.kill()
-        process.communicate()
     assert all(json.loads(line)["logger"] for line in rest)

@@ -6,12 +6,9 @@ import httpx
 import pytest
 from fastapi.openapi.models import OpenAPI
 from jsonschema import Draft202012Validator
-from support import catalogs
 
-import hubless
-from hubless.encoders import BagOfWords
-from hubless_service.http import queries
-from hubless_service.http.problems import KINDS
+from hubless_service.http.problems import PROBLEM_TYPES
+from hubless_service.http.requests import BinaryRequest, fields_of
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +69,8 @@ def test_every_reference_leads_somewhere(document):
 
 
 def test_every_schema_is_a_schema(document):
-    for schema in document["components"]["schemas"].values():
+    parameters = [p for operation in operations(document).values() for p in operation.get("parameters", [])]
+    for schema in [*document["components"]["schemas"].values(), *(parameter["schema"] for parameter in parameters)]:
         Draft202012Validator.check_schema(schema)
 
 
@@ -100,9 +98,9 @@ def test_every_code_is_documented_with_its_status(document):
         for status, answer in operation["responses"].items()
         for code in answer.get("content", {}).get("application/problem+json", {}).get("examples", {})
     }
-    # these two are for paths and methods that are no operations
-    elsewhere = {"not_found", "method_not_allowed"}
-    assert documented == {(code, kind.status) for code, kind in KINDS.items() if code not in elsewhere}
+    # these are for what is no operation: other paths and methods, and bytes that are no request
+    elsewhere = {"not_found", "method_not_allowed", "malformed_request", "head_too_large"}
+    assert documented == {(code, kind.status) for code, kind in PROBLEM_TYPES.items() if code not in elsewhere}
 
 
 def test_every_operation_has_a_summary_and_a_description(document):
@@ -117,23 +115,11 @@ def test_every_field_of_a_request_is_described(document):
             assert schema.get("description"), (name, field)
 
 
-@pytest.mark.parametrize("example", ["text", "base64", "vector"])
-def test_request_examples_are_taken_by_the_server(document, serve, tmp_path, example):
-    content = operations(document)["POST", "/v1/collections/{collection}/query"]["requestBody"]["content"]
-    body = content["application/json"]["examples"][example]["value"]
-    data, dim = catalogs.words(), 4
-    encoder = BagOfWords({"split": 0, "string": 1}, catalogs.encoder().rows[:2, :dim])
-    targets, bank = data.targets[:, :dim], data.query_bank[:, :dim]
-    hubless.build(tmp_path, "stdlib", targets, bank, payload=catalogs.payload(), encoder=encoder, progress=False)
-    with serve({"stdlib": hubless.open(tmp_path, "stdlib")}) as (client, _):
-        assert client.post("/v1/collections/stdlib/query", json=body).status_code == 200
-
-
 def test_binary_bodies_take_the_fields_that_a_url_can_carry(document):
     for path in ("query", "query/batch"):
         operation = operations(document)["POST", f"/v1/collections/{{collection}}/{path}"]
         assert "application/octet-stream" in operation["requestBody"]["content"]
-        assert {p["name"] for p in operation["parameters"] if p["in"] == "query"} == queries.URL_FIELDS
+        assert {p["name"] for p in operation["parameters"] if p["in"] == "query"} == fields_of(BinaryRequest)
 
 
 def test_docs_page_has_no_external_url(server):

@@ -12,8 +12,8 @@ import pytest
 from support import catalogs
 from support.held import Held
 
-from hubless_service.http.problems import KINDS
-from hubless_service.http.protocol import seconds_unread
+from hubless_service.http.edge.unread import seconds_unread
+from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
@@ -35,7 +35,7 @@ def waiting(client):
 
 
 def refused(answer, code):
-    assert (answer.status_code, answer.json()["code"]) == (KINDS[code].status, code)
+    assert (answer.status_code, answer.json()["code"]) == (PROBLEM_TYPES[code].status, code)
     assert ("retry-after" in answer.headers) == (code == "too_many_requests")
 
 
@@ -119,10 +119,10 @@ def test_query_that_breaks_a_search_fails_alone(serve, words, monkeypatch):
     held, ask = Held(words), words.query
     poison = VECTORS[7]
 
-    def query(vectors, **options):
+    def query(vectors, *arguments, **options):
         if any((vector == poison).all() for vector in vectors):
             raise RuntimeError("poisoned")
-        return ask(vectors, **options)
+        return ask(vectors, *arguments, **options)
 
     monkeypatch.setattr(words, "query", query)
     with serve({"words": held}, search_threads=1) as (client, _):

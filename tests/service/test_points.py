@@ -1,10 +1,13 @@
 """Several targets by their ids, and all of them page by page."""
 
 from base64 import urlsafe_b64encode
+from urllib.parse import quote
 
 import numpy as np
 import pytest
 from support import catalogs
+
+import hubless
 
 WORDS, NUMBERS = "/v1/collections/words", "/v1/collections/numbers"
 
@@ -50,6 +53,40 @@ class TestPoints:
         point = http.get(f"{WORDS}/points/target-60", params={"with": "payload.rank,vector"}).json()
         assert point["payload"] == {"rank": 60}
         assert len(point["vector"]) == catalogs.DIM
+
+    @pytest.mark.parametrize("path", [f"{WORDS}/points/target-60", f"{NUMBERS}/points/400", "/livez", "/docs", WORDS])
+    def test_path_with_a_line_end_after_it_is_another_path(self, http, path):
+        assert http.get(path).status_code == 200
+        for end in ("%0A", "%0D%0A", "%20", "%00"):
+            assert http.get(path + end).status_code == 404
+
+    def test_id_of_any_characters_is_found_by_its_own_path_and_by_no_other(self, serve, tmp_path):
+        ids = [
+            "x",
+            "x\n",
+            "\nx",
+            "x\ny",
+            "\n",
+            "x/",
+            "/x",
+            "x//y",
+            "x\r",
+            " x",
+            "x ",
+            "\t",
+            "%0A",
+            "\x00",
+            "\u2028",
+            "é",
+            "e\u0301",
+            "😀",
+        ]
+        rng = np.random.default_rng(8)
+        targets = rng.normal(size=(len(ids), 8)).astype(np.float32)
+        hubless.build(tmp_path, "odd", targets, -targets, ids=ids, correction="none", index="flat", progress=False)
+        with serve({"odd": hubless.open(tmp_path, "odd")}) as (client, _):
+            found = [client.get(f"/v1/collections/odd/points/{quote(id, safe='')}") for id in ids]
+        assert [answer.json()["id"] for answer in found] == ids
 
     @pytest.mark.parametrize(
         ("path", "body", "code", "parameter"),

@@ -21,7 +21,7 @@ def code_of(answer):
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/v1", "/v2/collections", "/v1/collections/", "/v1/collections/words/query/", "/favicon.ico"]
+    "path", ["/nothing", "/v1", "/v2/collections", "/v1/collections/", "/v1/collections/words/query/", "/favicon.ico"]
 )
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_unknown_path_gets_404(http, method, path):

@@ -1,5 +1,6 @@
 """The service says what it can serve, while it loads and when something is broken."""
 
+import threading
 from pathlib import Path
 
 import httpx
@@ -131,6 +132,41 @@ def test_bit_that_flipped_on_disk_is_found_before_it_is_served(tmp_path, name):
         body = {"vector": [1] * catalogs.DIM}
         assert httpx.post(f"{base_url}/v1/collections/numbers/query", json=body).status_code == 200
         assert httpx.post(f"{base_url}/v1/collections/words/query", json=body).status_code == 503
+
+
+def test_collection_that_takes_long_to_open_at_the_start_holds_up_no_other(serve, words):
+    with serve({"large": words, "words": words}, held=True) as (client, source):
+        source.gates["large"] = threading.Event()
+        source.gate.set()
+        try:
+            while client.get("/readyz").json()["collections"]["words"]["status"] != "ready":
+                pass
+            assert client.post("/v1/collections/words/query", json=ASK).status_code == 200
+            assert code_of(client.get("/readyz")) == (503, "not_ready")  # it would say 200 for both
+            assert code_of(client.post("/v1/collections/large/query", json=ASK)) == (503, "not_ready")
+        finally:
+            source.gates["large"].set()
+        wait_until_ready(str(client.base_url).rstrip("/"))
+        assert client.post("/v1/collections/large/query", json=ASK).status_code == 200
+
+
+def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(serve, words):
+    with serve({"words": words}, poll_seconds=0.02) as (client, source):
+        source.gates["large"] = threading.Event()
+        source.collections["large"] = words
+        while "large" not in client.get("/readyz").json()["collections"]:
+            pass
+        try:
+            source.collections["small"] = words
+            while client.get("/readyz").json()["collections"].get("small", {}).get("status") != "ready":
+                pass
+            del source.collections["small"]
+            while "small" in client.get("/readyz").json()["collections"]:
+                pass
+        finally:
+            source.gates["large"].set()
+        while client.get("/readyz").json()["collections"]["large"]["status"] != "ready":
+            pass
 
 
 def test_stopping_while_loading_does_not_wait_for_it(serve, words):

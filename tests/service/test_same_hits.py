@@ -185,6 +185,16 @@ def test_integer_ids_are_exact(http):
     assert catalogs.LARGEST_ID in {hit["id"] for hit in orjson.loads(raw)["hits"]}
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_vector_is_prepared_once_on_its_way(serve, catalog, vector, way):
+    words, prepared = hubless.open(catalog, "words"), []
+    prepare = words.prepare
+    words.prepare = lambda *given: prepared.append(given) or prepare(*given)
+    with serve({"words": words}) as (client, _):
+        assert way(client, "/v1/collections/words/query", vector, {}).status_code == 200
+    assert len(prepared) == 1
+
+
 def test_params_reach_the_index(tmp_path, serve, vector):
     data = catalogs.words()
     hubless.build(tmp_path, "graph", data.targets, data.query_bank, index="hnsw", progress=False)

@@ -1,6 +1,10 @@
 """Exceptions that nobody foresaw are logged with the request's id, and say nothing to the client."""
 
+import threading
+
 import pytest
+
+from hubless_service.searching.costs import Costs
 
 PRIVATE = "/home/someone/.key: token=hunter2"
 
@@ -46,3 +50,51 @@ def test_error_of_the_library_that_no_client_can_cause_is_internal(serve, words,
         answer = client.post("/v1/collections/words/query", json={"text": "amber", "with": ["payload"]})
         assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
         assert "hunter2" not in answer.text
+
+
+def survived(client):
+    page = client.get("/metrics").text
+    return next(float(line.split()[1]) for line in page.splitlines() if line.startswith("hubless_survived_failures_t"))
+
+
+def test_error_in_a_search_thread_is_answered_and_counted_and_the_next_request_is_searched(serve, words, monkeypatch):
+    note, failed = Costs.note, []
+
+    def fail_once(*arguments):
+        if not failed:
+            failed.append(1)
+            raise RuntimeError(PRIVATE)
+        note(*arguments)
+
+    with serve({"words": words}, search_threads=1) as (client, _):
+        monkeypatch.setattr(Costs, "note", fail_once)
+        answer = client.post("/v1/collections/words/query", json={"text": "amber"})
+        assert (answer.status_code, answer.json()["code"]) == (500, "internal_error")
+        assert client.post("/v1/collections/words/query", json={"text": "amber"}).status_code == 200
+        assert survived(client) == 1
+
+
+def test_more_filters_than_costs_are_kept_of_leave_all_threads_at_work(serve, words):
+    """Each request with another filter has costs of its own; many threads note them at once."""
+    wanted = [{"text": "amber", "filter": {"field": "rank", "lt": limit}} for limit in range(2000)]
+    with serve({"words": words}, search_threads=8) as (client, _):
+        for start in range(0, len(wanted), 200):
+            body = {"queries": wanted[start : start + 200]}
+            assert client.post("/v1/collections/words/query/batch", json=body).status_code == 200
+        assert survived(client) == 0
+
+
+def test_encoder_whose_threads_could_not_start_gets_them_with_the_next_text(serve, words, monkeypatch):
+    monkeypatch.setattr(type(words), "encodes_quickly", False)
+    start, refused = threading.Thread.start, []
+
+    def start_later(thread):
+        if thread.name.startswith("search") and not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    with serve({"words": words}) as (client, _):
+        monkeypatch.setattr(threading.Thread, "start", start_later)
+        statuses = [client.post("/v1/collections/words/query", json={"text": "amber"}).status_code for _ in range(3)]
+    assert statuses == [500, 200, 200]

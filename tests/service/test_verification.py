@@ -87,7 +87,7 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
         if hashes:
             raise StorageError(folder, "too many open files")
 
-    monkeypatch.setattr("hubless.search.verify", refuse)
+    monkeypatch.setattr("hubless.search.collection.verify", refuse)
     with serving(create_app(Settings(catalog=catalog, poll_seconds=0.02))) as base_url:
         wait_until_ready(base_url)
         while len(checked) < 2:

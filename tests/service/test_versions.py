@@ -7,7 +7,6 @@ import time
 import weakref
 
 import httpx
-import numpy as np
 import pytest
 from support import versions
 from support.serving import serving, wait_until_ready
@@ -19,6 +18,7 @@ from hubless_service.settings import Settings
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
 ASK = {"vector": [1.0, -0.5, 0.25, 0, 0, 0.5, 1, -1]}
+HELD = {**ASK, "limit": 3}
 CONNECTIONS = 8
 
 
@@ -167,19 +167,19 @@ def test_request_that_has_begun_ends_on_its_version(tmp_path, watching, monkeypa
     versions.activate(tmp_path, old)
     begun, free, ask = threading.Event(), threading.Event(), hubless.Collection.query
 
-    def slow(self, vectors, *args, **options):
-        if self.version == old and np.array_equal(np.ravel(vectors), np.float32(ASK["vector"])):
+    def slow(self, vectors, limit=10, *args, **options):
+        if self.version == old and limit == HELD["limit"]:
             begun.set()
             assert free.wait(20)
-        return ask(self, vectors, *args, **options)
+        return ask(self, vectors, limit, *args, **options)
 
     monkeypatch.setattr(hubless.Collection, "query", slow)
     base_url, source = watching(search_threads=2)
 
     async def run():
         async with httpx.AsyncClient(base_url=base_url, timeout=30) as client:
-            first = asyncio.create_task(client.post(QUERY, json=ASK))
-            await asyncio.to_thread(begun.wait)
+            first = asyncio.create_task(client.post(QUERY, json=HELD))
+            assert await asyncio.to_thread(begun.wait, 20)
             versions.activate(tmp_path, new)
             await asyncio.to_thread(wait_for, base_url, version=new)
             second = await client.post(QUERY, json=ASK)

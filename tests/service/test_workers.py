@@ -12,7 +12,7 @@ import httpx
 import pytest
 from support.server_process import command_line, resources, served
 
-from hubless_service.observing.occurrence import METRICS_FOLDER
+from hubless_service.processes.folder import VARIABLE
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -106,7 +106,7 @@ print(metrics.page().decode())
 
 
 def test_breaker_that_is_open_in_one_worker_is_told_by_all(tmp_path):
-    environment = {**os.environ, METRICS_FOLDER: str(tmp_path)}
+    environment = {**os.environ, VARIABLE: str(tmp_path)}
     page = subprocess.run([sys.executable, "-c", FORKED], env=environment, capture_output=True, text=True, check=True)
     assert 'hubless_encoder_breaker_open{collection="far"} 1.0' in page.stdout.splitlines()
     assert len(list(tmp_path.glob("gauge_livemax_*.db"))) == 2

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.serving import serving
 
-from hubless_service.access.attempts import SECONDS, Attempts
+from hubless_service.access.attempts import ADDRESSES, SECONDS, Attempts
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -77,20 +77,22 @@ def test_zero_allows_any_number():
     assert attempts.seconds_left("192.0.2.1") == 0
 
 
-def test_remembered_addresses_are_bounded_and_the_oldest_give_way(attempts, monkeypatch):
-    monkeypatch.setattr("hubless_service.access.attempts._ADDRESSES", 10)
-    for number in range(50):
-        exhaust(attempts, f"192.0.2.{number}")
-    assert len(attempts._tried) == 10
-    assert attempts.seconds_left("192.0.2.0") == 0
-    assert attempts.seconds_left("192.0.2.49") > 0
+def test_remembered_addresses_are_bounded_and_the_oldest_give_way(attempts):
+    addresses = [f"198.18.{number // 256}.{number % 256}" for number in range(ADDRESSES + 10)]
+    for address in addresses:
+        exhaust(attempts, address)
+    assert sum(attempts.seconds_left(address) > 0 for address in addresses) == ADDRESSES
+    assert attempts.seconds_left(addresses[9]) == 0
+    assert attempts.seconds_left(addresses[10]) > 0
 
 
-def test_what_is_over_is_forgotten(attempts, clock):
+def test_address_may_try_again_when_its_time_is_over(attempts, clock):
     exhaust(attempts, "192.0.2.1")
     clock.now += SECONDS
     attempts.note("192.0.2.2", b"wrong")
-    assert len(attempts._tried) == 1
+    assert attempts.seconds_left("192.0.2.1") == 0
+    attempts.note("192.0.2.1", b"wrong")
+    assert attempts.seconds_left("192.0.2.1") == 0
 
 
 @pytest.fixture

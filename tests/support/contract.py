@@ -25,7 +25,7 @@ class Contract:
             # what is no endpoint: another path or method, or a page for people
             if response.content and response.is_error:
                 assert media_type == PROBLEM
-                self.validate(response.json(), {"$ref": "#/components/schemas/Problem"})
+                self.validate(response.json(), {"$ref": "#/components/schemas/ProblemAnswer"})
             return
         documented = operation["responses"]
         assert str(response.status_code) in documented, (response.status_code, response.text)

@@ -23,6 +23,10 @@ def dis(s, b, temperature, k):
     return np.where(on[:, np.newaxis], inverted_softmax(s, b, temperature), s)
 
 
+def dis_of_targets(s, b, temperature, k):
+    return np.where(active(b, k), inverted_softmax(s, b, temperature), s)
+
+
 def dual_dis(s, b, v, temperatures, k):
     """The product itself, so only where exp(s/τ) is a float."""
     factors = []
@@ -45,18 +49,16 @@ def dsl(s, b, temperature):
     return s * own / (np.exp(b / temperature).sum(axis=0) + own)
 
 
-def sinkhorn(s, b, temperature, iterations):
-    """One problem of b+1 rows for each query; its row of the plan, as a logarithm."""
-    scores = []
+def sinkhorn(s, b, temperature, steps):
+    """The paper's two equations on [bank; query] × targets, one query at a time; its row of the matrix."""
+    rows = []
     for row in s:
-        exponents = np.vstack([b, row]) / temperature
-        rows, columns = exponents.shape
-        c = np.zeros(columns)
-        for _ in range(iterations):
-            a = -np.log(rows) - logsumexp(exponents + c, axis=1)
-            c = -np.log(columns) - logsumexp(exponents + a[:, np.newaxis], axis=0)
-        scores.append(row + temperature * c)
-    return np.array(scores)
+        a = np.vstack([b, row]) / temperature
+        for _ in range(steps):
+            a = a - logsumexp(a, axis=0)
+            a = a - logsumexp(a, axis=1, keepdims=True)
+        rows.append(temperature * a[-1])
+    return np.array(rows)
 
 
 def ls(s, b, k):

@@ -20,8 +20,8 @@ class Held:
     def check_canaries(self):
         pass
 
-    def query(self, vectors, **options):
+    def query(self, vectors, *arguments, **options):
         self.asked.append(len(vectors))
         self.begun.release()
         assert self.free.wait(20)
-        return self._collection.query(vectors, **options)
+        return self._collection.query(vectors, *arguments, **options)

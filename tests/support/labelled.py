@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hubless.trials import Pairs
+from hubless.lab.trials import Pairs
 
 
 def unit(rows):

@@ -69,3 +69,23 @@ def ranks(scores, relevant):
         best = max(line.tolist()[column] for column in right)
         places.append(np.mean([place for place, score in enumerate(descending, 1) if score == best]))
     return np.array(places)
+
+
+def likeness(bank, targets):
+    """How much the bank's queries are alike: spread of the targets' mean similarities, of that of all."""
+    found = similarities(bank, targets)
+    return found.mean(axis=0).std() / found.std()
+
+
+def locality(bank, targets):
+    """Correlation, over targets, of the mean of their similarities to the bank and the spread of these."""
+    found = similarities(bank, targets)
+    return np.corrcoef(found.mean(axis=0), found.std(axis=0))[0, 1]
+
+
+def linear_part(offsets, targets, components=10):
+    """The part of offsets that is linear in the first principal components of the targets, less its mean."""
+    centred = targets.astype(np.float64) - targets.mean(axis=0, dtype=np.float64)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    products = centred @ axes[:components].T
+    return products @ np.linalg.lstsq(products, offsets - offsets.mean(), rcond=None)[0]

@@ -1,6 +1,8 @@
 """Processes of their own, for what cannot be tested in this one."""
 
 import os
+import subprocess
+from contextlib import contextmanager
 from pathlib import Path
 
 TESTS = str(Path(__file__).parents[1])
@@ -14,3 +16,13 @@ def environment():
         "PYTHONPATH": os.pathsep.join([TESTS, *([found] if found else [])]),
         "OMP_NUM_THREADS": "1",
     }
+
+
+@contextmanager
+def started(command, **options):
+    """A process that ends with the block at the latest, whatever fails in it."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()

@@ -55,7 +55,11 @@ def served(catalog, *options, before="", ready=True, **settings):
     ready : wait until everything is loaded
     settings : by their names in lower case
     """
-    ours = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("HUBLESS_") and name != "PYTHONUNBUFFERED"
+    }
     process = subprocess.Popen(
         [sys.executable, "-c", before + "\n" + START, "--catalog", str(catalog), "--port", "0", *map(str, options)],
         stderr=subprocess.PIPE,

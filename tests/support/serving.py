@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 import httpx
 
-from hubless_service.server import Server
+from hubless_service.processes.server import HttpServer
 
 
 @contextmanager
 def serving(app):
     """Run an app under uvicorn, in a thread, for as long as the with-block lasts. Yields its address."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        server = Server(app)
+        server = HttpServer(app)
         thread = threading.Thread(target=server.run, args=([listener],), name="server")
         thread.start()
         try:

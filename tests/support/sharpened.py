@@ -61,7 +61,7 @@ def _sharpen_request(properties):
 def _sharpen_targets(schemas):
     ids = schemas["PointsRequest"]["properties"]["ids"]["items"]
     ids["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, *ids["anyOf"]]
-    condition = schemas["Condition"]["properties"]
+    condition = schemas["Filter"]["anyOf"][0]["properties"]
     condition["field"]["enum"] = ["title", "rank", "tags", "none"]
     for schema in condition.values():
         if "anyOf" in schema:  # beside what is allowed: what is against the document has to be refused

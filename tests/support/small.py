@@ -5,8 +5,8 @@ import json
 import numpy as np
 
 import hubless
-from hubless import bundle
 from hubless.encoders import BagOfWords
+from hubless.store import bundle
 
 DIM, COUNT, BANK = 8, 40, 60
 WORDS = ["amber", "birch", "cedar", "delta", "ember", "fjord"]
@@ -74,7 +74,7 @@ def reseal(path, **changes):
 
 def write_sealed(path, content):
     """Write a manifest of any content, with its right hash."""
-    (path / bundle.MANIFEST).write_text(bundle._sealed_text(content), "utf-8")
+    (path / bundle.MANIFEST).write_text(bundle.sealed_text(content), "utf-8")
 
 
 def read_plain(path):

@@ -4,11 +4,15 @@ import threading
 
 
 class Source:
-    """Collections by name, or the exceptions that opening them raises; `gate` holds them back until it is set."""
+    """Collections by name, or the exceptions that opening them raises.
+
+    `gate` holds all back until it is set; an event in `gates` one of them.
+    """
 
     def __init__(self, collections, *, held=False):
         self.collections = collections
         self.gate = threading.Event()
+        self.gates = {}
         if not held:
             self.gate.set()
 
@@ -29,6 +33,7 @@ class Source:
 
     def open(self, name, *, hashes):
         assert self.gate.wait(10)
+        assert name not in self.gates or self.gates[name].wait(20)
         collection = self.collections[name]
         if isinstance(collection, Exception):
             raise collection

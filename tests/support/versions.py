@@ -3,7 +3,7 @@
 import numpy as np
 
 import hubless
-from hubless.storage import replace_text
+from hubless.store.durable import replace_text
 
 NAME = "songs"
 STEP = 1_000_000

@@ -1,5 +1,7 @@
 """Answers as the HTTP contract has them, and a server that remembers what it was asked."""
 
+import json
+
 import httpx
 
 HIT = {"id": 7, "score": 0.25, "similarity": 0.5, "offset": 0.25}
@@ -54,3 +56,10 @@ def problem(status, code, headers=None, **members):
     return httpx.Response(
         status, json={**document, "request_id": "r-1", **members}, headers={**media_type, **(headers or {})}
     )
+
+
+def sent(server):
+    """Method, path with URL parameters, and the JSON body."""
+    request = server.request
+    assert request.headers["Content-Type"] == "application/json"
+    return request.method, request.url.raw_path.decode(), json.loads(request.content)

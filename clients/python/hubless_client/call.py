@@ -1,4 +1,4 @@
-"""One request and how to read its answer: all that the sync and the async client share, without any I/O."""
+"""One request and how to read its answer. There is no I/O here: both clients share all of this."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -6,16 +6,32 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import httpx
 
-from hubless_client.errors import BadAnswer, HublessError, ProblemError
-from hubless_client.problems import REQUEST_ID, excerpt, problem
+from hubless_client.errors import ApiError, BadAnswer, CannotSend, ClientError
+from hubless_client.problems import REQUEST_ID, excerpt, read_problem
 
-T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 Timeout: TypeAlias = float | httpx.Timeout
+Json: TypeAlias = Mapping[str, Any]
+
+# What reading a document of another form raises: brackets nested too deep, a number too large, a field that is missing.
+UNREADABLE = (ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError)
+
+
+def checked_timeout(timeout: Timeout) -> Timeout:
+    """The timeout as it was given.
+
+    Raises
+    ------
+    CannotSend : it is neither seconds nor an httpx.Timeout
+    """
+    if not isinstance(timeout, int | float | httpx.Timeout):
+        raise CannotSend(f"timeout: expected seconds or an httpx.Timeout, got {type(timeout).__name__}")
+    return timeout
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a request brings besides its path: URL parameters, a body, what it expects of what it changes."""
+    """What a request carries besides its method and path."""
 
     params: Mapping[str, Any] = field(default_factory=dict)
     body: bytes | None = None
@@ -23,32 +39,42 @@ class Content:
     if_match: str | None = None
 
 
-NOTHING = Content()
-
-
 @dataclass(frozen=True, slots=True)
-class Call(Generic[T]):
+class Call(Generic[T_co]):
     """One request and how to read its answer.
 
     Attributes
     ----------
-    method, path, content : what goes on the wire; the path is below the base URL, and quoted
-    read : from the JSON of a success and its request id to the result
-    read_503 : from a 503 to the result, for probes: there it is an answer, neither raised nor tried again
+    method, path, content : what is sent; the path is quoted, and starts below the base URL
+    read : makes the result from the JSON of a success and its request id
+    read_503 : only probes have it: makes the result from a 503, which is an answer to them and no error
     request_id : sent as X-Request-ID; if None, the server makes one up
     timeout : of this call; if None, the client's
     """
 
     method: str
     path: str
-    read: Callable[[Any, str | None], T]
-    content: Content = NOTHING
-    read_503: Callable[[ProblemError], T] | None = None
+    read: Callable[[Any, str | None], T_co]
+    content: Content = field(default_factory=Content)
+    read_503: Callable[[ApiError], T_co] | None = None
     request_id: str | None = None
     timeout: Timeout | None = None
 
+    @property
+    def is_probe(self) -> bool:
+        """Whether it asks for the state of the server. The client does not retry that."""
+        return self.read_503 is not None
+
     def for_httpx(self) -> dict[str, Any]:
-        """The arguments of httpx's `build_request`, besides method and URL."""
+        """The arguments of httpx's `build_request`, besides method and URL.
+
+        Raises
+        ------
+        CannotSend : `request_id`, `if_match` or `timeout` is of another type
+        """
+        for parameter, value in {"request_id": self.request_id, "if_match": self.content.if_match}.items():
+            if not isinstance(value, str | None):
+                raise CannotSend(f"{parameter}: expected a string, got {type(value).__name__}")
         headers = {
             "Content-Type": self.content.media_type,
             "If-Match": self.content.if_match,
@@ -58,27 +84,27 @@ class Call(Generic[T]):
             "params": self.content.params,
             "content": self.content.body,
             "headers": {name: value for name, value in headers.items() if value is not None},
-            "timeout": httpx.USE_CLIENT_DEFAULT if self.timeout is None else self.timeout,
+            "timeout": httpx.USE_CLIENT_DEFAULT if self.timeout is None else checked_timeout(self.timeout),
         }
 
-    def result(self, response: httpx.Response) -> T:
+    def result(self, response: httpx.Response) -> T_co:
         """Read the answer.
 
         Raises
         ------
-        ProblemError : the server answered with an error
-        BadAnswer : it answered with success, and not with what the contract promises
+        ApiError : the server answered with an error
+        BadAnswer : the server answered with a success that does not follow the contract
         """
         if not response.is_success:
-            error = problem(response)
+            error = read_problem(response)
             if self.read_503 and response.status_code == 503:
                 return self.read_503(error)
             raise error
         request_id = response.headers.get(REQUEST_ID)
         try:
             return self.read(response.json(), request_id)
-        except HublessError:
+        except ClientError:
             raise
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
+        except UNREADABLE as error:
             detail = f"{self.method} {self.path}: not the answer of a hubless server ({error!r}): {excerpt(response)}"
             raise BadAnswer(detail, status=response.status_code, request_id=request_id) from error

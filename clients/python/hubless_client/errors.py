@@ -1,58 +1,60 @@
 """Every error that the client raises on purpose.
 
-    HublessError
-    ├── CannotSend                  refused here, nothing was sent
+    ClientError
+    ├── CannotSend                  the call is wrong; nothing was sent
     ├── ConnectionFailed            no whole answer came: refused, reset, unknown host, TLS
-    │   └── TimedOut                ... within the timeout
-    ├── BadAnswer                   a success came that is not what the contract promises
-    └── ProblemError                the server answered with an error
-        ├── InputError              400, 422: wrong in itself, so the same request fails again
-        │   ├── MalformedBody
-        │   ├── DimensionMismatch
-        │   ├── NotFinite
-        │   ├── ZeroVector
-        │   ├── NoEncoder
-        │   ├── UnknownWords
-        │   ├── TextRefused
-        │   └── UnknownField
-        ├── AccessError             401, 403
-        │   ├── Unauthenticated     401
-        │   └── Forbidden           403
-        ├── NotFoundError           404
-        │   ├── CollectionNotFound
-        │   ├── VersionNotFound
-        │   ├── AliasNotFound
-        │   └── PointNotFound
-        ├── MethodNotAllowed        405
-        ├── CursorExpired           410
-        ├── ChangeRefused           what is to be changed is not as expected: get it anew
-        │   ├── PreconditionFailed  412
-        │   └── PreconditionRequired 428
-        ├── BodyTooLarge            413
-        ├── UnsupportedMediaType    415
-        ├── Unavailable             may succeed later, see `retry_after`
-        │   ├── RequestTimeout      408
-        │   ├── TooManyRequests     429
-        │   │   └── TooManyWrongKeys 429: no API key from this address is looked at
-        │   ├── NotReady            503: loading or draining
-        │   ├── EncoderFailed       502: a text could not be turned into a vector
-        │   └── DeadlineExceeded    504
-        │       └── EncoderTimeout  504: nor in time
-        └── ServerError             the other 5xx
-            ├── InternalError       500
-            ├── BundleDamaged       503: a collection's files are not what was built
-            ├── BundleTooNew        503: a collection was built by a newer hubless
-            └── StorageError        503: the disk refuses
+    │   └── TimedOut                no whole answer came within the timeout
+    ├── BadAnswer                   a success came that does not follow the HTTP contract
+    └── ApiError                    the server answered with an error
+        ├── ApiInvalidInput         400, 422: the request is wrong; sent again, it fails again
+        │   ├── ApiMalformedRequest
+        │   ├── ApiMalformedBody
+        │   ├── ApiDimensionMismatch
+        │   ├── ApiNotFinite
+        │   ├── ApiZeroVector
+        │   ├── ApiNoEncoder
+        │   ├── ApiUnknownWords
+        │   ├── ApiTextRefused
+        │   └── ApiUnknownField
+        ├── ApiAccessDenied         401, 403
+        │   ├── ApiUnauthenticated  401
+        │   └── ApiForbidden        403
+        ├── ApiNotFound             404
+        │   ├── ApiCollectionNotFound
+        │   ├── ApiVersionNotFound
+        │   ├── ApiAliasNotFound
+        │   └── ApiPointNotFound
+        ├── ApiMethodNotAllowed     405
+        ├── ApiCursorExpired        410
+        ├── ApiChangeRefused        the thing to change has another state than you expect: read it again
+        │   ├── ApiPreconditionFailed    412
+        │   └── ApiPreconditionRequired  428
+        ├── ApiBodyTooLarge         413
+        ├── ApiHeadTooLarge         431
+        ├── ApiUnsupportedMediaType 415
+        ├── ApiUnavailable          the request may succeed later, see `retry_after`
+        │   ├── ApiRequestTimeout   408
+        │   ├── ApiTooManyRequests  429
+        │   │   └── ApiTooManyWrongKeys  429: the server checks no more API keys from your address
+        │   ├── ApiNotReady         503: the server is loading or stopping
+        │   ├── ApiEncoderFailed    502: the encoder did not turn the text into a vector
+        │   └── ApiDeadlineExceeded 504
+        │       └── ApiEncoderTimeout    504: the encoder took too long
+        └── ApiServerError          the other 5xx
+            ├── ApiInternalError    500
+            ├── ApiBundleDamaged    503: the files of the collection have changed since they were built
+            ├── ApiBundleTooNew     503: a newer hubless built the collection
+            └── ApiStorage          503: the disk of the server refuses
 
-Catching `HublessError` catches them all. The server's `code` picks the class; a code that this version does not know
-falls back to the class of the status and stays readable as `error.code`.
+Catch `ClientError` to catch them all. A class below `ApiError` is named `Api` and the server's `code` in CamelCase.
+The code is stable. If this version does not know a code, it raises the class of the status; `error.code` has the code.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
 
-class HublessError(Exception):
+class ClientError(Exception):
     """The base of all errors raised on purpose.
 
     Attributes
@@ -60,13 +62,13 @@ class HublessError(Exception):
     detail : what went wrong, for a person
     code : what went wrong, for a program; stable
     title : the code in words
-    status : the HTTP status, None when no answer came
-    request_id : what the server logged this request under, None when it did not say
-    extra : the further members of the server's problem document, such as "parameter", "expected", "received"
-    retry_after : seconds after which the server wants to be asked again, None when it did not say
+    status : the HTTP status; None if no answer came
+    request_id : the id of the request in the server's log; None if the server did not say
+    extra : the other members of the server's problem document, such as "parameter", "expected", "received"
+    retry_after : seconds to wait before you ask again; None if the server did not say
     """
 
-    code: str = "error"
+    code: str = "client_error"
 
     def __init__(
         self,
@@ -95,13 +97,13 @@ class HublessError(Exception):
         return f"{self.code}: {self.detail}" + (f" ({', '.join(origin)})" if origin else "")
 
 
-class CannotSend(HublessError, ValueError):
-    """The call says too little, too much, or what no request can carry; nothing was sent."""
+class CannotSend(ClientError, ValueError):
+    """The call says too little, too much, or something that no request can carry. Nothing was sent."""
 
     code = "cannot_send"
 
 
-class ConnectionFailed(HublessError):
+class ConnectionFailed(ClientError):
     """No whole answer came: refused, reset, unknown host, TLS."""
 
     code = "connection_failed"
@@ -113,20 +115,20 @@ class TimedOut(ConnectionFailed):
     code = "timed_out"
 
 
-class BadAnswer(HublessError):
-    """A success came that is not what the contract promises: another service, or a proxy, may have answered."""
+class BadAnswer(ClientError):
+    """A success came that does not follow the HTTP contract. Another service or a proxy may have answered."""
 
     code = "bad_answer"
 
 
-class ProblemError(HublessError):
+class ApiError(ClientError):
     """The server answered with an error."""
 
-    code = "http_error"
+    code = "error"
 
 
-class InputError(ProblemError, ValueError):
-    """The request is wrong in itself: sent again, it fails again."""
+class ApiInvalidInput(ApiError, ValueError):
+    """The request is wrong. Sent again, it fails again."""
 
     code = "invalid_input"
 
@@ -146,284 +148,229 @@ class InputError(ProblemError, ValueError):
         return self.extra.get("received")
 
 
-class MalformedBody(InputError):
-    """The body does not parse."""
+class ApiMalformedRequest(ApiInvalidInput):
+    """What came to the server is not HTTP. Something between you and the server may have changed it."""
+
+    code = "malformed_request"
+
+
+class ApiMalformedBody(ApiInvalidInput):
+    """The server cannot parse the body."""
 
     code = "malformed_body"
 
 
-class DimensionMismatch(InputError):
+class ApiDimensionMismatch(ApiInvalidInput):
     """The vector has another dimension than the collection."""
 
     code = "dimension_mismatch"
 
 
-class NotFinite(InputError):
-    """The vector holds NaN or infinity, or a number that is infinite once cast to float32."""
+class ApiNotFinite(ApiInvalidInput):
+    """The vector holds NaN or infinity, or a number that is too large for float32."""
 
     code = "not_finite"
 
 
-class ZeroVector(InputError):
-    """A vector of length zero has no direction, so no cosine similarity."""
+class ApiZeroVector(ApiInvalidInput):
+    """The vector has length zero, so it has no direction and no cosine similarity."""
 
     code = "zero_vector"
 
 
-class NoEncoder(InputError):
-    """A text was given to a collection that has no encoder."""
+class ApiNoEncoder(ApiInvalidInput):
+    """The query is a text, and the collection has no encoder."""
 
     code = "no_encoder"
 
 
-class UnknownWords(InputError):
+class ApiUnknownWords(ApiInvalidInput):
     """The encoder knows no word of the text."""
 
     code = "unknown_words"
 
 
-class TextRefused(InputError):
-    """The encoder does not take the text, such as one that is too long for its model."""
+class ApiTextRefused(ApiInvalidInput):
+    """The encoder does not take the text. It may be too long for the model."""
 
     code = "text_refused"
 
 
-class UnknownField(InputError):
-    """The request has a field that the server does not know."""
+class ApiUnknownField(ApiInvalidInput):
+    """The request names a field, or a column of the payload, that the server does not know."""
 
     code = "unknown_field"
 
 
-class AccessError(ProblemError):
-    """The API key is missing, wrong, or may not do this."""
+class ApiAccessDenied(ApiError):
+    """The API key is missing or wrong, or it does not allow this."""
 
-    code = "access"
+    code = "access_denied"
 
 
-class Unauthenticated(AccessError):
-    """The server wants an API key, and none was given that it knows."""
+class ApiUnauthenticated(ApiAccessDenied):
+    """The server needs an API key. You sent none, or one that it does not know."""
 
     code = "unauthenticated"
 
 
-class Forbidden(AccessError):
+class ApiForbidden(ApiAccessDenied):
     """The API key does not allow this."""
 
     code = "forbidden"
 
 
-class NotFoundError(ProblemError, LookupError):
-    """The thing that was named does not exist."""
+class ApiNotFound(ApiError, LookupError):
+    """The thing that you named does not exist."""
 
     code = "not_found"
 
 
-class CollectionNotFound(NotFoundError):
+class ApiCollectionNotFound(ApiNotFound):
     """The server has no such collection."""
 
     code = "collection_not_found"
 
 
-class VersionNotFound(NotFoundError):
+class ApiVersionNotFound(ApiNotFound):
     """The collection has no such version."""
 
     code = "version_not_found"
 
 
-class AliasNotFound(NotFoundError):
+class ApiAliasNotFound(ApiNotFound):
     """The server has no such alias."""
 
     code = "alias_not_found"
 
 
-class PointNotFound(NotFoundError):
-    """No target bears the id."""
+class ApiPointNotFound(ApiNotFound):
+    """No target has this id."""
 
     code = "point_not_found"
 
 
-class MethodNotAllowed(ProblemError):
-    """The path does not take this method: the server is older or newer than the client, or no hubless server."""
+class ApiMethodNotAllowed(ApiError):
+    """The path does not take this method. The server has another version than the client, or is not hubless."""
 
     code = "method_not_allowed"
 
 
-class CursorExpired(ProblemError):
-    """The version that was scrolled through is served no more: scroll from the start."""
+class ApiCursorExpired(ApiError):
+    """The server no longer serves the version that you scroll through. Start again."""
 
     code = "cursor_expired"
 
 
-class ChangeRefused(ProblemError):
-    """What is to be changed is not as the caller expects, or the caller did not say what that is."""
+class ApiChangeRefused(ApiError):
+    """The thing to change has another state than you expect, or you did not say what you expect."""
 
     code = "change_refused"
 
 
-class PreconditionFailed(ChangeRefused):
-    """Somebody else has changed it meanwhile: get it anew."""
+class ApiPreconditionFailed(ApiChangeRefused):
+    """Somebody else has changed it. Read it again."""
 
     code = "precondition_failed"
 
 
-class PreconditionRequired(ChangeRefused):
-    """It is there already: say in `if_match` the etag that it has, or "*"."""
+class ApiPreconditionRequired(ApiChangeRefused):
+    """It exists already. Give its etag in `if_match`, or "*"."""
 
     code = "precondition_required"
 
 
-class BodyTooLarge(ProblemError):
-    """The request is larger than the server takes: send smaller batches."""
+class ApiBodyTooLarge(ApiError):
+    """The server does not take requests of this size. Send smaller batches."""
 
     code = "body_too_large"
 
 
-class UnsupportedMediaType(ProblemError):
+class ApiHeadTooLarge(ApiError):
+    """The URL and the headers are too long for the server."""
+
+    code = "head_too_large"
+
+
+class ApiUnsupportedMediaType(ApiError):
     """The server does not take this form of body."""
 
     code = "unsupported_media_type"
 
 
-class Unavailable(ProblemError):
-    """The server cannot answer now; `retry_after` tells when to ask again, if the server said so."""
+class ApiUnavailable(ApiError):
+    """The server cannot answer now. `retry_after` says when to ask again, if the server said so."""
 
     code = "unavailable"
 
 
-class RequestTimeout(Unavailable):
+class ApiRequestTimeout(ApiUnavailable):
     """The request came too slowly for the server."""
 
     code = "request_timeout"
 
 
-class TooManyRequests(Unavailable):
-    """The server's queue is full."""
+class ApiTooManyRequests(ApiUnavailable):
+    """The queue of the server is full."""
 
     code = "too_many_requests"
 
 
-class TooManyWrongKeys(TooManyRequests):
-    """Too many wrong API keys came from this address: the server looks at none from there until `retry_after`."""
+class ApiTooManyWrongKeys(ApiTooManyRequests):
+    """Too many wrong API keys came from your address. The server checks no more of them until `retry_after`."""
 
     code = "too_many_wrong_keys"
 
 
-class NotReady(Unavailable):
+class ApiNotReady(ApiUnavailable):
     """The server is loading its collections, or is about to stop."""
 
     code = "not_ready"
 
 
-class DeadlineExceeded(Unavailable):
-    """The server gave the request up because it took too long."""
+class ApiDeadlineExceeded(ApiUnavailable):
+    """The request took too long, and the server gave it up."""
 
     code = "deadline_exceeded"
 
 
-class EncoderFailed(Unavailable):
-    """The collection's encoder cannot be reached or fails; queries by vector are answered all the same."""
+class ApiEncoderFailed(ApiUnavailable):
+    """The encoder of the collection fails or cannot be reached. Queries by vector still work."""
 
     code = "encoder_failed"
 
 
-class EncoderTimeout(DeadlineExceeded):
-    """The collection's encoder did not answer in time."""
+class ApiEncoderTimeout(ApiDeadlineExceeded):
+    """The encoder of the collection did not answer in time. Queries by vector still work."""
 
     code = "encoder_timeout"
 
 
-class ServerError(ProblemError):
-    """The server failed; its log has the reason under `request_id`."""
+class ApiServerError(ApiError):
+    """The server failed. Its log has the reason under `request_id`."""
 
     code = "server_error"
 
 
-class InternalError(ServerError):
-    """The server ran into something that it did not expect."""
+class ApiInternalError(ApiServerError):
+    """The server failed in a way that it did not foresee."""
 
     code = "internal_error"
 
 
-class BundleDamaged(ServerError):
-    """The collection cannot be served: its files are not what was built."""
+class ApiBundleDamaged(ApiServerError):
+    """The server cannot serve the collection: its files have changed since they were built."""
 
     code = "bundle_damaged"
 
 
-class BundleTooNew(ServerError):
-    """The collection cannot be served: it was built by a newer hubless than the server is."""
+class ApiBundleTooNew(ApiServerError):
+    """The server cannot serve the collection: a newer hubless built it."""
 
     code = "bundle_too_new"
 
 
-class StorageError(ServerError):
-    """The server's disk or catalog refuses."""
+class ApiStorage(ApiServerError):
+    """The disk or the catalog of the server refuses."""
 
     code = "storage"
-
-
-BY_CODE: Mapping[str, type[ProblemError]] = {
-    kind.code: kind
-    for kind in (
-        InputError,
-        MalformedBody,
-        DimensionMismatch,
-        NotFinite,
-        ZeroVector,
-        NoEncoder,
-        UnknownWords,
-        TextRefused,
-        UnknownField,
-        Unauthenticated,
-        Forbidden,
-        NotFoundError,
-        CollectionNotFound,
-        VersionNotFound,
-        AliasNotFound,
-        PointNotFound,
-        MethodNotAllowed,
-        CursorExpired,
-        PreconditionFailed,
-        PreconditionRequired,
-        BodyTooLarge,
-        UnsupportedMediaType,
-        RequestTimeout,
-        TooManyRequests,
-        TooManyWrongKeys,
-        NotReady,
-        DeadlineExceeded,
-        InternalError,
-        EncoderFailed,
-        EncoderTimeout,
-        BundleDamaged,
-        BundleTooNew,
-        StorageError,
-    )
-}
-
-BY_STATUS: Mapping[int, type[ProblemError]] = {
-    400: InputError,
-    401: AccessError,
-    403: AccessError,
-    404: NotFoundError,
-    405: MethodNotAllowed,
-    408: RequestTimeout,
-    410: CursorExpired,
-    412: ChangeRefused,
-    413: BodyTooLarge,
-    415: UnsupportedMediaType,
-    422: InputError,
-    428: ChangeRefused,
-    429: TooManyRequests,
-    500: InternalError,
-    502: Unavailable,
-    503: Unavailable,
-    504: DeadlineExceeded,
-}
-
-
-def kind_of(code: object, status: int) -> type[ProblemError]:
-    """The class for a problem: by its code, else by its status."""
-    if isinstance(code, str) and code in BY_CODE:
-        return BY_CODE[code]
-    return BY_STATUS.get(status, ServerError if status >= 500 else ProblemError)

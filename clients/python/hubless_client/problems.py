@@ -1,7 +1,6 @@
-"""From what httpx brings, an answer or an exception, to the client's own errors."""
+"""An answer without success becomes an error of the tree. hubless, a proxy or another server may have sent it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http import HTTPStatus
@@ -9,7 +8,8 @@ from typing import Any
 
 import httpx
 
-from hubless_client.errors import BadAnswer, CannotSend, ConnectionFailed, ProblemError, TimedOut, kind_of
+from hubless_client import errors
+from hubless_client.errors import ApiError
 
 REQUEST_ID = "X-Request-ID"
 PROBLEM = "application/problem+json"
@@ -17,11 +17,42 @@ EXCERPT = 200  # characters of a foreign body that an error quotes
 OWN_ATTRIBUTES = {"type", "title", "status", "detail", "code", "request_id"}
 
 
-def problem(response: httpx.Response) -> ProblemError:
-    """The error that an answer without success stands for, whoever sent it: hubless, a proxy, another server."""
+def _below(kind: type[ApiError]) -> Iterator[type[ApiError]]:
+    yield kind
+    for child in kind.__subclasses__():
+        yield from _below(child)
+
+
+BY_CODE: Mapping[str, type[ApiError]] = {kind.code: kind for kind in _below(ApiError)}
+
+BY_STATUS: Mapping[int, type[ApiError]] = {
+    400: errors.ApiInvalidInput,
+    401: errors.ApiAccessDenied,
+    403: errors.ApiAccessDenied,
+    404: errors.ApiNotFound,
+    405: errors.ApiMethodNotAllowed,
+    408: errors.ApiRequestTimeout,
+    410: errors.ApiCursorExpired,
+    412: errors.ApiChangeRefused,
+    413: errors.ApiBodyTooLarge,
+    415: errors.ApiUnsupportedMediaType,
+    422: errors.ApiInvalidInput,
+    428: errors.ApiChangeRefused,
+    429: errors.ApiTooManyRequests,
+    431: errors.ApiHeadTooLarge,
+    500: errors.ApiInternalError,
+    502: errors.ApiUnavailable,
+    503: errors.ApiUnavailable,
+    504: errors.ApiDeadlineExceeded,
+}
+"""The class of a status, for answers whose code this version does not know."""
+
+
+def read_problem(response: httpx.Response) -> ApiError:
+    """The error that the answer stands for."""
     members = _members(response)
     code = members.get("code")
-    return kind_of(code, response.status_code)(
+    return _kind(code, response.status_code)(
         _detail(members, response),
         status=response.status_code,
         code=code if isinstance(code, str) else None,
@@ -32,44 +63,29 @@ def problem(response: httpx.Response) -> ProblemError:
     )
 
 
-@contextmanager
-def httpx_errors_translated() -> Iterator[None]:
-    """Raise the client's own error in the place of each of httpx's.
-
-    Raises
-    ------
-    CannotSend : the address or a header is not valid, or the client is closed
-    TimedOut, ConnectionFailed : no whole answer came
-    BadAnswer : the answer came and could not be decoded
-    """
-    try:
-        yield
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError, UnicodeEncodeError) as error:
-        raise CannotSend(str(error)) from error
-    except httpx.TimeoutException as error:
-        raise TimedOut(f"{_server(error)}: {type(error).__name__} {error}".rstrip()) from error
-    except httpx.TransportError as error:
-        raise ConnectionFailed(f"{_server(error)}: {error or type(error).__name__}") from error
-    except httpx.RequestError as error:
-        raise BadAnswer(f"{_server(error)}: {error}") from error
-
-
 def excerpt(response: httpx.Response) -> str:
     """The beginning of a body, on one line."""
-    text = " ".join(response.text[: 4 * EXCERPT].split())
+    # Not `response.text`: that raises for a foreign server's charset "rot13".
+    text = " ".join(response.content[: 4 * EXCERPT].decode("utf-8", "replace").split())
     return text if len(text) <= EXCERPT else text[:EXCERPT] + "…"
+
+
+def _kind(code: object, status: int) -> type[ApiError]:
+    if isinstance(code, str) and code in BY_CODE:
+        return BY_CODE[code]
+    return BY_STATUS.get(status, errors.ApiServerError if status >= 500 else ApiError)
 
 
 def _members(response: httpx.Response) -> dict[str, Any]:
     try:
         body = response.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return body if isinstance(body, dict) else {}
 
 
 def _detail(members: dict[str, Any], response: httpx.Response) -> str:
-    if response.is_redirect:
+    if response.has_redirect_location:
         return f"redirected to {response.headers.get('Location')}; give that server as base_url"
     return (
         _text(members.get("detail"))
@@ -97,11 +113,5 @@ def _seconds(retry_after: str) -> float | None:
         moment = parsedate_to_datetime(retry_after)
     except ValueError:
         return None
-    # RFC 9110 dates are GMT; a date written with -0000 parses without a zone.
+    # RFC 9110 dates are GMT. Python reads a date written with -0000 as one without a zone.
     return max(0.0, (moment.replace(tzinfo=moment.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
-
-
-def _server(error: httpx.RequestError) -> str:
-    # Not the whole URL: it may bear a password.
-    url = error.request.url
-    return f"{error.request.method} {url.scheme}://{url.netloc.decode()}{url.path}"

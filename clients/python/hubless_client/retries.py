@@ -1,36 +1,39 @@
-"""When a request is sent again, and how long the client waits before it."""
+"""When the client sends a request again, and how long it waits before."""
 
 from dataclasses import dataclass
 
 import httpx
 import httpx_retries
 
-from hubless_client.errors import TooManyWrongKeys
-from hubless_client.problems import PROBLEM, problem
+from hubless_client.errors import ApiTooManyWrongKeys, CannotSend
+from hubless_client.problems import PROBLEM, read_problem
 
-# GET and POST can be sent twice without harm: they read, or say once more which version is to be served. A change of an
-# alias cannot, as the second one would find that the first has been there. A read timeout is not
-# among the reasons: the server may still be working on the first one, and a second would only add to its load.
-METHODS = ("GET", "POST")
-STATUSES = (429, 502, 503)  # 502 is how a proxy says that the connection was refused
-_NO_STATUS = (0,)  # the whole answer is looked at, and an empty list would mean the library's own
-FAILURES = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
+# A second GET or POST does no harm: it reads, or names the version to serve once more. A second change of an alias
+# (PUT, DELETE) fails, as the first one has changed the etag. A read timeout is no reason to retry: the server may
+# still work on the first request, and a second one adds to its load.
+RETRIED_METHODS = ("GET", "POST")
+RETRIED_STATUSES = (429, 502, 503)  # a proxy answers 502 if the server refused its connection
+RETRIED_EXCEPTIONS = (httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout)
+_NO_STATUS = (0,)  # the status alone does not decide; an empty list would mean httpx-retries' own
 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and how patiently a request is sent again: after a lost connection, or an answer that says to wait.
+    """How often and how patiently the client sends a request again.
 
-    That is a 429 or 503 of the service with `Retry-After`, or a 429, 502 or 503 of a proxy before it. What the service
-    does not say to ask again will be no better: it has retried an encoder that failed already, and files that are
-    damaged stay so.
+    It does so after a lost connection, after a 429 or 503 of the server with `Retry-After`, and after a 429, 502 or 503
+    of a proxy. It does not after other answers of the server: a damaged file stays damaged.
 
     Attributes
     ----------
     total : attempts after the first; 0 turns retries off
-    backoff : seconds; before attempt i (1, 2, ...) the wait is drawn evenly from 0 to backoff·2^i
-    max_wait : seconds; the longest single wait, also where Retry-After asks for more
+    backoff : seconds; before attempt i (1, 2, ...) the client waits a random time from 0 to backoff·2^i
+    max_wait : seconds; the longest single wait, even if Retry-After asks for more
     max_total_wait : seconds; the longest sum of waits in one call
+
+    Raises
+    ------
+    CannotSend : a number is negative
     """
 
     total: int = 3
@@ -38,31 +41,44 @@ class Retries:
     max_wait: float = 10.0
     max_total_wait: float = 30.0
 
-    def policy(self) -> httpx_retries.Retry:
-        """The same in the words of httpx-retries."""
-        return httpx_retries.Retry(
-            total=self.total,
-            allowed_methods=METHODS,
-            status_forcelist=_NO_STATUS,
-            validate_response=_raise_if_passing,
-            retry_on_exceptions=(*FAILURES, _Passing),
-            backoff_factor=self.backoff,
-            max_backoff_wait=self.max_wait,
-            total_timeout=self.max_total_wait,
-        )
+    def __post_init__(self) -> None:
+        for name in ("total", "backoff", "max_wait", "max_total_wait"):
+            if getattr(self, name) < 0:
+                raise CannotSend(f"retries: expected {name} of 0 or more, got {getattr(self, name)}")
 
 
-class _Passing(Exception):
-    """An answer after which the same request may succeed; caught where it is sent again."""
+def policy_of(retries: Retries) -> httpx_retries.Retry:
+    """The same in the words of httpx-retries.
+
+    Raises
+    ------
+    CannotSend : it is no `Retries`
+    """
+    if not isinstance(retries, Retries):
+        raise CannotSend(f"retries: expected Retries, such as Retries(3), got {type(retries).__name__}")
+    return httpx_retries.Retry(
+        total=retries.total,
+        allowed_methods=RETRIED_METHODS,
+        status_forcelist=_NO_STATUS,
+        validate_response=_raise_if_passing,
+        retry_on_exceptions=(*RETRIED_EXCEPTIONS, _PassingTrouble),
+        backoff_factor=retries.backoff,
+        max_backoff_wait=retries.max_wait,
+        total_timeout=retries.max_total_wait,
+    )
+
+
+class _PassingTrouble(Exception):
+    """An answer after which the same request may succeed. httpx-retries catches it."""
 
 
 def _raise_if_passing(response: httpx.Response) -> None:
-    of_a_proxy = not response.headers.get("Content-Type", "").startswith(PROBLEM)
-    # who has tried too many keys would have to wait longer than a call should last
-    told_to_wait = "Retry-After" in response.headers and not isinstance(problem(response), TooManyWrongKeys)
-    if response.status_code in STATUSES and (of_a_proxy or told_to_wait):
-        raise _Passing
+    from_proxy = not response.headers.get("Content-Type", "").startswith(PROBLEM)
+    # The wait after too many wrong keys is longer than a call should last.
+    told_to_wait = "Retry-After" in response.headers and not isinstance(read_problem(response), ApiTooManyWrongKeys)
+    if response.status_code in RETRIED_STATUSES and (from_proxy or told_to_wait):
+        raise _PassingTrouble
 
 
 DEFAULT_RETRIES = Retries()
-NO_RETRIES = Retries(total=0)
+ONCE = policy_of(Retries(total=0))

@@ -1,4 +1,4 @@
-"""Vectors as they travel: little-endian float32, from whatever holds numbers, without needing numpy.
+"""Vectors as requests carry them: little-endian float32, made from any container of numbers, without numpy.
 
 Shape letters: m queries, d dimensions.
 """
@@ -11,20 +11,22 @@ from typing import Any, Protocol, TypeAlias
 
 from hubless_client.errors import CannotSend
 
-REAL_KINDS = "biuf"  # numpy's kinds that float32 stands for without a change of meaning; not complex, text, objects
+REAL_KINDS = "biuf"  # numpy's kinds of real numbers; not complex, text, objects
 
-# How buffers name this machine's float32; ctypes spells out the byte order.
+# How buffers name this machine's float32. ctypes writes the byte order.
 NATIVE_FLOATS = {"f", "<f" if sys.byteorder == "little" else ">f"}
 
 
 class SupportsArray(Protocol):
-    """What numpy can read: its own arrays, PyTorch and JAX tensors, pandas columns."""
+    """What numpy can read: its own arrays, PyTorch and JAX tensors, columns of pandas."""
 
     def __array__(self) -> Any: ...
 
 
-Vector: TypeAlias = Sequence[float] | SupportsArray
-Vectors: TypeAlias = Sequence[Vector] | SupportsArray
+VectorLike: TypeAlias = Sequence[float] | SupportsArray
+"""d real numbers, shape (d,)."""
+MatrixLike: TypeAlias = Sequence[VectorLike] | SupportsArray
+"""m vectors of one length, shape (m, d)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,12 @@ class Packed:
         return self.data[4 * self.dim * number : 4 * self.dim * (number + 1)]
 
 
-def pack_one(vector: Vector) -> bytes:
+def pack_one(vector: VectorLike) -> bytes:
     """One vector, shape (d,), as d·4 bytes.
 
     Raises
     ------
-    CannotSend : it has another number of axes, or holds something that is not a real number
+    CannotSend : it has more axes than one, or holds something that is not a real number
     """
     data, shape = _packed(vector, "vector")
     if len(shape) != 1:
@@ -60,12 +62,12 @@ def pack_one(vector: Vector) -> bytes:
     return data
 
 
-def pack_many(vectors: Vectors) -> Packed:
+def pack_many(vectors: MatrixLike) -> Packed:
     """Vectors of one length, shape (m, d), as m·d·4 bytes.
 
     Raises
     ------
-    CannotSend : ragged, or as for `pack_one`
+    CannotSend : the rows differ in length, or as in `pack_one`
     """
     if hasattr(vectors, "__array__") or _is_buffer(vectors):
         data, shape = _packed(vectors, "vectors")
@@ -82,9 +84,14 @@ def pack_many(vectors: Vectors) -> Packed:
     return Packed(b"".join(rows), len(rows), lengths[0] if rows else 0)
 
 
+def as_array(numbers: list[float] | None) -> "array[float] | None":
+    """A vector of an answer as float32, shape (d,); None if the answer has none."""
+    return None if numbers is None else array("f", numbers)
+
+
 def _packed(numbers: Any, name: str) -> tuple[bytes, tuple[int, ...]]:
     if isinstance(numbers, (str, bytes, bytearray)):
-        # Raw bytes do not say what they hold, and array("f", b"...") would take them for floats.
+        # array("f", b"...") would read the bytes as floats, whatever they are.
         raise CannotSend(f"{name}: expected real numbers, got {type(numbers).__name__}")
     try:
         if hasattr(numbers, "__array__"):
@@ -93,7 +100,7 @@ def _packed(numbers: Any, name: str) -> tuple[bytes, tuple[int, ...]]:
             return _from_buffer(memoryview(numbers))
         floats = array("f", numbers)
         return _little_endian(floats), (len(floats),)
-    # Whatever a foreign container raises when asked for its numbers: it did not give them.
+    # A foreign container may raise anything.
     except Exception as error:
         raise CannotSend(f"{name}: expected real numbers, got {type(numbers).__name__} ({error})") from error
 
@@ -106,7 +113,7 @@ def _from_numpy(numbers: Any) -> tuple[bytes, tuple[int, ...]]:
 
 def _from_buffer(view: memoryview) -> tuple[bytes, tuple[int, ...]]:
     if view.format in NATIVE_FLOATS:
-        floats = array("f", view.tobytes())  # from bytes array() copies, from a memoryview it would iterate
+        floats = array("f", view.tobytes())  # array() copies bytes at once, and iterates over a memoryview
     else:
         flat: Any = view.cast("B").cast(view.format)  # type: ignore[call-overload]
         floats = array("f", flat)

@@ -8,7 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from hubless.corrections.auto import Auto
-from hubless.corrections.base import Correction, Details, FittedCorrection, State, Vectors
+from hubless.corrections.base import Correction, FittedCorrection, Rows
 from hubless.corrections.dual_gated import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
 from hubless.corrections.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
 from hubless.corrections.dual_softmax_loss import DualSoftmaxLoss, FittedDualSoftmaxLoss, SimilarityTimesSoftmax
@@ -24,6 +24,7 @@ from hubless.corrections.query_time import Gate, QueryTime, Rescorer, corrected_
 from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.state import Details, State
 from hubless.errors import InputError
 
 CORRECTIONS: dict[str, Any] = {
@@ -90,8 +91,8 @@ __all__ = [
     "Gate",
     "QueryTime",
     "Rescorer",
+    "Rows",
     "State",
-    "Vectors",
     "corrected_scores",
     "correction",
 ]

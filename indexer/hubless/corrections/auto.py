@@ -1,35 +1,50 @@
-"""`auto`: the default. Sinkhorn at a temperature chosen by perplexity, shrunk for small banks. Needs no labels."""
+"""`auto`: the default. Sinkhorn at a temperature chosen by perplexity, made safe for small and narrow banks."""
 
 from dataclasses import dataclass, replace
 
-from hubless.corrections.base import Vectors
-from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+import numpy as np
+
+from hubless.corrections.base import Rows
+from hubless.corrections.sinkhorn import FIT_SAMPLE, DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.topic import find_topic
+from hubless.vectors.sources import as_source, sample
 
 SHRINKAGE_QUERIES = 100
-"""An offset estimated from this many bank queries is trusted by half."""
+"""Trust an offset estimated from this many bank queries by half."""
 
 
 @dataclass(frozen=True)
 class Auto:
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), times b/(b+100).
 
-    An estimate from few bank queries is noisy, hence the shrinkage; the offsets are stored shrunk, so that strength
-    1 means "as `auto` thinks best".
+    Two rules make it safe, and neither needs labels:
+
+    - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100). They are stored shrunk: strength
+      1 means "as `auto` thinks best".
+    - Bank queries of one topic are alike, and would push all of their topic down. The part of the offsets that only
+      says so is taken out (see `hubless.corrections.topic`). It is linear in the target, so it folds.
     """
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
         chosen = "sn" if target_bank is None else "dbsn"
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         fitted = method.fit(query_bank, targets, target_bank)
         queries = fitted.bank.shape[0]
+        some = sample(as_source(targets, "targets"), FIT_SAMPLE)
+        topic = find_topic(fitted.bank, some, fitted.offsets(some).astype(np.float64))
         why = {
             "chosen": chosen,
+            "likeness": topic.likeness,
+            "locality": topic.locality,
+            "topic_removed": topic.removed,
             "why": (
                 f"{'no' if target_bank is None else 'a'} target bank was given; "
                 f"temperature {fitted.temperature:.4g} gives {fitted.extra['perplexity']:.3g} "
                 "effective bank queries per target; "
-                f"{queries} bank queries, so offsets are shrunk by {queries}/({queries}+{SHRINKAGE_QUERIES})"
+                f"{queries} bank queries, so offsets are shrunk by {queries}/({queries}+{SHRINKAGE_QUERIES}); "
+                f"likeness {topic.likeness:.2f} of the bank's queries, so {topic.removed:.0%} of its topic is taken out"
             ),
         }
-        return replace(fitted, shrinkage=queries / (queries + SHRINKAGE_QUERIES), extra=fitted.extra | why)
+        shrinkage = queries / (queries + SHRINKAGE_QUERIES)
+        return replace(fitted, shrinkage=shrinkage, topic=topic.direction, extra=fitted.extra | why)

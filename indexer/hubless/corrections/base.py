@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, check_dim
+from hubless.corrections.state import Details, State
 from hubless.errors import InputError
-from hubless.sources import VectorSource, as_source
-from hubless.streaming import Advance, no_progress
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.sources import VectorSource, as_source
 
 if TYPE_CHECKING:
     from hubless.corrections.query_time import QueryTime
 
-Vectors = VectorSource | NDArray[Any]
-State = dict[str, NDArray[Any]]
-Details = dict[str, Any]
+Rows = VectorSource | NDArray[Any]
 
 
 class FittedCorrection(Protocol):
@@ -26,10 +25,10 @@ class FittedCorrection(Protocol):
     def details(self) -> Details:
         """What was chosen and measured in fitting, as JSON: for the manifest."""
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> "QueryTime | None":
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> "QueryTime | None":
         """What is to be done with a live query over these targets, beyond their offsets; None for most methods."""
 
     def state(self) -> State:
@@ -43,7 +42,7 @@ class FittedCorrection(Protocol):
 class Correction(Protocol):
     """A method with its parameters: a frozen dataclass."""
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedCorrection:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
         """Estimate what the offsets need.
 
         Parameters
@@ -59,14 +58,14 @@ class Correction(Protocol):
         """
 
 
-def targets_beside(bank: VectorSource, targets: Vectors) -> VectorSource:
+def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
     """Make a source of the input of `offsets`, of the dimension of the bank that was fitted."""
     source = as_source(targets, "targets")
     check_dim(source.shape[1], bank.shape[1], source.name, bank.name)
     return source
 
 
-def no_offsets(bank: VectorSource, targets: Vectors) -> F32:
+def no_offsets(bank: VectorSource, targets: Rows) -> F32:
     """Offsets of a correction that folds nothing: zeros, (n,)."""
     return np.zeros(targets_beside(bank, targets).shape[0], np.float32)
 
@@ -79,7 +78,7 @@ def check_target_bank(target_bank: VectorSource | None, correction: str, instead
 
 
 def check_banks(
-    query_bank: Vectors, targets: Vectors, target_bank: Vectors | None, minimum: int, reason: str
+    query_bank: Rows, targets: Rows, target_bank: Rows | None, minimum: int, reason: str
 ) -> tuple[VectorSource, VectorSource, VectorSource | None]:
     """Make sources of the inputs of `fit`, of one dimension, with at least `minimum` bank queries."""
     bank = as_source(query_bank, "query bank")

@@ -7,8 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, I64, check_at_least
-from hubless.corrections.base import Details, State, Vectors, check_banks, check_target_bank, targets_beside
+from hubless.corrections.base import Rows, check_banks, check_target_bank, targets_beside
 from hubless.corrections.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
@@ -16,8 +15,10 @@ from hubless.corrections.dual_softmax import (
     FittedDualSoftmax,
 )
 from hubless.corrections.gated import activation_set
-from hubless.corrections.query_time import SMALLEST, Candidates, Flags
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.query_time import SMALLEST, Candidates, Flags, signed_scores
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, I64, check_at_least
 
 
 @dataclass(frozen=True)
@@ -30,10 +31,9 @@ class GatedFactors:
     - one on: τ·(s/τ − L + log s) = s − τ·L + τ·log s, with τ and L of that bank;
     - none on: |s|, which ranks as the published s².
 
-    Each ranks as the published product does, and no τ overflows. A similarity below 0 is where the published product
-    goes wrong. With no gate on it counts as its absolute value, so a very unlike target can come out first; the best
-    candidates of an index are hardly ever below 0, all targets of a small collection can be. With one gate on the
-    product is negative; such a target is here ranked as if the s of the logarithm were 1e-30.
+    Each ranks all targets as the published product does, and no τ overflows. With no gate on, a similarity below 0
+    counts as its absolute value, so a very unlike target can come first. With one gate on, a similarity below 0 makes
+    the product negative: such targets come last, in the published order.
 
     Parameters
     ----------
@@ -62,8 +62,9 @@ class GatedFactors:
             both: F64 = s - (second * offsets[0] + first * offsets[1]) / (first + second)
             return both
         bank = gates.index(True)
-        one: F64 = s - offsets[bank] + self.temperatures[bank] * np.log(np.maximum(s, SMALLEST))
-        return one
+        temperature = self.temperatures[bank]
+        logarithms = (s - offsets[bank]) / temperature + np.log(np.maximum(np.abs(s), SMALLEST))
+        return signed_scores(s, logarithms, temperature)
 
     def arrays(self) -> State:
         return {"offsets": self.offsets, "active": np.packbits(self.active, axis=1)}
@@ -79,6 +80,8 @@ class GatedFactors:
 class FittedDualGated:
     """The offsets of `dual_is`, which find the candidates, and two activation sets."""
 
+    __repr__ = in_a_line
+
     dual: FittedDualSoftmax
     k: int
 
@@ -86,10 +89,10 @@ class FittedDualGated:
     def details(self) -> Details:
         return self.dual.details | {"k": int(self.k)}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.dual.offsets(targets, advance)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> GatedFactors:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> GatedFactors:
         banks = (self.dual.queries, self.dual.targets)
         source = targets_beside(self.dual.queries.bank, targets)
         gates = GatedFactors(
@@ -139,7 +142,7 @@ class DualDynamicInvertedSoftmax:
         self._dual()
         check_at_least("k", self.k, 1)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualGated:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualGated:
         _, _, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         return FittedDualGated(
             self._dual().fit(query_bank, targets, check_target_bank(given, "dual_dis", "dis")), self.k

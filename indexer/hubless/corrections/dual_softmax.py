@@ -7,11 +7,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32
-from hubless.corrections.base import Details, State, Vectors, check_banks, check_target_bank
+from hubless.corrections.base import Rows, check_banks, check_target_bank
 from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.streaming import Advance, no_progress
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32
 
 QUERY_TEMPERATURE, TARGET_TEMPERATURE = 0.02, 1.0
 """As published (inverse temperatures 50 and 1)."""
@@ -20,6 +21,8 @@ QUERY_TEMPERATURE, TARGET_TEMPERATURE = 0.02, 1.0
 @dataclass(frozen=True)
 class FittedDualSoftmax:
     """h(t) = λ·[LSE_{q∈Bq}(q·t/τ1) + LSE_{v∈Bt}(v·t/τ2)], λ = τ1τ2/(τ1+τ2): τ1 of `queries`, τ2 of `targets`."""
+
+    __repr__ = in_a_line
 
     queries: FittedSoftmax
     targets: FittedSoftmax
@@ -33,12 +36,12 @@ class FittedDualSoftmax:
             "bank_targets": self.targets.bank.shape[0],
         }
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         first, second = self.queries.temperature, self.targets.temperature
         share = np.float32(second / (first + second))
         return share * self.queries.offsets(targets, advance) + (1 - share) * self.targets.offsets(targets)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
 
     def state(self) -> State:
@@ -83,7 +86,7 @@ class DualInvertedSoftmax:
         check_temperature(self.query_temperature, name="query_temperature")
         check_temperature(self.target_temperature, name="target_temperature")
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualSoftmax:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmax:
         bank, all_targets, given = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         extra = check_target_bank(given, "dual_is", "is")
         first = resolve_temperature(self.query_temperature, None, bank, all_targets)

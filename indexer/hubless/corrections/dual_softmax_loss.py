@@ -7,19 +7,21 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64
-from hubless.corrections.base import Details, State, Vectors
+from hubless.corrections.base import Rows
 from hubless.corrections.inverted_softmax import InvertedSoftmax
-from hubless.corrections.query_time import SMALLEST, Candidates
+from hubless.corrections.query_time import SMALLEST, Candidates, signed_scores
 from hubless.corrections.softmax import FittedForRescoring
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64
 
 
 @dataclass(frozen=True)
 class SimilarityTimesSoftmax:
     """τ·log of s·exp(s/τ)/(Z + exp(s/τ)), Z = Σ_{q∈Bq} exp(q·t/τ): it ranks alike, in units of similarity.
 
-    Where s ≤ 0 the published score takes the wrong sign; here such a target is ranked as if the first s were 1e-30.
+    Where s < 0 the published score is negative: the more so, the higher the softmax. Such targets come last, in the
+    published order.
 
     Parameters
     ----------
@@ -34,8 +36,7 @@ class SimilarityTimesSoftmax:
         s = candidates.similarities.astype(np.float64)
         offsets = self.offsets[candidates.rows].astype(np.float64)
         log_softmax = -np.logaddexp(0, (offsets - s) / self.temperature)
-        scores: F64 = self.temperature * (np.log(np.maximum(s, SMALLEST)) + log_softmax)
-        return scores
+        return signed_scores(s, np.log(np.maximum(np.abs(s), SMALLEST)) + log_softmax, self.temperature)
 
     def arrays(self) -> State:
         return {"offsets": self.offsets}
@@ -48,7 +49,9 @@ class SimilarityTimesSoftmax:
 class FittedDualSoftmaxLoss(FittedForRescoring):
     """The offsets of `is`, which find the candidates and are all that the score needs of the bank."""
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
+    __repr__ = in_a_line
+
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
         return SimilarityTimesSoftmax(self.softmax.offsets(targets, advance), self.softmax.temperature)
 
 
@@ -75,7 +78,7 @@ class DualSoftmaxLoss:
     def __post_init__(self) -> None:
         self._softmax()
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedDualSoftmaxLoss:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmaxLoss:
         return FittedDualSoftmaxLoss(self._softmax().fit(query_bank, targets, target_bank))
 
     def _softmax(self) -> InvertedSoftmax:

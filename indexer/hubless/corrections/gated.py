@@ -7,14 +7,18 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, check_at_least
-from hubless.corrections.base import Details, State, Vectors, targets_beside
+from hubless.corrections.base import Rows, targets_beside
 from hubless.corrections.inverted_softmax import InvertedSoftmax
 from hubless.corrections.query_time import Flags, Gate
 from hubless.corrections.softmax import FittedSoftmax
-from hubless.kernels import nearest
-from hubless.sources import VectorSource
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.errors import InputError
+from hubless.kernels.reductions import nearest, reaches, top_k_similarities
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, check_at_least
+from hubless.vectors.sources import VectorSource, as_source
+
+GATES = ("query", "target")
 
 
 def activation_set(bank: VectorSource, targets: VectorSource, k: int) -> Flags:
@@ -24,62 +28,100 @@ def activation_set(bank: VectorSource, targets: VectorSource, k: int) -> Flags:
     return active
 
 
+def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
+    """The similarity (b,) from which a target is in the top k of each bank query.
+
+    It lies halfway between the k-th best and the next, so that rounding decides nothing. With k targets or fewer it is
+    −∞.
+    """
+    if targets.shape[0] <= k:
+        return np.full(bank.shape[0], -np.inf, np.float32)
+    best = np.sort(top_k_similarities(targets, bank, k + 1), axis=1)
+    thresholds: F32 = best[:, :2].mean(axis=1)
+    return thresholds
+
+
 @dataclass(frozen=True)
 class FittedGatedSoftmax:
-    """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate: the targets in the top k of some bank query."""
+    """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate: the targets in the top k of some bank query.
+
+    Parameters
+    ----------
+    thresholds : (b,) from `reached_from`, for a gate on each target; None for a gate on each query
+    """
+
+    __repr__ = in_a_line
 
     softmax: FittedSoftmax
     k: int
+    thresholds: F32 | None = None
 
     @property
     def details(self) -> Details:
-        return self.softmax.details | {"k": int(self.k)}
+        return self.softmax.details | {"k": int(self.k), "gate": "query" if self.thresholds is None else "target"}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
+        if self.thresholds is None:
+            return self.softmax.offsets(targets, advance)
+        source = targets_beside(self.softmax.bank, targets)
+        active = reaches(self.softmax.bank, source, self.thresholds)
+        return np.where(active, self.softmax.offsets(source, advance), np.float32(0))
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> Gate:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> Gate | None:
+        if self.thresholds is not None:
+            return None
         source = targets_beside(self.softmax.bank, targets)
         gate = Gate(activation_set(self.softmax.bank, source, self.k))
         advance(source.shape[0])
         return gate
 
     def state(self) -> State:
-        return self.softmax.state()
+        state = self.softmax.state()
+        return state if self.thresholds is None else state | {"thresholds": self.thresholds}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedGatedSoftmax":
-        rest = {key: value for key, value in details.items() if key != "k"}
-        return cls(FittedSoftmax.from_state(state, rest), details["k"])
+        rest = {key: value for key, value in details.items() if key not in ("k", "gate")}
+        return cls(FittedSoftmax.from_state(state, rest), details["k"], state.get("thresholds"))
 
 
 @dataclass(frozen=True)
 class DynamicInvertedSoftmax:
-    """Dynamic inverted softmax: `is` for a query whose raw top-1 is in the activation set, and else the raw ranking.
+    """Dynamic inverted softmax: `is` where a hub would answer, and else the raw ranking.
 
-    h(t) = τ · LSE_{q∈Bq}(q·t/τ) where the gate is on. The activation set holds the targets that are in the top k of
-    some bank query by raw similarity: those that were seen to attract queries. The switch is of the whole ranking of
-    a query, not of single targets.
+    The activation set holds the targets that are in the top k of some bank query by raw similarity: those that were
+    seen to attract queries. h(t) = τ·LSE_{q∈Bq}(q·t/τ), and the gate decides where it counts:
+
+    - gate "query": for a query whose raw top-1 is in the activation set, all of its ranking is corrected;
+    - gate "target": a target in the activation set has this offset for every query, any other target has 0.
 
     Parameters
     ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.02)
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.05)
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
     k : how far down the ranking of a bank query a target is active
+    gate : "query" as in QB-Norm, or "target" as in DBSN. The latter folds: it costs nothing at query time
 
-    Source: Bogolin et al., "Cross Modal Retrieval with Querybank Normalisation" (QB-Norm), CVPR 2022, equation 2.
+    Source: Bogolin et al., "Cross Modal Retrieval with Querybank Normalisation" (QB-Norm), CVPR 2022, equation 2; for
+    the gate on targets Pan et al., "Dual Bank Sinkhorn Normalization" (DBSN), ACM MM 2025, equation 15.
     """
 
     temperature: float | Literal["auto"] = "auto"
     perplexity: float | None = None
     k: int = 1
+    gate: Literal["query", "target"] = "query"
 
     def __post_init__(self) -> None:
         self._softmax()
         check_at_least("k", self.k, 1)
+        if self.gate not in GATES:
+            raise InputError("gate", f"one of {', '.join(GATES)}", repr(self.gate))
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedGatedSoftmax:
-        return FittedGatedSoftmax(self._softmax().fit(query_bank, targets, target_bank), self.k)
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedGatedSoftmax:
+        softmax = self._softmax().fit(query_bank, targets, target_bank)
+        if self.gate == "query":
+            return FittedGatedSoftmax(softmax, self.k)
+        return FittedGatedSoftmax(softmax, self.k, reached_from(softmax.bank, as_source(targets, "targets"), self.k))
 
     def _softmax(self) -> InvertedSoftmax:
         return InvertedSoftmax(self.temperature, self.perplexity)

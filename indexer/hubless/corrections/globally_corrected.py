@@ -7,11 +7,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64
-from hubless.corrections.base import Details, State, Vectors, check_banks, no_offsets
+from hubless.corrections.base import Rows, check_banks, no_offsets
 from hubless.corrections.query_time import Candidates
-from hubless.sources import ArrayVectors, VectorSource, in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 TIE = 1e-6
 """Similarities this near to each other are one: the same product is not always rounded alike."""
@@ -58,16 +59,18 @@ def _blocks(count: int, step: int) -> Iterator[slice]:
 class FittedBank:
     """The query bank itself."""
 
+    __repr__ = in_a_line
+
     bank: VectorSource
 
     @property
     def details(self) -> Details:
         return {"bank_queries": self.bank.shape[0]}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return no_offsets(self.bank, targets)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> RankAmongBank:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
         return RankAmongBank(in_memory(self.bank))
 
     def state(self) -> State:
@@ -89,6 +92,6 @@ class GloballyCorrected:
     workshop.
     """
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedBank:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedBank:
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to rank a query among")
         return FittedBank(bank)

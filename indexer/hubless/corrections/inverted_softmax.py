@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from hubless.corrections.base import Vectors, check_banks
+from hubless.corrections.base import Rows, check_banks
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 
@@ -27,7 +27,7 @@ class InvertedSoftmax:
     def __post_init__(self) -> None:
         check_temperature(self.temperature, self.perplexity)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
         return FittedSoftmax(bank, None, temperature.value, extra={"perplexity": temperature.perplexity})

@@ -7,13 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, check_at_least
-from hubless.corrections.base import Details, State, Vectors, check_banks, no_offsets, targets_beside
+from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
 from hubless.corrections.query_time import Candidates
+from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
-from hubless.kernels import top_k_similarities
-from hubless.sources import ArrayVectors, VectorSource, in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.kernels.reductions import top_k_similarities
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, check_at_least
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 SMALLEST_DISTANCE = 1e-6
 """A target that lies upon a bank query is taken to be this far from it."""
@@ -47,6 +48,8 @@ class ScaledDistances:
 class FittedLocalScaling:
     """The radius of a target: the distance of its k-th nearest bank query, or the mean distance of the k nearest."""
 
+    __repr__ = in_a_line
+
     bank: VectorSource
     k: int
     mean: bool
@@ -55,10 +58,10 @@ class FittedLocalScaling:
     def details(self) -> Details:
         return {"k": int(self.k), "mean": self.mean, "bank_queries": self.bank.shape[0]}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return no_offsets(self.bank, targets)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> ScaledDistances:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> ScaledDistances:
         nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
         radii = 1 - (nearest.mean(axis=1, dtype=np.float64) if self.mean else nearest.min(axis=1).astype(np.float64))
         if radii.min() < -SMALLEST_DISTANCE:
@@ -100,7 +103,7 @@ class LocalScaling:
     def __post_init__(self) -> None:
         check_at_least("k", self.k, 1)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedLocalScaling:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedLocalScaling:
         bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
         return FittedLocalScaling(bank, self.k, mean=False)
 
@@ -130,6 +133,6 @@ class Nicdm:
     def __post_init__(self) -> None:
         check_at_least("k", self.k, 1)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedLocalScaling:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedLocalScaling:
         bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
         return FittedLocalScaling(bank, self.k, mean=True)

@@ -7,15 +7,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, check_between, check_dim
-from hubless.corrections.base import Details, State, Vectors, check_banks
-from hubless.sources import VectorSource, as_source, block_rows
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.base import Rows, check_banks
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.kernels.reductions import products_with
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, check_between, check_dim
+from hubless.vectors.sources import VectorSource, as_source, block_rows
 
 
 @dataclass(frozen=True)
 class FittedMean:
     """h(t) = w · mean·t."""
+
+    __repr__ = in_a_line
 
     mean: F64
     weight: float
@@ -25,16 +29,12 @@ class FittedMean:
     def details(self) -> Details:
         return {"weight": float(self.weight), "mean_of_rows": self.rows}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         source = as_source(targets, "targets")
         check_dim(source.shape[1], len(self.mean), source.name, "the mean")
-        parts = []
-        for block in source.blocks(block_rows(len(self.mean))):
-            parts.append((self.weight * np.einsum("ij,j->i", block, self.mean)).astype(np.float32))
-            advance(len(block))
-        return np.concatenate(parts)
+        return (self.weight * products_with(self.mean, source, advance)).astype(np.float32)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
 
     def state(self) -> State:
@@ -61,7 +61,7 @@ class DistributionNormalisation:
     def __post_init__(self) -> None:
         check_between("weight", self.weight, 0, float("inf"))
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMean:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedMean:
         bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to take their mean")
         return FittedMean(mean_row(bank), self.weight, bank.shape[0])
 
@@ -80,7 +80,7 @@ class Centring:
     def __post_init__(self) -> None:
         check_between("weight", self.weight, 0, float("inf"))
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMean:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedMean:
         _, all_targets, _ = check_banks(query_bank, targets, target_bank, 1, "as a query bank has")
         return FittedMean(mean_row(all_targets), self.weight, all_targets.shape[0])
 

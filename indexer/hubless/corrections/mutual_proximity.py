@@ -3,24 +3,21 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, check_at_least
-from hubless.corrections.base import Details, State, Vectors, check_banks, no_offsets, targets_beside
+from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.kernels import moments, top_k_similarities
-from hubless.sources import ArrayVectors, VectorSource, block_rows, in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.kernels.reductions import moments, top_k_similarities
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, check_at_least
+from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows, in_memory
 
 SMALLEST_SPREAD = 1e-6
 SMALLEST_PROBABILITY = 1e-300
-
-_upper_tail = np.frompyfunc(lambda z: math.erfc(z / math.sqrt(2)) / 2, 1, 1)
-_quantile = np.frompyfunc(NormalDist().inv_cdf, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -42,17 +39,19 @@ class MutualProximities:
     covariance: F32
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
+        from scipy.special import ndtr, ndtri
+
         s = candidates.similarities.astype(np.float64)
         rows = candidates.rows
         mean = float(query @ self.mean)
         spread = max(SMALLEST_SPREAD, math.sqrt(max(0.0, float(query @ self.covariance @ query))))
         near = (s - mean) / spread, (s - self.target_mean[rows]) / self.target_spread[rows]
         # 1 − p is what is precise near 1, p what is precise near 0
-        above = [_upper_tail(z).astype(np.float64) for z in near]
-        below = [_upper_tail(-z).astype(np.float64) for z in near]
+        above = [ndtr(-z) for z in near]
+        below = [ndtr(z) for z in near]
         other, p = above[0] + above[1] - above[0] * above[1], below[0] * below[1]
         smaller = np.clip(np.minimum(p, other), SMALLEST_PROBABILITY, 0.5)
-        quantile = np.where(p < other, 1, -1) * _quantile(smaller).astype(np.float64)
+        quantile = np.where(p < other, 1, -1) * ndtri(smaller)
         scores: F64 = mean + spread * quantile
         return scores
 
@@ -73,6 +72,8 @@ class MutualProximities:
 class FittedMutualProximity:
     """The bank, of which the k nearest to a target, or all, give its mean and spread."""
 
+    __repr__ = in_a_line
+
     bank: VectorSource
     k: int | None
 
@@ -80,10 +81,10 @@ class FittedMutualProximity:
     def details(self) -> Details:
         return {"k": None if self.k is None else int(self.k), "bank_queries": self.bank.shape[0]}
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return no_offsets(self.bank, targets)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> MutualProximities:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> MutualProximities:
         source = targets_beside(self.bank, targets)
         if self.k is None:
             mean, spread = _projections(source, *moments(self.bank))
@@ -132,7 +133,7 @@ class MutualProximity:
         if self.k is not None:
             check_at_least("k", self.k, 2)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedMutualProximity:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedMutualProximity:
         least = 2 if self.k is None else self.k
         bank, _, _ = check_banks(query_bank, targets, target_bank, least, "to take their mean and spread")
         return FittedMutualProximity(bank, self.k)

@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, check_at_least, check_between
-from hubless.bank_index import EXACT, KINDS, BankIndex, measured_error
-from hubless.corrections.base import Details, State, Vectors, check_banks, targets_beside
+from hubless.corrections.bank_index import EXACT, KINDS, BankIndex, measured_error
+from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
-from hubless.kernels import top_k_mean
-from hubless.sources import ArrayVectors, VectorSource, in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.kernels.reductions import top_k_mean
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, check_at_least, check_between
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
@@ -24,6 +25,8 @@ ERRORS = ("offset_error", "largest_offset_error", "offset_spread")
 @dataclass(frozen=True)
 class FittedNeighbours:
     """h(t) = w · mean of the k largest q·t over the bank; about that with a `bank_index` other than "exact"."""
+
+    __repr__ = in_a_line
 
     bank: VectorSource
     k: int
@@ -37,7 +40,7 @@ class FittedNeighbours:
         fixed = {"k": int(self.k), "weight": float(self.weight), "bank_queries": self.bank.shape[0]}
         return fixed | {"bank_index": self.bank_index} | self.error
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         source = targets_beside(self.bank, targets)
         if self.bank_index == EXACT:
             means = top_k_mean(self.bank, source, self.k, advance)
@@ -45,7 +48,7 @@ class FittedNeighbours:
             means = (self.index or BankIndex(self.bank)).top_k_mean(source, self.k, advance)
         return (self.weight * means).astype(np.float32)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
 
     def state(self) -> State:
@@ -87,7 +90,7 @@ class Nnn:
         if self.bank_index not in KINDS:
             raise InputError("bank_index", f"one of {', '.join(KINDS)}", self.bank_index)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedNeighbours:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
         bank, some, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
         if self.bank_index == EXACT or not BankIndex.serves(bank, self.k):
             return FittedNeighbours(bank, self.k, self.weight)
@@ -114,7 +117,7 @@ class Csls:
     def __post_init__(self) -> None:
         self._nnn()
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedNeighbours:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNeighbours:
         return self._nnn().fit(query_bank, targets, target_bank)
 
     def _nnn(self) -> Nnn:

@@ -7,22 +7,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32
-from hubless.corrections.base import Details, State, Vectors, check_banks
-from hubless.sources import as_source
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.base import Rows, check_banks
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import as_source
 
 
 @dataclass(frozen=True)
 class FittedNone:
     """No offsets."""
 
+    __repr__ = in_a_line
+
     details: Details = field(default_factory=dict)
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return np.zeros(as_source(targets, "targets").shape[0], np.float32)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
 
     def state(self) -> State:
@@ -37,6 +40,6 @@ class FittedNone:
 class NoCorrection:
     """Leave the ranking as it is: h(t) = 0."""
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedNone:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedNone:
         check_banks(query_bank, targets, target_bank, 1, "as a query bank has")
         return FittedNone()

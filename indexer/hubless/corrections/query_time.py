@@ -8,8 +8,8 @@ from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, I64
-from hubless.corrections.base import Details, State
+from hubless.corrections.state import Details, State
+from hubless.vectors.arrays import F32, F64, I64
 
 CANDIDATES = 200
 """How many targets a rescorer looks at, unless a query says otherwise."""
@@ -84,6 +84,19 @@ class Rescorer(Protocol):
 
 
 QueryTime: TypeAlias = Gate | Rescorer
+
+
+def signed_scores(signs: F64, logarithms: F64, temperature: float) -> F64:
+    """Scores (c,) that rank as sign·exp(logarithm) does.
+
+    They are τ·logarithm where the sign is not negative. Those of a negative sign lie below, in the opposite order.
+    """
+    scores = temperature * logarithms
+    negative = signs < 0
+    if negative.any():
+        top = scores[~negative].min(initial=0.0) - _BELOW
+        scores[negative] = top + scores[negative].min() - scores[negative]
+    return scores
 
 
 def rescore(rescorer: Rescorer, query: F32, candidates: Candidates, strength: float) -> tuple[F64, F64]:

@@ -1,4 +1,4 @@
-"""`sinkhorn`: Sinkhorn normalisation with the live query among the bank."""
+"""`sinkhorn`: Sinkhorn normalisation with the live query among the bank, as the SIGIR paper has it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,76 +7,86 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64, I64
-from hubless.corrections.base import Details, State, Vectors, targets_beside
+from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.sinkhorn import FIT_SAMPLE, PUBLISHED_ITERATIONS, SinkhornNormalisation
-from hubless.corrections.softmax import FittedForRescoring
-from hubless.kernels import log_sum_exp
-from hubless.sources import in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.sinkhorn import FIT_SAMPLE, PUBLISHED_ITERATIONS
+from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.temperature import check_temperature, resolve_temperature
+from hubless.errors import InputError
+from hubless.kernels.reductions import log_sum_exps
+from hubless.kernels.similarities import similarities
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, I64, check_at_least
+from hubless.vectors.sources import VectorSource, in_memory, sample
 
 SAMPLE = 1024
-"""So many targets stand for all that are no candidates."""
+"""This many targets stand for all that are no candidates."""
+
+
+@dataclass(frozen=True)
+class Masses:
+    """Logarithms of what a row and a column of the plan sum to. The paper's sum to 1."""
+
+    row: float = 0.0
+    column: float = 0.0
 
 
 @dataclass(frozen=True)
 class JoinedSinkhorn:
     """s + τ·c(t), where c comes from Sinkhorn between [bank; query] and the targets.
 
-    The candidates' columns are solved anew with the query as one more row, beginning at the potentials of the bank
-    alone. The columns of all other targets stay as they are: the bank's mass on them is known, the query's is
-    estimated from a sample of them. With all targets as candidates it is the whole problem.
-
-    With P_ij = exp(S_ij/τ + c_j − r_i), the shares of the bank's mass (each row of P sums to 1 over all targets), it
-    is a matter of two scalings, u on rows and v on columns: nothing over- or underflows, whatever τ is.
+    The steps of the bank alone are known. With the query as one more row, the candidates' columns are solved anew. The
+    columns of all other targets stay as the bank alone has them at that step: the bank's mass on them is known, and a
+    sample of them gives the query's. With all targets as candidates this is the whole problem.
 
     Parameters
     ----------
     bank : (b, d)
-    columns : (n,) τ·c of the bank alone
-    rows : (b,) r_i = LSE_j(S_ij/τ + c_j), over all targets
-    sample, sample_rows : some targets and their row numbers
+    columns : (k, n) c of the bank alone, after each step
+    rows : (k − 1, b) LSE_j(S_ij/τ + c_j) over all targets, after each step but the last
+    sample, sample_rows : some targets, and their row numbers
     temperature : τ
-    iterations : further Sinkhorn steps
+    begins_alone : the first column step is the bank's alone, and `rows` has k lines: bundles of hubless 0.1
+    masses : what rows and columns sum to
     """
 
     bank: F32
     columns: F32
-    rows: F32
+    rows: F64
     sample: F32
     sample_rows: I64
     temperature: float
-    iterations: int
+    begins_alone: bool = False
+    masses: Masses = Masses()
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
-        columns = self.columns[candidates.rows]
-        shares = candidates.vectors() @ self.bank.T  # (c, b)
-        shares += columns[:, np.newaxis]
-        shares *= np.float32(1 / self.temperature)
-        shares -= self.rows
-        np.exp(shares, out=shares)
-        rest = np.maximum(0, 1 - shares.sum(axis=0))  # (b,) the bank's mass on the other targets
-        folded = candidates.similarities.astype(np.float64) + columns
-        of_query = np.exp((folded - folded.max()) / self.temperature)
-        rest_of_query = self._rest_of_query(query, candidates.rows, folded.max())
-        row_mass, column_mass = 1 / (len(self.bank) + 1), 1 / len(self.columns)
-        v = np.ones(len(columns))
-        for _ in range(self.iterations):
-            u = row_mass / (rest + v.astype(np.float32) @ shares)
-            of_all = rest_of_query + of_query @ v
-            v = column_mass / (shares @ u.astype(np.float32) + of_query * row_mass / of_all)
-        scores: F64 = folded + self.temperature * np.log(v)
+        own = candidates.similarities.astype(np.float64) / self.temperature
+        known = self.columns[:, candidates.rows].astype(np.float64)
+        c = known[0] if self.begins_alone else -np.logaddexp(-known[0], own)
+        if len(self.rows):
+            shares = _Shares(candidates.vectors(), self.bank, self.temperature, known[0], self.rows[0])
+            rest_of_query = self._rest_of_query(query, candidates.rows)
+            complete = len(candidates.rows) == self.columns.shape[1]
+            for row_sums, of_bank, rest_of_own in zip(self.rows, known, rest_of_query, strict=False):
+                on_candidates, now = shares.over_candidates(of_bank, c)
+                rest = np.full(len(row_sums), -np.inf) if complete else _log_difference(row_sums, on_candidates)
+                r = self.masses.row - np.logaddexp(rest, now)
+                r_own = self.masses.row - np.logaddexp(_log_sum(own + c), rest_of_own)
+                c = self.masses.column - np.logaddexp(shares.over_bank(r), own + r_own)
+        scores: F64 = self.temperature * (own + c)
         return scores
 
-    def _rest_of_query(self, query: F32, rows: I64, largest: float) -> float:
-        """Σ exp((s_j + τ·c_j − largest)/τ) over the targets that are no candidates."""
+    def _rest_of_query(self, query: F32, rows: I64) -> F64:
+        """LSE_j(s_j/τ + c_j) over the targets that are no candidates, after each step, from the sample."""
         others = ~np.isin(self.sample_rows, rows)
         if not others.any():
-            return 0.0
-        folded = self.sample[others] @ query + self.columns[self.sample_rows[others]]
-        exponents = np.minimum(0, (folded.astype(np.float64) - largest) / self.temperature)
-        return float(np.exp(exponents).mean()) * (len(self.columns) - len(rows))
+            return np.full(len(self.columns), -np.inf)
+        own = (self.sample[others] @ query).astype(np.float64) / self.temperature
+        exponents = own + self.columns[:, self.sample_rows[others]]
+        scale = (self.columns.shape[1] - len(rows)) / np.count_nonzero(others)
+        sums: F64 = np.array([_log_sum(line) for line in exponents]) + np.log(scale)
+        return sums
 
     def arrays(self) -> State:
         # the bank is the fitted correction's
@@ -84,52 +94,149 @@ class JoinedSinkhorn:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(
-            arrays["bank"],
-            arrays["columns"],
-            arrays["rows"],
-            arrays["sample"],
-            arrays["sample_rows"],
-            details["temperature"],
-            details["iterations"],
-        )
+        bank, sample, sample_rows = arrays["bank"], arrays["sample"], arrays["sample_rows"]
+        temperature, columns, rows = details["temperature"], arrays["columns"], arrays["rows"]
+        if columns.ndim == 2:
+            return cls(bank, columns, rows, sample, sample_rows, temperature)
+        # hubless 0.1 fitted `sn` first, and gave each query as many steps from there
+        steps = details["iterations"]
+        columns = np.broadcast_to(columns / np.float32(temperature), (steps, len(columns)))
+        rows = np.broadcast_to(rows.astype(np.float64), (steps, len(rows)))
+        masses = Masses(-np.log(len(bank) + 1), -np.log(columns.shape[1]))
+        return cls(bank, columns, rows, sample, sample_rows, temperature, True, masses)
 
 
-class FittedSingleQuery(FittedForRescoring):
-    """The offsets of `sn`, which find the candidates, and the sums of the bank's rows."""
+class _Shares:
+    """exp(S_ij/τ + α_j − β_i) of c candidates and b bank queries: each row of the bank sums to 1 over all targets.
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> JoinedSinkhorn:
+    Potentials are taken beside α and β, so that nothing over- or underflows, whatever τ is.
+    """
+
+    def __init__(self, candidates: F32, bank: F32, temperature: float, alpha: F64, beta: F64) -> None:
+        exponents = (candidates @ bank.T).astype(np.float64)
+        exponents /= temperature
+        exponents += alpha[:, np.newaxis]
+        exponents -= beta
+        self._shares = np.exp(exponents, out=exponents)
+        self._alpha, self._beta = alpha, beta
+
+    def over_candidates(self, *columns: F64) -> list[F64]:
+        """LSE_j(S_ij/τ + c_j) of each bank query over the candidates, for each c (c,): (b,)."""
+        factors, shifts = zip(*(_factors(c - self._alpha) for c in columns), strict=True)
+        with np.errstate(divide="ignore"):
+            sums = np.log(np.stack(factors) @ self._shares)
+        return [line + shift + self._beta for line, shift in zip(sums, shifts, strict=True)]
+
+    def over_bank(self, rows: F64) -> F64:
+        """LSE_i(S_ij/τ + r_i) of each candidate over the bank, for r (b,): (c,)."""
+        factors, shift = _factors(rows + self._beta)
+        with np.errstate(divide="ignore"):
+            sums: F64 = np.log(self._shares @ factors) + shift - self._alpha
+        return sums
+
+
+def _factors(exponents: F64) -> tuple[F64, float]:
+    shift = float(exponents.max())
+    return np.exp(exponents - shift), shift
+
+
+def _log_sum(exponents: F64) -> float:
+    factors, shift = _factors(exponents)
+    return float(np.log(factors.sum())) + shift
+
+
+def _log_difference(whole: F64, part: F64) -> F64:
+    """log(exp(whole) − exp(part)): −∞ where rounding leaves nothing."""
+    share = np.minimum(0.0, part - whole)
+    with np.errstate(divide="ignore"):
+        rest: F64 = whole + np.log(-np.expm1(share))
+    return rest
+
+
+@dataclass(frozen=True)
+class FittedSingleQuery:
+    """The bank, and its potentials after each step but the last: their last line gives the offsets.
+
+    Parameters
+    ----------
+    softmax : h(t) = τ·LSE_{q_i∈Bq}(q_i·t/τ + r_i), which finds the candidates
+    steps : (k − 1, b) r after each step but the last, from the targets that it was fitted on; None in bundles of
+        hubless 0.1
+    """
+
+    __repr__ = in_a_line
+
+    softmax: FittedSoftmax
+    steps: F64 | None
+
+    @property
+    def details(self) -> Details:
+        return self.softmax.details
+
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
+        return self.softmax.offsets(targets, advance)
+
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> JoinedSinkhorn:
+        """The steps of the bank over all these targets.
+
+        Raises
+        ------
+        InputError
+            if hubless 0.1 fitted it, which took other steps.
+        """
         bank, temperature = self.softmax.bank, self.softmax.temperature
+        if self.steps is None:
+            raise InputError("correction", "sinkhorn as hubless 0.2 and later fit it: build again", "that of 0.1")
         source = targets_beside(bank, targets)
-        offsets = self.softmax.offsets(source, advance)
-        columns = (offsets.mean(dtype=np.float64) - offsets).astype(np.float32)
-        rows = log_sum_exp(source, bank, temperature, columns.astype(np.float64) / temperature)
+        columns = -log_sum_exps(bank, source, temperature, [None, *self.steps], advance)
+        rows = log_sum_exps(source, bank, temperature, list(columns[:-1]))
         count = source.shape[0]
         some = np.sort(np.random.default_rng(0).choice(count, min(SAMPLE, count), replace=False))
-        return JoinedSinkhorn(
-            in_memory(bank),
-            columns,
-            rows.astype(np.float32),
-            source.take(some),
-            some,
-            temperature,
-            self.softmax.extra["iterations"],
-        )
+        return JoinedSinkhorn(in_memory(bank), columns.astype(np.float32), rows, source.take(some), some, temperature)
+
+    def state(self) -> State:
+        state = self.softmax.state()
+        return state if self.steps is None else state | {"steps": self.steps}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(FittedSoftmax.from_state(state, details), state.get("steps"))
+
+
+def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
+    """Row potentials r (k − 1, b) of the bank alone after each step but the last, columns first.
+
+    c_j = −LSE_i(S_ij/τ + r_i) with r = 0 at first, then r_i = −LSE_j(S_ij/τ + c_j).
+
+    Parameters
+    ----------
+    targets : (n, d), or a sample of them
+    total : n
+    """
+    plan = similarities(bank, targets, temperature)
+    r = np.zeros(bank.shape[0])
+    steps = np.empty((iterations - 1, len(r)))
+    for step in steps:
+        c = -plan.over_bank(r)
+        r = -plan.over_targets(c) - np.log(total / targets.shape[0])
+        step[:] = r
+    return steps
 
 
 @dataclass(frozen=True)
 class SingleQuerySinkhorn:
-    """Single-query Sinkhorn: the query's row of the Sinkhorn plan between [query bank; query] and the targets.
+    """Single-query Sinkhorn: the live query's row after k Sinkhorn steps on [query bank; query] × targets.
 
-    c_j = −log n − log(Σ_{i∈Bq} exp(S_ij/τ + a_i) + exp(s_j/τ + a)), ranked by s + τ·c. For given potentials a_i of the
-    bank, the query's own term does not change its ranking: exp(x)/(Z + exp(x)) rises with x − log Z. So `sinkhorn`
-    differs from `sn` only by what one more row in b does to the others, and `sn` costs nothing per query.
+    With A⁰_ij = s_ij/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The
+    query's row is s/τ + c, up to a constant. After one step it ranks as `is` does: exp(x)/(Z + exp(x)) rises with
+    x − log Z. It is not `sn` with one more row: `sn` begins with the rows.
 
     Parameters
     ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: T = 1/τ)
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity. The paper has T = τ, and does
+        not state its value
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
-    iterations : Sinkhorn steps in fitting, and again with each query (published: 4 in the example of the paper)
+    iterations : k, the number of steps. The paper does not state it
 
     Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
     2023, section 3.
@@ -140,10 +247,18 @@ class SingleQuerySinkhorn:
     iterations: int = PUBLISHED_ITERATIONS
 
     def __post_init__(self) -> None:
-        self._sinkhorn()
+        check_temperature(self.temperature, self.perplexity)
+        check_at_least("iterations", self.iterations, 1)
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSingleQuery:
-        return FittedSingleQuery(self._sinkhorn().fit(query_bank, targets, target_bank))
-
-    def _sinkhorn(self) -> SinkhornNormalisation:
-        return SinkhornNormalisation(self.temperature, self.perplexity, self.iterations, FIT_SAMPLE)
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSingleQuery:
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
+        some = sample(all_targets, FIT_SAMPLE)
+        steps = bank_steps(bank, some, temperature.value, self.iterations, all_targets.shape[0])
+        extra = {
+            "perplexity": temperature.perplexity,
+            "iterations": int(self.iterations),
+            "fitted_on": some.shape[0],
+        }
+        potentials = steps[-1] if len(steps) else None
+        return FittedSingleQuery(FittedSoftmax(bank, potentials, temperature.value, extra=extra), steps)

@@ -5,13 +5,13 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.arrays import F64, check_at_least, check_between
-from hubless.corrections.base import Vectors, check_banks, check_target_bank
+from hubless.corrections.base import Rows, check_banks, check_target_bank
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.kernels import log_sum_exp
-from hubless.similarities import rows_kept, similarities
-from hubless.sources import StackedVectors, VectorSource, sample
+from hubless.kernels.reductions import log_sum_exp
+from hubless.kernels.similarities import rows_kept, similarities
+from hubless.vectors.arrays import F64, check_at_least, check_between
+from hubless.vectors.sources import StackedVectors, VectorSource, sample
 
 PUBLISHED_ITERATIONS = 10
 FIT_SAMPLE = 4096
@@ -82,7 +82,7 @@ class SinkhornNormalisation:
             check_at_least("fit_sample", self.fit_sample, 2)
         check_between("tolerance", self.tolerance, 0, float("inf"))
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
         bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         return self._fit(bank, all_targets, all_targets)
 
@@ -114,7 +114,7 @@ class DualBankSinkhorn(SinkhornNormalisation):
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm 1.
     """
 
-    def fit(self, query_bank: Vectors, targets: Vectors, target_bank: Vectors | None = None) -> FittedSoftmax:
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
         return self._fit(bank, all_targets, columns)

@@ -7,25 +7,37 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, F64
-from hubless.corrections.base import Details, State, Vectors, targets_beside
-from hubless.kernels import log_sum_exp
-from hubless.sources import ArrayVectors, VectorSource, in_memory
-from hubless.streaming import Advance, no_progress
+from hubless.corrections.base import Rows, targets_beside
+from hubless.corrections.state import Details, State, in_a_line
+from hubless.kernels.reductions import log_sum_exp, products_with
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 
 @dataclass(frozen=True)
 class FittedSoftmax:
-    """h(t) = shrinkage · τ · LSE_i(q_i·t/τ + a_i), over the bank queries q_i.
+    """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
-    `is` has a = 0; the Sinkhorn methods have fitted potentials, and need nothing else, as the last half step of
-    Sinkhorn uses only a.
+    `is` has a = 0. The Sinkhorn methods have fitted potentials and need nothing else, as the last half step of Sinkhorn
+    uses only a. Only `auto` shrinks, and takes out a topic.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    potentials : a (b,), or None for zeros
+    temperature : τ
+    topic : v (d,), the topic of a narrow bank (see `hubless.corrections.topic`), or None for zeros
+    extra : further details
     """
+
+    __repr__ = in_a_line
 
     bank: VectorSource
     potentials: F64 | None
     temperature: float
     shrinkage: float = 1.0
+    topic: F32 | None = None
     extra: Details = field(default_factory=dict)
 
     @property
@@ -37,17 +49,20 @@ class FittedSoftmax:
         }
         return fixed | self.extra
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         source = targets_beside(self.bank, targets)
         exponents = log_sum_exp(self.bank, source, self.temperature, self.potentials, advance)
-        return (self.shrinkage * self.temperature * exponents).astype(np.float32)
+        offsets = self.temperature * exponents
+        if self.topic is not None:
+            offsets -= products_with(self.topic, source)
+        return (self.shrinkage * offsets).astype(np.float32)
 
-    def query_time(self, targets: Vectors, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
 
     def state(self) -> State:
-        bank: State = {"bank": in_memory(self.bank)}
-        return bank if self.potentials is None else bank | {"potentials": self.potentials}
+        stored = {"bank": in_memory(self.bank), "potentials": self.potentials, "topic": self.topic}
+        return {name: array for name, array in stored.items() if array is not None}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedSoftmax":
@@ -57,6 +72,7 @@ class FittedSoftmax:
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],
+            state.get("topic"),
             {key: value for key, value in details.items() if key not in fixed},
         )
 
@@ -65,13 +81,15 @@ class FittedSoftmax:
 class FittedForRescoring:
     """A fitted softmax method whose offsets find the candidates of a rescorer."""
 
+    __repr__ = in_a_line
+
     softmax: FittedSoftmax
 
     @property
     def details(self) -> Details:
         return self.softmax.details
 
-    def offsets(self, targets: Vectors, advance: Advance = no_progress) -> F32:
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return self.softmax.offsets(targets, advance)
 
     def state(self) -> State:

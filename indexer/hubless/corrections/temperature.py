@@ -10,10 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from hubless.arrays import F32, check_between
 from hubless.errors import InputError
-from hubless.kernels import mean_entropy
-from hubless.sources import VectorSource, in_memory, sample
+from hubless.kernels.reductions import mean_entropy
+from hubless.vectors.arrays import F32, check_between
+from hubless.vectors.sources import VectorSource, in_memory, sample
 
 SHARE_OF_BANK = 0.1
 LEAST_PERPLEXITY, MOST_PERPLEXITY = 20.0, 100.0

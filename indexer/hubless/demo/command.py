@@ -1,4 +1,4 @@
-"""`hubless demo`. What it needs beyond the library is imported when it is called, as it is an extra."""
+"""`hubless demo`. It imports the packages of its extra only when it is called."""
 
 import importlib.util
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from hubless.errors import InputError
+from hubless.errors import InputError, how_to_install
 
 _NEEDED = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
 
@@ -14,7 +14,7 @@ _NEEDED = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
 def demo(
     package: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Search this installed package, instead of Python's standard library."),
+        typer.Option(metavar="NAME", help="Search this package instead of Python's standard library."),
     ] = None,
     once: Annotated[bool, typer.Option("--once", help="End when the questions are answered.")] = False,
     catalog: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the index and the picture.")] = Path(
@@ -22,15 +22,15 @@ def demo(
     ),
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="F", help="Where the picture goes, if not into the catalog: .png, .svg, .pdf."),
+        typer.Option(metavar="FILE", help="Write the picture here: .png, .svg or .pdf."),
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the server, 0 for a free one.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, help="Of the split into training and test.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the split into training and test.")] = 0,
 ) -> None:
-    """Search the functions of a library in plain English, with and without hubs.
+    """Search a Python library in plain English, with and without hubs.
 
-    Trains two small encoders on documentation and code, measures what hubness costs on functions held out from
-    training, then builds, serves and asks an index of all functions.
+    Trains two small encoders on documentation and code, and measures hubness on
+    held-out functions. Then builds, serves and asks an index of all functions.
     """
     check_extra()
     from hubless.demo.story import Options, tell
@@ -39,8 +39,7 @@ def demo(
 
 
 def check_extra() -> None:
-    """Raise `InputError` unless what the demo needs beyond the library is installed."""
+    """Raise `InputError` if a package of the extra `demo` is missing."""
     missing = [name for module, name in _NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing:
-        install = "pip install 'hubless[demo]'"
-        raise InputError("demo", f"its extra packages ({install} installs them)", f"no {' and no '.join(missing)}")
+        raise InputError("demo", f"the extra demo: {how_to_install('demo')}", f"no {' and no '.join(missing)}")

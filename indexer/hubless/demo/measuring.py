@@ -1,4 +1,4 @@
-"""What hubness costs, measured on functions that neither the encoders nor the corrections have seen."""
+"""Measure hubness on functions that encoders and corrections have not seen."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless import CORRECTIONS
-from hubless.arrays import F32, I64
-from hubless.demo.pairs import Advance, Pair
+from hubless.demo.pairs import Pair
 from hubless.demo.training import Encoders
 from hubless.errors import InputError, UnknownWords, ZeroVector
-from hubless.kernels import top_k
+from hubless.kernels.reductions import top_k
 from hubless.measures import k_occurrence, ranks, recall_at, skewness
-from hubless.sources import ArrayVectors
+from hubless.progress import Advance
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import ArrayVectors
 
 HELD_OUT = 1500
 FEWEST_PAIRS = 60
@@ -38,14 +39,14 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Split:
-    """Pairs to train with, and pairs to test with."""
+    """Pairs for training, and pairs for testing."""
 
     training: list[Pair]
     held_out: list[Pair]
 
 
-def split(pairs: Sequence[Pair], seed: int) -> Split:
-    """Hold out 1,500 pairs at random, or a third where there are few.
+def split_pairs(pairs: Sequence[Pair], seed: int) -> Split:
+    """Hold out 1,500 pairs at random, or a third if there are few.
 
     Raises
     ------
@@ -60,7 +61,7 @@ def split(pairs: Sequence[Pair], seed: int) -> Split:
 
 
 def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[int]]:
-    """Vectors of the documentations that have a word known to the encoder, and the rows of those pairs."""
+    """Return vectors of all documentation with a word that the encoder knows, and the rows of those pairs."""
     vectors, rows = [], []
     for row, pair in enumerate(pairs):
         try:
@@ -71,7 +72,7 @@ def encode_known(encoders: Encoders, pairs: Sequence[Pair]) -> tuple[F32, list[i
     return np.concatenate(vectors), rows
 
 
-def compare(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]:
+def rank_by_all(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]:
     """Find each held-out function among all held-out functions by its documentation, raw and corrected.
 
     The training pairs are query bank and target bank, so no bank query has its own function in the gallery. A
@@ -83,7 +84,7 @@ def compare(encoders: Encoders, parts: Split, advance: Advance) -> list[Ranking]
     target_bank = encoders.code.encode([pair.code for pair in parts.training])
     rankings = [rank("raw", queries, gallery, relevant, np.zeros(len(gallery), np.float32))]
     for name in CORRECTED:
-        # the published k of nnn is more than a small package has
+        # a small package has fewer than the published k of nnn
         parameters = {"k": min(128, len(query_bank))} if name == "nnn" else {}
         fitted = CORRECTIONS[name](**parameters).fit(query_bank, gallery, target_bank)
         rankings.append(rank(name, queries, gallery, relevant, fitted.offsets(gallery)))

@@ -1,4 +1,4 @@
-"""Pairs of documentation and code: real data for cross-modal search that every machine with Python has.
+"""Pairs of documentation and code: real data for cross-modal search on every machine with Python.
 
 The sources are parsed and never imported, so that walking a package runs none of its code.
 """
@@ -9,20 +9,20 @@ import re
 import sysconfig
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
 from hubless.errors import InputError
+from hubless.progress import Advance
 
 MIN_WORDS = 4
 
-# tests say what a function must do and not what it is for; the last three are programs shipped along with the library
+# documentation of tests does not say what a function is for; the last three are programs beside the library
 SKIPPED_FOLDERS = {"test", "tests", "idle_test", "site-packages", "dist-packages", "idlelib", "lib2to3", "turtledemo"}
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
-Advance = Callable[[int], None]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def _python_files(origin: Path) -> tuple[Path, ...]:
 
 
 def _import_names(name: str) -> list[str]:
-    """The top-level modules of a package that is named as one imports it, or as one installs it."""
+    """Return the top-level modules of a package, by the name for import or for installation."""
     if _origins(name):
         return [name]
     wanted = _normalised(name)
@@ -129,12 +129,12 @@ def _pairs_of_file(path: Path, relative: Path) -> Iterator[Pair]:
         with tokenize.open(path) as file:
             source = file.read()
         with warnings.catch_warnings():
-            # what the compiler thinks of other people's escape sequences is not our user's concern
+            # warnings about code of others do not concern our user
             warnings.simplefilter("ignore")
             tree = ast.parse(source)
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
-    # ast counts columns in bytes of UTF-8, and only these line ends
+    # ast counts columns in bytes of UTF-8, and knows only these line ends
     lines = source.encode().splitlines(keepends=True)
     module = _module_name(relative)
     for outer, function in _functions(tree.body, ()):
@@ -150,7 +150,7 @@ def _module_name(relative: Path) -> str:
 
 
 def _functions(body: Sequence[ast.AST], outer: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], _Function]]:
-    """Functions in the order of the file, each with the names of what encloses it."""
+    """Yield functions in the order of the file, each with the names that enclose it."""
     for node in body:
         inside = outer
         if isinstance(node, _Function):
@@ -168,7 +168,7 @@ def _first_paragraph(function: _Function) -> str | None:
 
 
 def _undocumented(function: _Function, lines: Sequence[bytes]) -> str:
-    """The function's source as it was written, without decorators and without its docstring."""
+    """Return the function's source as written, without decorators and docstring."""
     doc = function.body[0]
     first, last = doc.lineno, doc.end_lineno or doc.lineno
     before = b"".join(lines[function.lineno - 1 : first - 1]) + lines[first - 1][: doc.col_offset]

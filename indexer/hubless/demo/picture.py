@@ -6,12 +6,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from hubless.arrays import I64
 from hubless.demo.measuring import K, Ranking
-from hubless.errors import InputError
-from hubless.storage import storage_errors
+from hubless.errors import InputError, storage_errors
+from hubless.vectors.arrays import I64
 
-# two colours of Okabe and Ito's palette, which the colour-blind can tell apart
+# Okabe and Ito's palette: colour-blind readers can tell them apart
 _RAW, _CORRECTED, _INK, _PALE = "#D55E00", "#0072B2", "#333333", "#BBBBBB"
 _FORMATS = (".png", ".svg", ".pdf")
 _EVEN_STYLE = (0, (4, 3))
@@ -50,7 +49,7 @@ def draw(raw: Ranking, corrected: Ranking, path: Path) -> None:
     for ranking, colour, label in ((raw, _RAW, "raw"), (corrected, _CORRECTED, f"corrected ({corrected.name})")):
         _curve(axes, ranking.occurrence, colour, f"{label}: {_summary(ranking.occurrence)}")
     axes.set_xscale("log")
-    # linear below 1, so that those never found have a place
+    # linear below 1, because 0 has no logarithm
     axes.set_yscale("symlog", linthresh=1, linscale=0.5)
     axes.set_xlim(0.9, targets * 1.1)
     axes.set_ylim(-0.08, raw.occurrence.max() * 1.6)

@@ -1,4 +1,4 @@
-"""A real server in a process of its own, stopped however the demo ends."""
+"""A real server in its own process. It stops however the demo ends."""
 
 import contextlib
 import os
@@ -27,21 +27,21 @@ _LOG_LINES = 5
 
 
 class ServerFailed(HublessError):
-    """The server did not start, or refused a question; its own last words are in the message."""
+    """The server did not start, or refused a question. The message has the end of its log."""
 
     code = "server_failed"
 
 
 @dataclass(frozen=True)
-class Server:
-    """A server that is up."""
+class DemoServer:
+    """A running server."""
 
     url: str
     process: subprocess.Popen[bytes]
     client: httpx.Client
 
     def ask(self, collection: str, text: str, strength: float, limit: int) -> list[dict[str, Any]]:
-        """The hits of a question in words, with payload.
+        """Return the hits of a question in words, with payload.
 
         Raises
         ------
@@ -59,12 +59,12 @@ class Server:
         return hits
 
     def wait(self) -> NoReturn:
-        """Wait for Ctrl-C or SIGTERM; an end of the server itself is a `ServerFailed`."""
+        """Wait for Ctrl-C or SIGTERM. Raises `ServerFailed` if the server ends by itself."""
         raise ServerFailed(f"the server ended by itself with code {self.process.wait()}")
 
 
 @contextlib.contextmanager
-def running_server(catalog: Path, port: int = 0) -> Iterator[Server]:
+def running_server(catalog: Path, port: int = 0) -> Iterator[DemoServer]:
     """Serve a catalog while inside, on the given port or a free one.
 
     The server gets no Ctrl-C of its own, and SIGTERM and SIGHUP become exceptions, so that every way out but SIGKILL
@@ -78,9 +78,9 @@ def running_server(catalog: Path, port: int = 0) -> Iterator[Server]:
     port = _free_port(port)
     url = f"http://{HOST}:{port}"
     command = [sys.executable, "-m", "hubless", "serve", "--catalog", str(catalog), "--host", HOST, "--port", str(port)]
-    # settings of another server on this machine are not for this one
+    # the environment may have settings for another server
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
-    # a proxy that is right for the world is wrong for the loopback
+    # requests to this machine must not go through a proxy
     client = httpx.Client(base_url=url, trust_env=False, timeout=ANSWER_SECONDS)
     with client, _signals_raise(), tempfile.TemporaryFile() as log:
         process = subprocess.Popen(  # noqa: S603  (our own command)
@@ -88,13 +88,13 @@ def running_server(catalog: Path, port: int = 0) -> Iterator[Server]:
         )
         try:
             _wait_until_ready(client, process, log)
-            yield Server(url, process, client)
+            yield DemoServer(url, process, client)
         finally:
             _stop(process)
 
 
 def _free_port(wanted: int) -> int:
-    """The port itself if nobody has it, any free one for 0: an answer must not come from somebody else's server."""
+    """Return the port if it is free, or any free one for 0. Otherwise another server could answer."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

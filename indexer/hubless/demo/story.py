@@ -12,10 +12,10 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from hubless import Catalog, Manifest, build
-from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, compare, encode_known, split
+from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless.demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
 from hubless.demo.picture import check_picture, draw
-from hubless.demo.server import Server, running_server
+from hubless.demo.server import DemoServer, running_server
 from hubless.demo.training import Encoders, train
 from hubless.progress import progress_bars
 
@@ -32,7 +32,7 @@ PICTURE = "k-occurrence.png"
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """Options of the command line."""
 
     package: str | None
     once: bool
@@ -44,7 +44,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Findings:
-    """What is known before anything is built: the pairs, the encoders, and what was measured with them."""
+    """What the demo knows before it builds: pairs, encoders and measurements."""
 
     library: Library
     pairs: list[Pair]
@@ -54,12 +54,12 @@ class Findings:
 
 
 def tell(options: Options) -> None:
-    """Run the demo, and stay until Ctrl-C unless the options say `once`.
+    """Run the demo. It serves until Ctrl-C, unless the options say `once`.
 
     Raises
     ------
     InputError
-        for a package that is not there or too small.
+        if the package is missing or too small.
     StorageError
         if the catalog cannot be written.
     ServerFailed
@@ -71,11 +71,12 @@ def tell(options: Options) -> None:
     show_measures(console, findings)
     draw(findings.rankings[0], findings.rankings[-1], picture)
     collection = collection_name(options.package)
-    manifest = build_index(options.catalog, collection, findings, options.seed)
+    manifest = build_demo(options.catalog, collection, findings, options.seed)
     say(
         console,
-        f"\nThe picture is {picture}, the index of all {manifest.count:,} functions is {options.catalog / collection}. "
-        "Asked over HTTP, raw by similarity, corrected by similarity − offset: a positive offset marks a hub.",
+        f"\nThe picture is {picture}. The index of all {manifest.count:,} functions is {options.catalog / collection}. "
+        "A server now answers questions over HTTP. Raw ranks by similarity, corrected by similarity − offset. "
+        "A positive offset marks a hub.",
     )
     questions = QUESTIONS if options.package is None else documented_questions(findings)
     with running_server(options.catalog, options.port) as server:
@@ -91,19 +92,19 @@ def tell(options: Options) -> None:
 
 
 def learn_and_measure(package: str | None, seed: int) -> Findings:
-    """Everything up to the measures; the encoders never see the held-out pairs."""
+    """Read, train and measure. The encoders never see the held-out pairs."""
     library = standard_library() if package is None else installed_package(package)
     with progress_bars() as steps:
         pairs = find_pairs(library, steps.step(f"reading {library.name}", len(library.files)))
-        parts = split(pairs, seed)
+        parts = split_pairs(pairs, seed)
         steps.step(f"training two encoders on {len(parts.training):,} pairs")
         encoders = train(parts.training, seed)
         advance = steps.step(f"measuring with {len(parts.held_out):,} other pairs", len(CORRECTED))
-        return Findings(library, pairs, parts, encoders, compare(encoders, parts, advance))
+        return Findings(library, pairs, parts, encoders, rank_by_all(encoders, parts, advance))
 
 
-def build_index(catalog: Path, collection: str, findings: Findings, seed: int) -> Manifest:
-    """Index all functions. The bank is all documentation, so that no function is treated differently from another."""
+def build_demo(catalog: Path, collection: str, findings: Findings, seed: int) -> Manifest:
+    """Index all functions. All documentation is the bank, so that every function is treated alike."""
     query_bank, _ = encode_known(findings.encoders, findings.pairs)
     manifest = build(
         catalog,
@@ -120,7 +121,7 @@ def build_index(catalog: Path, collection: str, findings: Findings, seed: int) -
 
 
 def unique_names(pairs: Sequence[Pair]) -> list[str]:
-    """Names of the functions; one that is defined again, say for another system, gets its line added."""
+    """Return a unique name for each function. A name that is defined again gets its line number added."""
     names: dict[str, None] = {}
     for pair in pairs:
         names[pair.name if pair.name not in names else f"{pair.name}:{pair.line}"] = None
@@ -128,24 +129,24 @@ def unique_names(pairs: Sequence[Pair]) -> list[str]:
 
 
 def collection_name(package: str | None) -> str:
-    """A name that can stand in a URL."""
+    """Return a name for a collection that works in a URL."""
     return "stdlib" if package is None else re.sub(r"[^A-Za-z0-9-]+", "-", package).strip("-")[:64] or "package"
 
 
 def documented_questions(findings: Findings) -> list[str]:
-    """What to ask about a package that nobody has thought of questions for: documentation that was held out."""
+    """Return questions about a package: held-out documentation."""
     _, rows = encode_known(findings.encoders, findings.parts.held_out)
     return [findings.parts.held_out[row].doc for row in rows[: len(QUESTIONS)]]
 
 
 def show_measures(console: Console, findings: Findings) -> None:
-    """The table of rankings, the gain in a sentence, and the worst hubs."""
+    """Print the table of rankings, the gain in a sentence, and the worst hubs."""
     parts, rankings = findings.parts, findings.rankings
     say(
         console,
-        f"{findings.library.name}: {len(findings.pairs):,} documented functions. Two encoders, for text and for code, "
-        f"are trained on {len(parts.training):,} of them, which are query bank and target bank too. Each of the other "
-        f"{len(parts.held_out):,} is searched for among all of these, by its documentation.\n",
+        f"{findings.library.name} has {len(findings.pairs):,} documented functions. Two encoders, one for text and one "
+        f"for code, are trained on {len(parts.training):,} of them, which are also the query bank and the target bank. "
+        f"The test searches for each of the other {len(parts.held_out):,} functions by its documentation.\n",
     )
     table = Table("", *(f"R@{k} %" for k in RECALLS), f"skewness N_{K}", f"largest N_{K}", "never found")
     right_align(table.columns[1:])
@@ -158,14 +159,14 @@ def show_measures(console: Console, findings: Findings) -> None:
     before, after = 100 * raw.recall[1], 100 * best.recall[1]
     say(
         console,
-        f"With {best.name} the right function comes first for {after:.1f} % of the queries, raw for {before:.1f} %: "
-        f"{after - before:+.1f} points.\n",
+        f"The right function comes first for {after:.1f} % of the queries with {best.name}, "
+        f"and for {before:.1f} % raw: {after - before:+.1f} points.\n",
     )
     show_hubs(console, raw, best, [pair.name for pair in parts.held_out])
 
 
 def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequence[str]) -> None:
-    """The functions that are found most often, before and after."""
+    """Print the functions that are found most often, raw and corrected."""
     table = Table(f"times among the first {K}", "raw", corrected.name)
     right_align(table.columns[1:])
     for ranking in (raw, corrected):
@@ -175,8 +176,8 @@ def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequenc
     console.print(table)
 
 
-def show_answers(console: Console, server: Server, collection: str, question: str) -> None:
-    """Ask once raw and once corrected, and print the answers side by side."""
+def show_answers(console: Console, server: DemoServer, collection: str, question: str) -> None:
+    """Ask raw and corrected, and print both answers side by side."""
     raw = server.ask(collection, question, strength=0.0, limit=HITS)
     corrected = server.ask(collection, question, strength=1.0, limit=HITS)
     table = Table("raw", "offset", "corrected", "offset")
@@ -190,29 +191,29 @@ def show_answers(console: Console, server: Server, collection: str, question: st
     console.print(table)
 
 
-def invite(console: Console, server: Server, collection: str, question: str) -> None:
-    """Say what to try while the server is up."""
+def invite(console: Console, server: DemoServer, collection: str, question: str) -> None:
+    """Print a request to try while the server runs."""
     body = json.dumps({"text": question, "limit": 3, "with": ["payload"]}, ensure_ascii=False)
     url = f"{server.url}/v1/collections/{collection}/query"
-    say(console, f"\nServing until Ctrl-C; {server.url}/docs says what else it answers. Try:\n")
-    # never cut into lines: it is there to be copied
+    say(console, f"\nServing until Ctrl-C. All requests are at {server.url}/docs. Try:\n")
+    # one line, so that it can be copied
     curl = f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
     console.print(curl, soft_wrap=True, markup=False, highlight=False)
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
-    """Print a text as it is; a terminal wraps it, a file gets whole lines."""
+    """Print a text as it is. A terminal wraps it, a file gets whole lines."""
     console.print(text, style=style, soft_wrap=not console.is_terminal, markup=False, highlight=False)
 
 
 def right_align(columns: Sequence[Column]) -> None:
-    """Align columns of figures."""
+    """Align columns of figures to the right."""
     for column in columns:
         column.justify = "right"
 
 
 def shortened(name: str, width: int) -> str:
-    """A dotted name that fits, without its first parts if need be."""
+    """Return a dotted name that fits, without its first parts if it is too long."""
     parts = name.split(".")
     while len(name) > width and len(parts) > 1:
         parts = parts[1:]

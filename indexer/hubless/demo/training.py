@@ -12,9 +12,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import Ridge
 from sklearn.preprocessing import normalize
 
-from hubless.arrays import F32
 from hubless.demo.pairs import Pair
 from hubless.encoders import BagOfWords, tokenise
+from hubless.vectors.arrays import F32
 
 DIMENSIONS = 256
 RIDGE_PENALTY = 1.0
@@ -28,7 +28,7 @@ class Side:
     svd: TruncatedSVD
 
     def encode(self, texts: Sequence[str]) -> F32:
-        """Texts as (n, d) vectors of length 1; those without a known word become zero vectors."""
+        """Return texts as (n, d) vectors of length 1. Texts without a known word become zero vectors."""
         return np.asarray(normalize(self.svd.transform(self.tfidf.transform(texts))), dtype=np.float32)
 
 
@@ -41,7 +41,7 @@ class Encoders:
 
 
 def train(pairs: Sequence[Pair], seed: int = 0) -> Encoders:
-    """Give texts and codes a space each, and join them by a linear map.
+    """Give texts and code a space each, and join them by a linear map.
 
     The map W minimises ‖A·W − C‖² + penalty·‖W‖² over the texts A (pairs, d) and the codes C (pairs, d').
     """

@@ -1,6 +1,6 @@
-"""Encoders turn texts into query vectors, so that a collection takes questions in words. `ENCODERS` names every kind.
+"""Encoders turn texts into query vectors. `ENCODERS` names every kind.
 
-An encoder is stored beside the index as JSON and plain arrays, without pickle and without secrets.
+A bundle stores an encoder as JSON and plain arrays, without pickle and without secrets. Stands above `vectors` only.
 """
 
 import json
@@ -9,18 +9,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hubless.encoders.bag_of_words import ROWS, BagOfWords, tokenise
-from hubless.encoders.base import DESCRIPTION, Encoder, brief
+from hubless.encoders.bag_of_words import WORDS_FILE, BagOfWords, tokenise
+from hubless.encoders.base import Encoder, brief
+from hubless.encoders.descriptions import ENCODER_FILE
 from hubless.encoders.endpoint import Endpoint
 from hubless.encoders.installed import Installed
 from hubless.encoders.unusable import Unusable
-from hubless.errors import InputError
-from hubless.records import one_line
+from hubless.errors import InputError, one_line
 
 __all__ = [
-    "DESCRIPTION",
     "ENCODERS",
-    "ROWS",
+    "ENCODER_FILE",
+    "WORDS_FILE",
     "BagOfWords",
     "Encoder",
     "Endpoint",
@@ -43,16 +43,16 @@ def load_encoder(path: Path, dim: int | None = None, changes: Mapping[str, Any] 
     Parameters
     ----------
     path : a folder in which `save` wrote one, or a description of one: .json or .toml
-    dim : of the collection, for a description that does not say it
-    changes : fields of the description to replace; one of another type replaces it altogether
+    dim : dimensions of the collection, for a description without `dim`
+    changes : fields of the description to replace. Another `type` replaces the whole description
 
     Raises
     ------
     InputError
-        naming the file that is missing, damaged, or does not fit the other one, or the field that is wrong.
+        if a file is missing, damaged or does not fit the other one, or a field is wrong; names the file or field.
     """
     path = Path(path)
-    folder, file = (path, path / DESCRIPTION) if path.is_dir() or not path.suffix else (path.parent, path)
+    folder, file = (path, path / ENCODER_FILE) if path.is_dir() or not path.suffix else (path.parent, path)
     changes = changes or {}
     description: Any = {}
     if changes.get("type") is None or file.exists():
@@ -71,7 +71,7 @@ def _read(file: Path) -> Any:
         text = file.read_text(encoding="utf-8")
         return tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
     except FileNotFoundError:
-        expected = f"a folder with {DESCRIPTION}, or a description in .json or .toml"
+        expected = f"a folder with {ENCODER_FILE}, or a description in .json or .toml"
         raise InputError("encoder", expected, f"{file}, which does not exist") from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"encoder, {file}", "the JSON description of an encoder", one_line(error)) from error

@@ -1,4 +1,4 @@
-"""The built-in encoder, one vector a word: numpy alone, so that serving needs no library that it was trained with."""
+"""The built-in encoder: one vector per word. It needs NumPy only, not the library that trained it."""
 
 import json
 import re
@@ -10,25 +10,25 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubless.arrays import F32, F64, as_float32
-from hubless.encoders.base import DESCRIPTION, brief
-from hubless.errors import InputError, UnknownWords, ZeroVector
-from hubless.records import one_line
-from hubless.storage import storage_errors, write_array
+from hubless.encoders.base import brief
+from hubless.encoders.descriptions import ENCODER_FILE
+from hubless.errors import InputError, UnknownWords, ZeroVector, one_line, storage_errors
+from hubless.vectors.arrays import F32, F64, as_float32
+from hubless.vectors.npy import write_array
 
-ROWS = "encoder.npy"
+WORDS_FILE = "encoder.npy"
+"""The row of each word, beside the description."""
 
-# changes whenever `tokenise` cuts any text differently: an encoder is only right with the words it was trained on
+# give it another name if `tokenise` changes: an encoder is right only with the words of its training
 TOKENISER = "identifier-words-1"
 
-# "readLine" and "HTTPServer" have a border before L and before S; both look-behinds are one character wide, so the
-# time is linear in the text
+# the borders in "readLine" and "HTTPServer" are before L and S. Look-behinds of one character keep the time linear
 _CAMEL_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
 
 
 def tokenise(text: str) -> list[str]:
-    """Lower-case words of a text or of source code; identifiers are split at underscores and camel case.
+    """Return the lower-case words of a text or of source code. Identifiers are split at underscores and camel case.
 
     >>> tokenise("HTTPServer.read_line(maxBytes=80)")
     ['http', 'server', 'read', 'line', 'max', 'bytes', '80']
@@ -37,19 +37,19 @@ def tokenise(text: str) -> list[str]:
 
 
 class BagOfWords:
-    """An encoder with one vector a word: a text is the normalised sum of its words' rows, each as often as it occurs.
+    """An encoder with one vector per word. A text is the normalised sum of the rows of its words, repeated ones too.
 
-    Words that are not in the vocabulary count as nothing.
+    Unknown words are ignored.
 
     Parameters
     ----------
-    vocabulary : word → row, each row once, each word as `tokenise` cuts it
-    rows : (v, d) float16, float32 or float64, one row a word
+    vocabulary : word → row; each row once, each word as `tokenise` returns it
+    rows : (v, d) float16, float32 or float64, one row per word
 
     Raises
     ------
     InputError
-        if vocabulary and rows do not fit each other, or a word is one that `tokenise` never yields.
+        if vocabulary and rows do not fit each other, or `tokenise` never returns one of the words.
     NotFinite
         if a row holds NaN or infinity.
     """
@@ -66,21 +66,21 @@ class BagOfWords:
 
     @property
     def dim(self) -> int:
-        """How many dimensions its vectors have."""
+        """Dimensions of its vectors."""
         return int(self.rows.shape[1])
 
     def check(self) -> None:
-        """All that it needs was checked when it was made."""
+        """Do nothing: the constructor checks everything."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Texts as (m, d) vectors of length 1.
+        """Return (m, d) vectors of length 1.
 
         Raises
         ------
         UnknownWords
-            naming the first text without a known word.
+            if a text has no known word; names the first such text.
         ZeroVector
-            naming the first text whose words' rows cancel each other out.
+            if the rows of a text's words cancel each other out; names the first such text.
         """
         if isinstance(texts, str):
             raise InputError("texts", "a sequence of texts", "one text")
@@ -90,7 +90,7 @@ class BagOfWords:
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json` and `encoder.npy` into a folder that exists.
+        """Write `encoder.json` and `encoder.npy` into an existing folder.
 
         Raises
         ------
@@ -104,13 +104,13 @@ class BagOfWords:
         }
         folder = Path(folder)
         with storage_errors(folder):
-            (folder / DESCRIPTION).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
-            write_array(folder / ROWS, self.rows)
+            (folder / ENCODER_FILE).write_text(json.dumps(description, ensure_ascii=False), encoding="utf-8")
+            write_array(folder / WORDS_FILE, self.rows)
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Read what `save` wrote; errors as `load_encoder`."""
-        path = folder / DESCRIPTION
+        """Read what `save` wrote. Errors are those of `load_encoder`."""
+        path = folder / ENCODER_FILE
         if description.get("tokeniser") != TOKENISER:
             raise InputError(f"{path}, tokeniser", repr(TOKENISER), repr(description.get("tokeniser")))
         words = description.get("vocabulary")
@@ -119,9 +119,9 @@ class BagOfWords:
         vocabulary = {word: row for row, word in enumerate(words)}
         if len(vocabulary) != len(words):
             raise InputError(f"{path}, vocabulary", "each word once", "a word twice")
-        rows = _read_rows(folder / ROWS)
+        rows = _read_rows(folder / WORDS_FILE)
         if len(rows) != len(words):
-            raise InputError(str(folder / ROWS), f"a row for each of {len(words)} words", f"{len(rows)} rows")
+            raise InputError(str(folder / WORDS_FILE), f"a row for each of {len(words)} words", f"{len(rows)} rows")
         try:
             return cls(vocabulary, rows)
         except InputError as error:
@@ -133,8 +133,8 @@ class BagOfWords:
         known = Counter(row for word in tokenise(text) if (row := self.vocabulary.get(word)) is not None)
         if not known:
             raise UnknownWords(name, f"at least one of the encoder's {len(self.rows)} words", brief(text))
-        # counted, so that a long text takes no more memory than the vocabulary; float64, because a sum of rows can
-        # overflow float32, and so can the squares of its length
+        # counts, so that a long text takes no more memory than the vocabulary; float64, since sums of rows and their
+        # squares can overflow float32
         counts = np.fromiter(known.values(), np.float64)
         total = counts @ self.rows[list(known)]
         length = float(np.sqrt(total @ total))
@@ -155,7 +155,7 @@ def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
 
 def _read_rows(path: Path) -> np.ndarray[Any, Any]:
     try:
-        # mapping checks the size against the header before any memory is taken
+        # mapping compares the size with the header before it takes memory
         rows = np.lib.format.open_memmap(path, mode="r")
     except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:  # all seen on damaged headers
         raise InputError(str(path), "an array of float32 rows", one_line(error)) from error

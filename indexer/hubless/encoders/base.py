@@ -1,4 +1,4 @@
-"""What a collection needs of an encoder, and the check of vectors that come from elsewhere."""
+"""The contract of an encoder, and the check of vectors that foreign encoders return."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,47 +6,45 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from hubless.arrays import F32
 from hubless.errors import EncoderFailed
-
-DESCRIPTION = "encoder.json"
+from hubless.vectors.arrays import F32
 
 
 class Encoder(Protocol):
-    """Turns texts into query vectors. Safe to use from several threads."""
+    """Turns texts into query vectors. Several threads may use it at once."""
 
     @property
     def dim(self) -> int:
-        """How many dimensions its vectors have."""
+        """Dimensions of its vectors."""
 
     @property
     def quick(self) -> bool:
-        """Whether a short text takes it no longer than it takes to hand the text to another thread."""
+        """Whether it encodes a short text in less time than handing the text to another thread takes."""
 
     @property
     def left_alone(self) -> bool | None:
-        """Whether it is not asked for now, as it failed again and again; None if it is asked always."""
+        """Whether it is not asked at present because it failed repeatedly; None if it is always asked."""
 
     def check(self) -> None:
-        """Raise an `InputError` that names the field of its description with which no text can be encoded here."""
+        """Raise `InputError` if it cannot encode texts on this machine, and name the field of its description."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Texts as (m, d) vectors, none of them zero; within some seconds, if the encoder is not on this machine."""
+        """Return (m, d) vectors of texts, none of them zero. `seconds` limits the time of a remote encoder."""
 
     def save(self, folder: Path) -> None:
-        """Write the encoder into a folder that exists."""
+        """Write the encoder into an existing folder."""
 
 
 def checked(vectors: Any, count: int, dim: int) -> F32:
-    """The answer of an encoder that is not ours, as (m, d) float32.
+    """Check the answer of a foreign encoder, and return it as (m, d) float32.
 
     Raises
     ------
     EncoderFailed
-        if it is no matrix of numbers, of another shape, not finite, or a row is zero.
+        if it is not a finite matrix of numbers of that shape, or a row is zero.
     """
     try:
-        with np.errstate(over="ignore"):  # what overflows becomes infinite, and infinities are looked for
+        with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
             array = np.ascontiguousarray(vectors, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
         raise EncoderFailed("it answered with something else than vectors of one dimension") from error
@@ -62,6 +60,6 @@ def checked(vectors: Any, count: int, dim: int) -> F32:
 
 
 def brief(value: object) -> str:
-    """A value in a few words, for an error about it."""
+    """Return a value as a short text for an error message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,4 +1,4 @@
-"""A circuit breaker: who fails again and again is left alone for a while, and then tried once."""
+"""A circuit breaker: after repeated failures no call is made for a while; then one call tries again."""
 
 import threading
 from collections.abc import Callable
@@ -6,13 +6,13 @@ from time import monotonic
 
 
 class Breaker:
-    """Closed at first; open after some failures in a row, for some seconds; then one call is let through.
+    """Starts closed. Failures in a row open it for some seconds. Then it lets one call through.
 
     Parameters
     ----------
-    failures : in a row, that open it
-    seconds : that it stays open
-    clock : for tests
+    failures : number in a row that opens it
+    seconds : time that it stays open
+    clock : seconds; tests give their own
     """
 
     def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
@@ -21,15 +21,15 @@ class Breaker:
         self._clock = clock
         self._lock = threading.Lock()
         self._failures = 0
-        self._closes = 0.0  # when the next call is let through, while it is open
+        self._closes = 0.0  # while it is open: when it lets the next call through
 
     @property
     def is_open(self) -> bool:
-        """Whether calls are held back, but for one now and then."""
+        """Whether it holds calls back, but for single tries."""
         return self._failures >= self._most
 
     def allows(self) -> bool:
-        """Whether a call may be made now. One that may while it is open is the only one until its outcome is known."""
+        """Return whether a call may be made now. While open, it allows one call and waits for its outcome."""
         with self._lock:
             if self._failures < self._most:
                 return True
@@ -39,14 +39,14 @@ class Breaker:
             return True
 
     def succeeded(self) -> bool:
-        """Note a success; whether that closes it."""
+        """Note a success. Return whether that closes it."""
         with self._lock:
             was_open = self._failures >= self._most
             self._failures = 0
             return was_open
 
     def failed(self) -> bool:
-        """Note a failure; whether that opens it."""
+        """Note a failure. Return whether that opens it."""
         with self._lock:
             self._failures += 1
             if self._failures >= self._most:

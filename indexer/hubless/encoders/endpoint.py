@@ -1,4 +1,4 @@
-"""An encoder that is asked over HTTP: any server that has OpenAI's `POST /v1/embeddings`."""
+"""An encoder over HTTP: any server with OpenAI's `POST /v1/embeddings`."""
 
 import json
 import logging
@@ -6,21 +6,20 @@ import os
 import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import urlsplit
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from hubless.arrays import F32
-from hubless.encoders.base import DESCRIPTION, brief, checked
+from hubless.encoders.base import checked
 from hubless.encoders.breaker import Breaker
-from hubless.encoders.proxies import proxy_for
-from hubless.encoders.recent import Recent
+from hubless.encoders.descriptions import ENCODER_FILE, parse_description
 from hubless.encoders.refusals import MOST_READ, refusal
-from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError
-from hubless.storage import storage_errors
+from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, storage_errors
+from hubless.vectors.arrays import F32
 
 if TYPE_CHECKING:
     import httpx
@@ -29,13 +28,15 @@ log = logging.getLogger("hubless.encoders")
 
 _AGAIN = (429, 500, 502, 503, 504)
 _OURS = "HUBLESS_"
+_THIS_MACHINE = ("all://localhost", "all://*.localhost", "all://127.0.0.1", "all://[::1]")
+"""Hosts that are reached without a proxy, as httpx writes them."""
 _LONGEST_WAIT = 2.0  # seconds between two attempts
 _BYTES_A_NUMBER = 32
 _BYTES_BESIDE = 2**20
 
 
-class Description(BaseModel):
-    """An endpoint as a bundle or a setting describes it: nothing in it is secret."""
+class EndpointDescription(BaseModel):
+    """Description of an endpoint in a bundle or a setting. It holds no secret."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -59,7 +60,7 @@ class Description(BaseModel):
     @classmethod
     def _check_name(cls, name: str | None) -> str | None:
         if name is not None and name.upper().startswith(_OURS):
-            raise ValueError("expected a variable of the encoder's own, the service's hold its keys")
+            raise ValueError("a variable of the encoder's own, the service's hold its keys")
         return name
 
     @field_validator("url")
@@ -67,18 +68,21 @@ class Description(BaseModel):
     def _check_url(cls, url: str) -> str:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("expected http:// or https://, a host and a path")
+            raise ValueError("http:// or https://, a host and a path")
         if parts.username or parts.password:
-            raise ValueError("expected no password in it: name a variable in api_key_env")
+            raise ValueError("no password in it: name a variable in api_key_env")
         return url.rstrip("/")
 
 
 class Endpoint:
-    """Texts are sent as they are, those of one call together; the vectors are taken as they come."""
+    """Sends texts as they are, in batches, and takes the vectors as they come."""
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: EndpointDescription) -> None:
+        from cachetools import LRUCache
+
         self.description = description
-        self._recent = Recent(description.cache)
+        self._recent: LRUCache[str, F32] = LRUCache(description.cache)
+        self._lock = Lock()
         self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
         self._http = _client(description)
         weakref.finalize(self, self._http.close)
@@ -87,59 +91,54 @@ class Endpoint:
 
     @property
     def dim(self) -> int:
-        """How many dimensions its vectors have."""
+        """Dimensions of its vectors."""
         return self.description.dim
 
     @property
     def left_alone(self) -> bool:
-        """Whether it is not asked for now, as it failed again and again."""
+        """Whether it is not asked at present because it failed repeatedly."""
         return self._breaker.is_open
 
     def check(self) -> None:
-        """Raise `InputError` if the variable with its key is not set, or not rightly; it is not asked."""
+        """Raise `InputError` if the variable with its key is missing or wrong. Does not ask the endpoint."""
         if (name := self.description.api_key_env) is not None and (wrong := _wrong_key(_key(name))):
             raise InputError("encoder, api_key_env", "a variable with a key", f"{name}, which {wrong}")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Texts as (m, d) vectors; recent ones without asking.
+        """Return (m, d) vectors of texts. Recent texts are not sent again.
 
         Raises
         ------
         EncoderTimeout
-            if the answer does not come within the endpoint's timeout and those seconds.
+            if no answer comes within the endpoint's timeout, or within `seconds`.
         EncoderFailed
-            if it cannot be reached, refuses, or answers with anything but one sound vector for each text.
+            if it cannot be reached, refuses, or does not answer with one sound vector per text.
         TextRefused
-            if it has something against a text; that says nothing about the next one, so no breaker counts it.
+            if it refuses a text. The breaker does not count that: it says nothing about other texts.
         """
-        known = self._recent.known(texts)
+        with self._lock:
+            known = {text: self._recent[text] for text in texts if text in self._recent}
         wanted = [text for text in dict.fromkeys(texts) if text not in known]
         ends = None if seconds is None else monotonic() + seconds
         for start in range(0, len(wanted), self.description.batch):
             some = wanted[start : start + self.description.batch]
-            # copies, as each would hold on to all of its call
+            # copies: a row of the matrix would keep the whole matrix in memory
             vectors = {text: row.copy() for text, row in zip(some, self._ask(some, ends), strict=True)}
-            self._recent.remember(vectors)
             known |= vectors
+            if self.description.cache:
+                with self._lock:
+                    self._recent.update(vectors)
         return np.stack([known[text] for text in texts])
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json` into a folder that exists."""
+        """Write `encoder.json` into an existing folder."""
         with storage_errors(Path(folder)):
-            (Path(folder) / DESCRIPTION).write_text(self.description.model_dump_json(exclude_none=True), "utf-8")
+            (Path(folder) / ENCODER_FILE).write_text(self.description.model_dump_json(exclude_none=True), "utf-8")
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description; `InputError` names the field that is wrong."""
-        try:
-            return cls(Description.model_validate(description))
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            # what is refused may be a key that somebody wrote where only its variable's name belongs
-            got = "an unknown field" if first["type"] == "extra_forbidden" else brief(type(first["input"]).__name__)
-            expected = first["msg"].removeprefix("Value error, expected ")
-            raise InputError(f"encoder, {field}", expected, got) from None
+        """Make it from its description. `InputError` names a wrong field."""
+        return cls(parse_description(EndpointDescription, description))
 
     def _ask(self, texts: list[str], ends: float | None) -> F32:
         if not self._breaker.allows():
@@ -227,25 +226,37 @@ def _key(name: str) -> str:
 
 
 def _wrong_key(key: str) -> str:
-    """What is wrong with a key, if anything is."""
+    """Return what is wrong with a key; an empty text if nothing is."""
     if not key:
         return "is not set"
     return "" if key.isascii() and key.isprintable() else "holds what no header can"
 
 
 class _CutShort(EncoderTimeout):
-    """The endpoint did not have the time that it should have."""
+    """The caller's time ended before the endpoint's own timeout."""
 
 
-def _client(description: Description) -> "httpx.Client":
+def _client(description: EndpointDescription) -> "httpx.Client":
     import httpx
     from httpx_retries import Retry, RetryTransport
+
+    class ByClient(httpx.BaseTransport):
+        """Sends by a client of its own, which picks the proxy. A client with a given transport does not."""
+
+        def __init__(self, client: httpx.Client) -> None:
+            self._client = client
+
+        def handle_request(self, request: httpx.Request) -> httpx.Response:
+            return self._client.send(request, stream=True)
+
+        def close(self) -> None:
+            self._client.close()
 
     retry = Retry(
         total=description.retries,
         allowed_methods=["POST"],
         status_forcelist=_AGAIN,
-        # not a timeout in reading: the endpoint may still be working on the first one
+        # not read timeouts: the endpoint may still work on the first request
         retry_on_exceptions=[httpx.NetworkError, httpx.RemoteProtocolError, httpx.ConnectTimeout],
         backoff_factor=0.1,
         max_backoff_wait=_LONGEST_WAIT,
@@ -253,9 +264,9 @@ def _client(description: Description) -> "httpx.Client":
     )
     limits = httpx.Limits(max_connections=description.connections, max_keepalive_connections=description.connections)
     try:
-        transport = httpx.HTTPTransport(limits=limits, proxy=proxy_for(description.url))
+        transport = ByClient(httpx.Client(limits=limits, mounts=dict.fromkeys(_THIS_MACHINE)))
     except (ValueError, ImportError) as error:
-        # of the proxy only what kind it is: its URL may bear a password
+        # do not show the proxy's URL: it may hold a password
         raise InputError(
             "encoder, url", "a proxy of http:// or https:// in the environment", type(error).__name__
         ) from None

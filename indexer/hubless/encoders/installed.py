@@ -1,4 +1,4 @@
-"""An encoder that another installed package brings, as an entry point of the group `hubless.encoders`."""
+"""An encoder from another installed package: an entry point of the group `hubless.encoders`."""
 
 import json
 import logging
@@ -6,37 +6,37 @@ import threading
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoints, entry_points
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from hubless.arrays import F32
-from hubless.encoders.base import DESCRIPTION, checked
-from hubless.errors import EncoderFailed, HublessError, InputError
-from hubless.storage import storage_errors
+from hubless.encoders.base import checked
+from hubless.encoders.descriptions import ENCODER_FILE, parse_description
+from hubless.errors import EncoderFailed, HublessError, InputError, storage_errors
+from hubless.vectors.arrays import F32
 
 GROUP = "hubless.encoders"
 log = logging.getLogger("hubless.encoders")
 
 
-class Description(BaseModel):
-    """Which entry point, and what it is called with."""
+class InstalledDescription(BaseModel):
+    """The entry point and its arguments."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    type: str = "installed"
+    type: Literal["installed"] = "installed"
     name: str = Field(description="Of the entry point.")
     dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
     options: dict[str, Any] = Field(default={}, description="Given to the entry point by name.")
 
 
 class Installed:
-    """The entry point is called with the options and returns an object with `encode(texts)` → (m, d).
+    """Calls the entry point with the options; it returns an object with `encode(texts)` → (m, d).
 
-    It is loaded when the first text comes, as a collection must answer vectors also where it is not installed.
+    The first text loads it: a collection must answer vectors even if the package is not installed.
     """
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: InstalledDescription) -> None:
         self.description = description
         self._lock = threading.Lock()
         self._made: Any = None
@@ -46,25 +46,25 @@ class Installed:
 
     @property
     def dim(self) -> int:
-        """How many dimensions its vectors have."""
+        """Dimensions of its vectors."""
         return self.description.dim
 
     def check(self) -> None:
-        """Raise `InputError` if the entry point is not installed; it is not loaded, as that may take long."""
+        """Raise `InputError` if the entry point is not installed. Does not load it, as that may take long."""
         if not self._found():
-            raise InputError(
-                "encoder, name", f"an installed entry point of the group {GROUP}", repr(self.description.name)
-            )
+            known = ", ".join(sorted(entry_points(group=GROUP).names)) or "none"
+            expected = f"an encoder of an installed package ({known}): install the one with this entry point of {GROUP}"
+            raise InputError("encoder, name", expected, f"{self.description.name!r}, which is not installed")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Texts as (m, d) vectors.
+        """Return (m, d) vectors of texts.
 
         Raises
         ------
         HublessError
-            what the encoder raises of our errors on purpose, such as an InputError.
+            if the encoder raises one itself, such as an InputError about a text.
         EncoderFailed
-            if it is not installed, fails, or answers with anything but one sound vector for each text.
+            if it is not installed, fails, or does not answer with one sound vector per text.
         """
         try:
             answer = self._encoder().encode(list(texts))
@@ -76,20 +76,15 @@ class Installed:
         return checked(answer, len(texts), self.dim)
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json` into a folder that exists."""
+        """Write `encoder.json` into an existing folder."""
         with storage_errors(Path(folder)):
             text = json.dumps(self.description.model_dump(), ensure_ascii=False)
-            (Path(folder) / DESCRIPTION).write_text(text, "utf-8")
+            (Path(folder) / ENCODER_FILE).write_text(text, "utf-8")
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description; `InputError` names the field that is wrong."""
-        try:
-            return cls(Description.model_validate(description))
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise InputError(f"encoder, {field}", first["msg"], type(first["input"]).__name__) from None
+        """Make it from its description. `InputError` names a wrong field."""
+        return cls(parse_description(InstalledDescription, description))
 
     def _found(self) -> EntryPoints:
         return entry_points(group=GROUP, name=self.description.name)

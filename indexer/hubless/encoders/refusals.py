@@ -1,4 +1,4 @@
-"""What it means that an endpoint answers with an error: whose fault it is, and what it says of it."""
+"""Turns the error answer of an endpoint into one of ours: about the text, or about the encoder."""
 
 import json
 from collections.abc import Sequence
@@ -12,25 +12,25 @@ _OF_THE_DESCRIPTION = {
     403: "its key does not allow this, look at api_key_env and its variable",
     404: "it has no such path or model, look at url and model",
 }
-_LONGEST = 200  # characters that are quoted
+_LONGEST = 200  # quoted characters
 MOST_READ = 16_384
-"""Bytes of such an answer that are read."""
+"""Bytes to read of an error answer."""
 
 
 def refusal(status: int, content: bytes, texts: int, secrets: Sequence[str]) -> HublessError:
-    """The error for an answer that is none.
+    """Return our error for an error answer.
 
     Parameters
     ----------
-    status : of the answer
+    status : HTTP status of the answer
     content : its body, or the beginning of it
-    texts : how many it was asked for
-    secrets : what is quoted to nobody
+    texts : number of texts in the request
+    secrets : texts to leave out of the message
 
     Returns
     -------
-    `TextRefused` where the endpoint has something against what it was asked, and does not name a field of the
-    description, such as the model; else `EncoderFailed`.
+    `TextRefused` if the endpoint refuses the texts. `EncoderFailed` for other errors, and if the endpoint names a field
+    of the description, such as the model.
     """
     message, field = _said(content, secrets)
     answered = f"it answered with status {status}"
@@ -44,7 +44,7 @@ def refusal(status: int, content: bytes, texts: int, secrets: Sequence[str]) -> 
 
 
 def _said(content: bytes, secrets: Sequence[str]) -> tuple[str, str]:
-    """The message of an error in OpenAI's form or those of its likes, and the name of the field that it is about."""
+    """Return the message of an error in the form of OpenAI or similar servers, and the field that it names."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):

@@ -1,10 +1,10 @@
-"""In the place of an encoder that cannot be made, so that a collection goes on answering vectors."""
+"""Stands in for an encoder that cannot be made, so that the collection still answers vectors."""
 
 from collections.abc import Sequence
 from pathlib import Path
 
-from hubless.arrays import F32
 from hubless.errors import EncoderFailed
+from hubless.vectors.arrays import F32
 
 
 class Unusable:
@@ -12,7 +12,7 @@ class Unusable:
 
     Parameters
     ----------
-    dim : of the collection
+    dim : dimensions of the collection
     """
 
     quick = True
@@ -22,12 +22,12 @@ class Unusable:
         self.dim = dim
 
     def check(self) -> None:
-        """Nothing more is to be found out."""
+        """Do nothing: the log already says what is wrong."""
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Raise `EncoderFailed`; what is wrong stands in the log, as it may name files of the server."""
+        """Raise `EncoderFailed`. Only the log says what is wrong, since that may name files of the server."""
         raise EncoderFailed("its description is wrong, the log of the server says how")
 
     def save(self, folder: Path) -> None:
-        """Raise `EncoderFailed`: it stands for something that is described elsewhere."""
+        """Raise `EncoderFailed`: there is nothing to store."""
         raise EncoderFailed("it cannot be stored")

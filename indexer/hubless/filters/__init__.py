@@ -1,5 +1,6 @@
-"""Which targets a search is to look at: conditions on their payload, as JSON."""
+"""Filters: conditions on payload, as JSON, that choose the targets of a search. Stands above `vectors` only."""
 
-from hubless.filters.grammar import LIMITS, Filter, Limits, parse_filter
+from hubless.filters.grammar import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.filters.schema import filter_schema
 
-__all__ = ["LIMITS", "Filter", "Limits", "parse_filter"]
+__all__ = ["FILTER_LIMITS", "Filter", "FilterLimits", "filter_schema", "parse_filter"]

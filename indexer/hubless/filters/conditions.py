@@ -1,6 +1,6 @@
-"""What a filter is made of: conditions on columns, and their combinations. Each gives a mask of a batch of rows.
+"""Conditions on columns, and their combinations. Each gives a mask of a batch of rows.
 
-A mask (r,) has no nulls: a condition on a null is false, and so `not` turns it to true.
+A mask (r,) has no nulls: a condition on a null is false, so `not` makes it true.
 """
 
 import operator
@@ -13,11 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.filters.kinds import Kind
+from hubless.filters.kinds import ValueKind
 
 Mask: TypeAlias = pa.BooleanArray
 Test = Callable[[pa.Array], Mask]
-"""From the values of a column to a mask, null where they are null."""
+"""Values of a column → mask, null where a value is null."""
 
 _COMPARISONS: dict[str, tuple[Callable[..., Mask], Callable[[Any, Any], bool]]] = {
     "eq": (pc.equal, operator.eq),
@@ -33,12 +33,12 @@ class Node(Protocol):
     """A part of a filter."""
 
     def mask(self, rows: pa.RecordBatch) -> Mask:
-        """Which rows it holds for."""
+        """Return which rows it holds for."""
 
 
 @dataclass(frozen=True)
 class Condition:
-    """What is asked of a column."""
+    """A test of one column."""
 
     field: str
     test: Test
@@ -52,7 +52,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Every:
-    """All parts hold; without any part, everything does."""
+    """Holds if all parts hold; always without parts."""
 
     parts: tuple[Node, ...]
 
@@ -62,7 +62,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Some:
-    """At least one part holds; without any part, nothing does."""
+    """Holds if at least one part holds; never without parts."""
 
     parts: tuple[Node, ...]
 
@@ -72,7 +72,7 @@ class Some:
 
 @dataclass(frozen=True)
 class Opposite:
-    """The part does not hold."""
+    """Holds if the part does not."""
 
     part: Node
 
@@ -81,16 +81,16 @@ class Opposite:
 
 
 def exists(wanted: bool) -> Test:
-    """Whether there is a value: NaN, an empty string and an empty list are values."""
+    """Test whether there is a value. NaN, an empty string and an empty list are values."""
     test: Test = pc.is_valid if wanted else pc.is_null
     return test
 
 
-def compare(name: str, value: Any, stored: pa.DataType, kind: Kind) -> Test:
-    """Compare with one value, that `kind` has read, by an operator of its name."""
+def compared_with(name: str, value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
+    """Compare with one value, which `kind` has read, by the operator of this name."""
     vectorised, plain = _COMPARISONS[name]
     if pa.types.is_integer(stored) and not _fits(value, stored):
-        # every number that the column can hold lies on the same side of it
+        # all numbers that the column can hold are on the same side of the value
         held = plain(0, value)
         return lambda column: pc.and_(pc.is_valid(column), held)
     compared = kind.compared(stored)
@@ -98,26 +98,26 @@ def compare(name: str, value: Any, stored: pa.DataType, kind: Kind) -> Test:
     return lambda column: vectorised(_as(column, compared), scalar)
 
 
-def is_in(values: Sequence[Any], stored: pa.DataType, kind: Kind) -> Test:
-    """Equal to one of the values."""
+def is_in(values: Sequence[Any], stored: pa.DataType, kind: ValueKind) -> Test:
+    """Test whether a value equals one of these."""
     if pa.types.is_integer(stored):
         values = [value for value in values if _fits(value, stored)]
     elif pa.types.is_floating(stored) and 0 in values:
-        values = [*values, 0.0, -0.0]  # which are equal, but not the same
+        values = [*values, 0.0, -0.0]  # equal, but pyarrow tells them apart
     compared = kind.compared(stored)
     known = pa.array(values, compared)
     return lambda column: pc.is_in(_as(column, compared), value_set=known)
 
 
-def has_prefix(text: str, stored: pa.DataType, kind: Kind) -> Test:
-    """Strings that begin so."""
+def has_prefix(text: str, stored: pa.DataType, kind: ValueKind) -> Test:
+    """Test whether a string begins with the text."""
     compared = kind.compared(stored)
     return lambda column: pc.starts_with(_as(column, compared), text)
 
 
-def contains(value: Any, stored: pa.DataType, kind: Kind) -> Test:
-    """Lists of which an element is equal to the value."""
-    equal = compare("eq", value, stored, kind)
+def contains(value: Any, stored: pa.DataType, kind: ValueKind) -> Test:
+    """Test whether an element of a list equals the value."""
+    equal = compared_with("eq", value, stored, kind)
 
     def test(column: pa.Array) -> Mask:
         elements = pc.list_flatten(column)

@@ -1,10 +1,10 @@
-"""From the JSON of a filter to conditions, checked against the payload's schema.
+"""Reads the JSON of a filter, and checks it against the payload's schema.
 
     filter     {"and": [filter, …]} | {"or": [filter, …]} | {"not": filter} | condition
-    condition  {"field": name, operator: value, …}        all of its operators have to hold
+    condition  {"field": name, operator: value, …}        all its operators must hold
     operator   eq ne in gt gte lt lte exists contains prefix
 
-The name of a column is a value here, never a key, so that a column may be called `and`, `in` or `a.b`.
+The name of a column is a value, never a key: a column may be called `and`, `in` or `a.b`.
 """
 
 import json
@@ -18,24 +18,24 @@ import pyarrow as pa
 from hubless.errors import InputError, UnknownField
 from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
-from hubless.filters.kinds import EQUALITY, ORDER, Kind, kind_of
+from hubless.filters.kinds import EQUALITY, ORDER, ValueKind, kind_of
 
 FIELD = "field"
 COMBINATIONS = ("and", "or", "not")
 _LONGEST = 80
-"""Of what an error shows of a filter, in characters."""
+"""Characters of a filter that an error shows."""
 OPERATORS = (*EQUALITY, *ORDER, "exists", "contains", "prefix")
 
 
 @dataclass(frozen=True)
-class Limits:
-    """How large a filter may be.
+class FilterLimits:
+    """Limits of the size of a filter.
 
     Parameters
     ----------
-    depth : of filters within filters; a condition alone is 1
-    conditions : in the whole filter: its operators, and every `and`, `or` and `not`
-    values : of one `in`
+    depth : levels of filters within filters; a single condition is 1
+    conditions : operators in the whole filter; each `and`, `or` and `not` counts too
+    values : values of one `in`
     """
 
     depth: int = 10
@@ -43,39 +43,41 @@ class Limits:
     values: int = 10_000
 
 
-LIMITS = Limits()
+FILTER_LIMITS = FilterLimits()
 
 
 @dataclass(frozen=True)
 class Filter:
-    """Conditions that targets have to meet; made by `Collection.filter`.
+    """Conditions on targets; `Collection.filter` makes it.
 
-    Two of the same `key` are equal: they were written alike, but for the order of members.
+    Filters with the same `key` are equal: their JSON differs at most in the order of members.
     """
 
     key: str
     root: Node = field(compare=False, repr=False)
 
     def mask(self, rows: pa.RecordBatch) -> Mask:
-        """Which of some rows of payload meet them, (r,), without nulls."""
+        """Return which rows of payload meet the conditions: (r,), without nulls."""
         return self.root.mask(rows)
 
 
-def parse_filter(document: Any, schema: pa.Schema, limits: Limits = LIMITS, name: str = "filter") -> Filter:
-    """A filter from its JSON.
+def parse_filter(
+    document: Any, schema: pa.Schema, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
+) -> Filter:
+    """Read a filter from its JSON.
 
     Parameters
     ----------
     document : of dicts, lists, strings, numbers and booleans
-    schema : the payload's
-    name : what errors call it
+    schema : schema of the payload
+    name : name of the filter in errors
 
     Raises
     ------
     UnknownField
-        for a column or a member that there is not, naming those that there are.
+        if there is no such column or member; lists the existing ones.
     InputError
-        for a value that is not of the column's type, an operator that the type does not have, and what is too large.
+        if a value does not fit the column's type, the type has no such operator, or the filter is too large.
     """
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
@@ -83,7 +85,7 @@ def parse_filter(document: Any, schema: pa.Schema, limits: Limits = LIMITS, name
 
 
 class _Parser:
-    def __init__(self, schema: pa.Schema, limits: Limits, name: str) -> None:
+    def __init__(self, schema: pa.Schema, limits: FilterLimits, name: str) -> None:
         self._schema = schema
         self._limits = limits
         self._name = name
@@ -153,7 +155,7 @@ class _Parser:
         if operator == "in":
             listed = self._values(value, place)
             return conditions.is_in([read(one, f"{place}[{i}]") for i, one in enumerate(listed)], values, kind)
-        return conditions.compare(operator, read(value, place), values, kind)
+        return conditions.compared_with(operator, read(value, place), values, kind)
 
     def _values(self, value: Any, place: str) -> list[Any]:
         if not isinstance(value, list):
@@ -163,13 +165,13 @@ class _Parser:
         return value
 
 
-def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, Kind]:
-    """The type of the values that are compared, and its kind; for a list these are its elements.
+def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:
+    """Return the type of the compared values, and its kind. For a list, that is the type of its elements.
 
     Raises
     ------
     InputError
-        if the type does not have the operator, naming those that it has.
+        if the type does not have the operator; lists those that it has.
     """
     listed = _is_list(stored)
     values = stored.value_type if listed else stored
@@ -190,7 +192,7 @@ def _is_list(stored: pa.DataType) -> bool:
     return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
 
 
-def _read(value: Any, place: str, kind: Kind, stored: pa.DataType, field: str) -> Any:
+def _read(value: Any, place: str, kind: ValueKind, stored: pa.DataType, field: str) -> Any:
     try:
         return kind.read(value, stored)
     except (TypeError, ValueError, OverflowError) as error:
@@ -205,7 +207,7 @@ def _object(document: Any, where: str) -> Mapping[str, Any]:
 
 
 def _shown(value: Any) -> str:
-    """A JSON value in a few words."""
+    """Return a JSON value in a few words."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Types of payload columns: which operators each has, and how its values stand in JSON."""
+"""Kinds of payload columns: their operators, and how their values are written in JSON."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,19 +15,19 @@ ORDER = ("gt", "gte", "lt", "lte")
 
 T = TypeVar("T")
 Read = Callable[[Any, pa.DataType], Any]
-"""From a JSON value and a column's type to a Python value; ValueError or TypeError where that is not of the type."""
+"""JSON value and column type → Python value. Raises ValueError or TypeError if the value does not fit."""
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What values of a family of Arrow types can be asked.
+class ValueKind:
+    """Operators and JSON form of a family of Arrow types.
 
     Attributes
     ----------
-    says : what a value has to be in JSON, for errors
-    operators : those that compare a column with values
+    says : what a value must be in JSON, for errors
+    operators : operators that compare a column with values
     read : see `Read`
-    compared : the type in which they are compared, of the column's type
+    compared : column type → type in which values are compared
     """
 
     says: str
@@ -36,8 +36,8 @@ class Kind:
     compared: Callable[[pa.DataType], pa.DataType] = lambda stored: stored
 
 
-def kind_of(stored: pa.DataType) -> Kind | None:
-    """The kind of a column's type; None where it can only be asked whether there is a value."""
+def kind_of(stored: pa.DataType) -> ValueKind | None:
+    """Return the kind of a column's type; None if only `exists` applies."""
     return next((kind for belongs, kind in _KINDS if belongs(stored)), None)
 
 
@@ -50,7 +50,7 @@ def _integer(value: Any, stored: pa.DataType) -> int:
 
 
 def _float(value: Any, stored: pa.DataType) -> float:
-    """Rounded as the column is, so that what was stored is found by the number that it was."""
+    """Return the number rounded as in the column, so that the original number finds the stored one."""
     number = _number(value)
     with np.errstate(over="ignore"):
         return float(np.dtype(f"f{stored.bit_width // 8}").type(float(number)))
@@ -90,7 +90,7 @@ def _timestamp(value: Any, stored: pa.DataType) -> datetime:
 
 
 def _exactly(kind: type[T], value: Any) -> T:
-    if type(value) is not kind:  # to isinstance, a bool is an int
+    if type(value) is not kind:  # isinstance takes a bool for an int
         raise TypeError
     return value
 
@@ -113,27 +113,27 @@ def _is_zoned(stored: pa.DataType) -> bool:
 
 _ALL = (*EQUALITY, *ORDER)
 _ISO = "as ISO 8601"
-_KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
-    (pa.types.is_boolean, Kind("true or false", EQUALITY, _boolean)),
-    (pa.types.is_integer, Kind("a whole number", _ALL, _integer)),
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], ValueKind], ...] = (
+    (pa.types.is_boolean, ValueKind("true or false", EQUALITY, _boolean)),
+    (pa.types.is_integer, ValueKind("a whole number", _ALL, _integer)),
     (
         pa.types.is_floating,
-        Kind("a number", _ALL, _float, lambda stored: pa.float32() if stored == pa.float16() else stored),
+        ValueKind("a number", _ALL, _float, lambda stored: pa.float32() if stored == pa.float16() else stored),
     ),
-    (pa.types.is_decimal, Kind("a number that the column can hold exactly", _ALL, _decimal)),
+    (pa.types.is_decimal, ValueKind("a number that the column can hold exactly", _ALL, _decimal)),
     (
         _is_text,
-        Kind(
+        ValueKind(
             "a string",
             (*_ALL, "prefix"),
             _text,
             lambda stored: pa.large_string() if stored == pa.string_view() else stored,
         ),
     ),
-    (pa.types.is_date, Kind(f'a date {_ISO}, such as "2026-01-31"', _ALL, _date, lambda stored: pa.date32())),
+    (pa.types.is_date, ValueKind(f'a date {_ISO}, such as "2026-01-31"', _ALL, _date, lambda stored: pa.date32())),
     (
         _is_zoned,
-        Kind(
+        ValueKind(
             f'a time with its offset {_ISO}, such as "2026-01-31T12:30:00Z"',
             _ALL,
             _timestamp,
@@ -142,7 +142,7 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
     ),
     (
         pa.types.is_timestamp,
-        Kind(
+        ValueKind(
             f'a date and time without offset {_ISO}, such as "2026-01-31T12:30:00"',
             _ALL,
             _timestamp,
@@ -151,6 +151,6 @@ _KINDS: tuple[tuple[Callable[[pa.DataType], bool], Kind], ...] = (
     ),
     (
         pa.types.is_time,
-        Kind(f'a time of day {_ISO}, such as "12:30:00"', _ALL, _time, lambda stored: pa.time64("us")),
+        ValueKind(f'a time of day {_ISO}, such as "12:30:00"', _ALL, _time, lambda stored: pa.time64("us")),
     ),
 )

@@ -1,4 +1,7 @@
-"""Kinds of index over Faiss inner product. One file a family."""
+"""Kinds of index over Faiss' inner product, a file each; folding offsets into vectors; tuning search parameters.
+
+Stands above `kernels` and `vectors`, beside `corrections`, and below `search` and `builder`.
+"""
 
 from hubless.errors import InputError
 from hubless.knn.aims import Aims, parse_aims
@@ -6,13 +9,13 @@ from hubless.knn.base import IndexType, SearchParameters, openmp_threads
 from hubless.knn.choice import kinds_to_try
 from hubless.knn.exhaustive import is_shared
 from hubless.knn.fastscan import FastScan, IvfFastScan
-from hubless.knn.files import read_index, write_index
+from hubless.knn.filling import make_index
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
+from hubless.knn.index_files import read_index, write_index
 from hubless.knn.ivf import Ivf
-from hubless.knn.making import make_index
 from hubless.knn.selected import is_scanned, search_selected
-from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, choose, measure
+from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, cheapest_setting, recall_curve
 
 INDEXES: dict[str, IndexType] = {
     "flat": Flat(),
@@ -36,28 +39,28 @@ __all__ = [
     "SearchParameters",
     "Setting",
     "agreement",
-    "choose",
+    "cheapest_setting",
     "index_type",
     "is_scanned",
     "is_shared",
     "kinds_to_try",
     "make_index",
-    "measure",
     "openmp_threads",
     "parse_aims",
     "read_index",
+    "recall_curve",
     "search_selected",
     "write_index",
 ]
 
 
 def index_type(name: str) -> IndexType:
-    """The kind of index of this name.
+    """Return the kind of index with this name.
 
     Raises
     ------
     InputError
-        for an unknown name, naming the known ones.
+        if the name is unknown; the error lists the known ones.
     """
     if name not in INDEXES:
         raise InputError("index", f"auto or one of {', '.join(INDEXES)}", name)

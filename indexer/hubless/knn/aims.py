@@ -1,4 +1,4 @@
-"""What an index is to achieve: recall, memory, latency."""
+"""What you want of an index: recall, memory and latency."""
 
 import re
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import ByteSize, TypeAdapter, ValidationError
 
-from hubless.arrays import check_between
 from hubless.errors import InputError
+from hubless.vectors.arrays import check_between
 
 RECALL = 0.99
 _MILLISECONDS = {"us": 1e-3, "µs": 1e-3, "ms": 1.0, "s": 1000.0}
@@ -16,13 +16,13 @@ _LATENCY = re.compile(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(us|µs|ms|s)\s*")
 
 @dataclass(frozen=True)
 class Aims:
-    """What the choice of an index and of its search parameters goes by.
+    """Goals that decide the kind of index and its search parameters.
 
     Parameters
     ----------
-    recall : share of the exact top 10 that is found
-    memory : bytes that the index may take, or None for any
-    latency_ms : milliseconds that a single query may take on one thread, or None for any
+    recall : share of the exact top 10 to find
+    memory : bytes that the index may take; None for no limit
+    latency_ms : milliseconds that a single query may take on one thread; None for no limit
     """
 
     recall: float = RECALL
@@ -31,13 +31,13 @@ class Aims:
 
 
 def parse_aims(recall: float, memory: int | str | None, latency: float | str | None) -> Aims:
-    """Aims as users give them.
+    """Read the aims that a user gave.
 
     Parameters
     ----------
     recall : above 0, up to 1
-    memory : bytes, or a text as "4GB" or "512MiB"
-    latency : milliseconds, or a text as "2ms" or "0.5s"
+    memory : bytes, or a text such as "4GB" or "512MiB"
+    latency : milliseconds, or a text such as "2ms" or "0.5s"
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What a kind of index is: the seam between Faiss and the rest."""
+"""The contract of a kind of index: the seam between Faiss and the rest."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,67 +7,67 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import faiss
 
-from hubless.arrays import F32, I64, check_at_least
 from hubless.errors import InputError
+from hubless.vectors.arrays import F32, I64, check_at_least
 
 SearchParameters = Mapping[str, Any]
 Precision: TypeAlias = Literal["float32", "float16"]
-"""Of the stored vectors, from which all scores are computed, whatever finds the candidates."""
+"""Precision of the stored vectors. All scores are computed from them."""
 
 NUMBER_BYTES = {"float32": 4, "float16": 2}
 LEAST_TRAINED = 39 * 16
-"""Faiss asks for 39 vectors to train each of the 16 centroids of a 4-bit code."""
+"""Faiss needs 39 vectors to train each of the 16 centroids of a 4-bit code."""
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Targets (m, dim) to train on; the offsets folded into them are in column `folded`, which is d."""
+class TrainingSample:
+    """Targets (m, dim) to train on. Column `folded`, which is d, holds their folded offsets; None if there are none."""
 
     vectors: F32
     folded: int | None
 
 
 class IndexType(Protocol):
-    """A kind of Faiss index over augmented vectors (n, dim), compared by inner product. Holds no state.
+    """A kind of Faiss index over augmented vectors (n, dim), by inner product. It holds no state.
 
-    Searching changes nothing in the index, so several threads may search at once, with different parameters.
+    A search does not change the index: threads may search at the same time, with different parameters.
     """
 
     @property
     def name(self) -> str:
-        """The name that is stored in bundles."""
+        """Name of the kind, as bundles store it."""
 
     @property
     def precision(self) -> Precision:
-        """How exactly vectors are stored."""
+        """Precision of the stored vectors."""
 
     @property
     def pivoted(self) -> bool:
-        """Whether it finds more when offsets are folded with a pivot (see `hubless.augment`)."""
+        """Whether it finds more if offsets are folded with a pivot (see `hubless.knn.augment`)."""
 
     def size(self, count: int, dim: int) -> int:
-        """About how many bytes the index of `count` targets takes, in memory and on disk."""
+        """Return about how many bytes the index of `count` targets takes, in memory and on disk."""
 
     @property
     def least(self) -> int:
-        """How many targets there must be."""
+        """Fewest targets that it works with."""
 
     def training_rows(self, count: int) -> int:
-        """How many targets, out of `count`, to train on; 0 if there is nothing to train."""
+        """Return how many of `count` targets to train on; 0 if it needs no training."""
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
-        """An empty index, not trained, that is to hold `count` vectors, by a sample if there is something to train."""
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
+        """Return an empty, untrained index for `count` vectors. `sample` is what it will be trained on, if it is."""
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
-        """Search parameters to try when tuning an index of `count` targets, from the cheapest to the most thorough."""
+        """Return search parameters to try for `count` targets, from the cheapest to the most thorough."""
 
     def check(self, parameters: SearchParameters) -> None:
-        """Raise `InputError` for search parameters that this kind does not know, or values that it refuses."""
+        """Raise `InputError` for an unknown search parameter or a wrong value."""
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-        """Search parameters that find as much among `selected` targets of `count` as the given ones do among all.
+        """Return parameters that find as much among `selected` targets of `count` as the given ones do among all.
 
-        None where it costs less to compare with all that are selected.
+        None if it costs less to compare with all selected targets.
         """
 
     def search(
@@ -78,38 +78,38 @@ class IndexType(Protocol):
         parameters: SearchParameters,
         selector: faiss.IDSelector | None = None,
     ) -> tuple[F32, I64]:
-        """The k best rows of augmented queries (m, dim): scores (m, k) and rows (m, k), −1 where nothing was found.
+        """Return the k best rows for augmented queries (m, dim): scores (m, k) and rows (m, k), −1 for empty places.
 
         Parameters
         ----------
-        selector : look at these rows only
+        selector : the rows to search; None for all
         """
 
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        """As `search`, by comparing with every vector, or with all that are selected."""
+        """As `search`, but compare with every vector, or with every selected one."""
 
 
 def new_storage(dim: int, precision: Precision) -> faiss.Index:
-    """An empty index that keeps vectors as they are, or rounded to float16, and compares with all of them."""
+    """Return an empty exact index that stores vectors as they are, or rounded to float16."""
     if precision == "float16":
         return faiss.IndexScalarQuantizer(dim, faiss.ScalarQuantizer.QT_fp16, faiss.METRIC_INNER_PRODUCT)
     return faiss.IndexFlatIP(dim)
 
 
 def check_parameters(parameters: SearchParameters, known: tuple[str, ...], index: str) -> None:
-    """Raise `InputError` for the first search parameter that is not known, or not a whole number above 0."""
+    """Raise `InputError` for the first search parameter that is unknown, or not a whole number above 0."""
     for name, value in parameters.items():
         if name not in known:
-            expected = f"one of {', '.join(known)}" if known else f"no parameters, as the index is {index}"
-            raise InputError(f"params of index {index}", expected, name)
-        check_at_least(f"params.{name}", value, 1)
+            expected = f"one of {', '.join(known)}" if known else "none"
+            raise InputError("parameters", f"{expected}, as the index is {index}", name)
+        check_at_least(f"parameters.{name}", value, 1)
 
 
 @contextmanager
 def openmp_threads(count: int) -> Iterator[None]:
-    """Let Faiss use so many threads for calls from this thread, while inside."""
+    """Let Faiss use `count` threads for calls from this thread, inside the `with` block."""
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(count)
     try:

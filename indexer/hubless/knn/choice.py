@@ -1,4 +1,4 @@
-"""Which kinds of index to try, by the number of targets, memory and latency: docs/indexes.md has the measurements."""
+"""Picks the kinds of index to try, by the number of targets, memory and latency. docs/indexes.md has measurements."""
 
 from collections.abc import Mapping
 
@@ -8,32 +8,32 @@ from hubless.knn.base import IndexType
 
 AUTO = "auto"
 FLAT_BYTES = 16 * 2**20
-"""An exact scan of so much, 8,000 vectors of 512 dimensions, takes about a millisecond, and needs no tuning."""
+"""Up to this size (8,000 vectors of 512 dimensions) an exact scan takes about a millisecond and needs no tuning."""
 VARIANTS = {
     "flat": ("flat", "flat_fp16"),
     "fastscan": ("fastscan", "fastscan_fp16"),
     "ivf_fastscan": ("ivf_fastscan", "ivf_fastscan_fp16"),
     "hnsw": ("hnsw", "hnsw_fp16"),
 }
-"""What `auto` takes: the first of each that the memory has room for."""
+"""`auto` takes the first kind of a family that fits into the memory."""
 
 
 def kinds_to_try(
     name: str, indexes: Mapping[str, IndexType], count: int, dim: int, aims: Aims
 ) -> tuple[list[IndexType], list[str]]:
-    """Kinds to build, one after the other until one achieves the aims, and what is to be said about the choice.
+    """Return the kinds to build, in turn until one reaches the aims, and notes on the choice.
 
     Parameters
     ----------
-    name : of a kind, or "auto"
+    name : name of a kind, or "auto"
     indexes : all kinds
     count : number of targets
-    dim : their augmented dimension
+    dim : dimensions of the augmented vectors
 
     Raises
     ------
     InputError
-        if the memory is too small for the kind, or with "auto" for any.
+        if the memory is too small for the kind, or for every kind with "auto".
     """
     if name == AUTO:
         choices = [[indexes[each] for each in VARIANTS[family]] for family in _families(count, dim, aims)]

@@ -1,4 +1,4 @@
-"""`fastscan`: 4-bit product codes are scanned in registers, the best candidates rescored with the stored vectors.
+"""`fastscan`: scan 4-bit product codes in registers, and rescore the best candidates with the stored vectors.
 
 Source: André, Kermarrec and Le Scouarnec, IEEE TPAMI 2021; Faiss's PQ fast scan.
 """
@@ -8,12 +8,12 @@ from typing import Any
 
 import faiss
 
-from hubless.arrays import F32, I64
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
-from hubless.knn.exhaustive import scan
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
+from hubless.knn.exhaustive import search_all
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
 from hubless.knn.leading import leading_half
 from hubless.knn.refined import search_refined, with_storage
+from hubless.vectors.arrays import F32, I64
 
 CODED_DIMENSIONS = 4
 """Dimensions that share a code."""
@@ -21,21 +21,21 @@ TRAINING_ROWS = 16_384
 K_FACTORS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64, 96, 128, 192, 256)
 IVF_K_FACTORS = (4, 8, 16, 64, 256)
 HALVED_FROM = 10_000
-"""From so many targets on, turning a query to the leading half takes less time than it saves."""
+"""From this number of targets on, coding the leading half saves more time than it takes to turn the query."""
 SCANS_A_K = 2000
-"""Rescoring the 10 candidates of one `k_factor` takes as long as scanning so many codes."""
+"""Rescoring the 10 candidates of one `k_factor` takes as long as scanning this many codes."""
 
 SCANNED_A_COMPARED = 32
-"""Scanning so many codes takes as long as comparing with one vector."""
+"""Scanning this many codes takes as long as comparing with one vector."""
 
 
 @dataclass(frozen=True)
 class FastScan:
-    """All codes are scanned.
+    """Scans all codes.
 
-    A single list, as Faiss's scan of codes without lists takes no selector.
+    The codes are in one list: Faiss' scan of codes without lists takes no selector.
 
-    The search parameter `k_factor` is how many candidates are rescored for each hit that is asked for.
+    The search parameter `k_factor` is the number of candidates to rescore per requested hit.
     """
 
     name: str = "fastscan"
@@ -48,13 +48,13 @@ class FastScan:
         return count * (dim * NUMBER_BYTES[self.precision] + code + 8) + self.lists(count) * dim * 4
 
     def lists(self, count: int) -> int:
-        """How many lists the codes are kept in."""
+        """Return the number of lists that hold the codes."""
         return 1
 
     def training_rows(self, count: int) -> int:
         return min(count, TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         leading = None
         if sample is not None and sample.folded is not None and count >= HALVED_FROM:
             leading = leading_half(sample.vectors, sample.folded, CODED_DIMENSIONS)
@@ -88,12 +88,12 @@ class FastScan:
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return scan(index.refine_index, queries, k, selector)
+        return search_all(index.refine_index, queries, k, selector)
 
 
 @dataclass(frozen=True)
 class IvfFastScan(FastScan):
-    """The codes in the `nprobe` lists nearest to the query are scanned."""
+    """Scans the codes in the `nprobe` lists nearest to the query."""
 
     name: str = "ivf_fastscan"
 

@@ -1,18 +1,18 @@
-"""`flat`: every target is compared with the query. Exact."""
+"""`flat`: compare the query with every target. Exact."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import faiss
 
-from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters, new_storage
-from hubless.knn.exhaustive import scan
+from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters, new_storage
+from hubless.knn.exhaustive import search_all
+from hubless.vectors.arrays import F32, I64
 
 
 @dataclass(frozen=True)
 class Flat:
-    """Exact search over float32 vectors, or over float16 ones, which is slower for many queries at once."""
+    """Exact search over float32 or float16 vectors. float16 is slower for many queries at once."""
 
     name: str = "flat"
     precision: Precision = "float32"
@@ -25,7 +25,7 @@ class Flat:
     def training_rows(self, count: int) -> int:
         return 0
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         return new_storage(dim, self.precision)
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
@@ -45,9 +45,9 @@ class Flat:
         parameters: SearchParameters,
         selector: faiss.IDSelector | None = None,
     ) -> tuple[F32, I64]:
-        return scan(index, queries, k, selector)
+        return search_all(index, queries, k, selector)
 
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return scan(index, queries, k, selector)
+        return search_all(index, queries, k, selector)

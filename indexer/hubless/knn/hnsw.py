@@ -1,4 +1,4 @@
-"""`hnsw`: a graph that is walked towards the query. Approximate, fast for large collections.
+"""`hnsw`: walk a graph towards the query. Approximate, fast for large collections.
 
 Source: Malkov and Yashunin, IEEE TPAMI 2020.
 """
@@ -9,16 +9,16 @@ from typing import Any
 
 import faiss
 
-from hubless.arrays import F32, I64
-from hubless.knn.base import NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
-from hubless.knn.exhaustive import scan
+from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
+from hubless.knn.exhaustive import search_all
 from hubless.knn.refined import TUNED_AT, search_refined, with_storage
+from hubless.vectors.arrays import F32, I64
 
 SQ8_TRAINING_ROWS = 50_000
 SQ8_K_FACTOR = 2
-"""Candidates by 8-bit codes are in nearly the right order."""
+"""Twice the hits suffice: candidates by 8-bit codes are in nearly the right order."""
 COMPARED_A_NODE = 60
-"""A walk takes as long, for each node that it keeps in sight, as comparing with so many vectors in a row."""
+"""A walk takes as long per node of `ef` as comparing with this many vectors in a row."""
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Hnsw:
 
     Parameters
     ----------
-    neighbours : edges of a node (M)
-    construction : nodes kept in sight while building (efConstruction)
+    neighbours : edges per node (M)
+    construction : nodes in the queue while building (efConstruction)
 
-    The search parameter `ef` is the number of nodes kept in sight while searching; more is slower and finds more.
+    The search parameter `ef` is the number of nodes in the queue while searching. More is slower and finds more.
     """
 
     name: str = "hnsw"
@@ -46,7 +46,7 @@ class Hnsw:
     def training_rows(self, count: int) -> int:
         return 0
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         return self._graph(dim, "Flat" if self.precision == "float32" else "SQfp16")
 
     def ladder(self, count: int) -> list[dict[str, Any]]:
@@ -56,7 +56,7 @@ class Hnsw:
         check_parameters(parameters, ("ef",), self.name)
 
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-        # the walk passes through targets that are not selected: with the same ef, few of those it ends with are
+        # the walk also passes targets that are not selected: with the same ef, it would end with few selected ones
         share = selected / count
         if share <= (COMPARED_A_NODE * parameters["ef"] / count) ** (2 / 3):
             return None
@@ -77,7 +77,7 @@ class Hnsw:
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return scan(index.storage, queries, k, selector)
+        return search_all(index.storage, queries, k, selector)
 
     def _graph(self, dim: int, storage: str) -> faiss.Index:
         index = faiss.index_factory(dim, f"HNSW{self.neighbours},{storage}", faiss.METRIC_INNER_PRODUCT)
@@ -85,13 +85,13 @@ class Hnsw:
         return index
 
     def _links(self) -> int:
-        """Bytes of a target's edges: twice M on the ground level, and few above."""
+        """Return the bytes of a target's edges: twice M on the ground level, and few above."""
         return 4 * 2 * self.neighbours + 20
 
 
 @dataclass(frozen=True)
 class HnswSq8(Hnsw):
-    """Graph search over 8-bit codes; candidates are rescored with float16 vectors."""
+    """Graph search over 8-bit codes. float16 vectors rescore the candidates."""
 
     name: str = "hnsw_sq8"
     precision: Precision = "float16"
@@ -102,7 +102,7 @@ class HnswSq8(Hnsw):
     def training_rows(self, count: int) -> int:
         return min(count, SQ8_TRAINING_ROWS)
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         return with_storage(self._graph(dim, "SQ8"), self.precision)
 
     def search(
@@ -119,9 +119,9 @@ class HnswSq8(Hnsw):
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return scan(index.refine_index, queries, k, selector)
+        return search_all(index.refine_index, queries, k, selector)
 
 
 def _walk(index: faiss.Index, ef: int, selector: faiss.IDSelector | None) -> faiss.SearchParametersHNSW:
-    # Faiss sets aside memory for ef nodes, however few there are
+    # Faiss allocates memory for ef nodes, however few the index has
     return faiss.SearchParametersHNSW(efSearch=min(int(ef), index.ntotal), sel=selector)

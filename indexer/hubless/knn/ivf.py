@@ -1,4 +1,4 @@
-"""`ivf`: targets in lists around centroids; the lists that are nearest to the query are compared with it."""
+"""`ivf`: keep targets in lists around centroids, and compare the query with the nearest lists."""
 
 import math
 from dataclasses import dataclass
@@ -6,21 +6,21 @@ from typing import Any
 
 import faiss
 
-from hubless.arrays import F32, I64
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, Sample, SearchParameters, check_parameters
+from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
+from hubless.vectors.arrays import F32, I64
 
 TRAINED_A_LIST = 64
 LEAST_A_LIST = 39
 MOST_LISTS = 2**16
 PASSED_A_COMPARED = 0.03
-"""To pass over a target that is not selected takes so much of the time of comparing one that is."""
+"""Share of the time of comparing a target that it takes to skip one that is not selected."""
 
 
 @dataclass(frozen=True)
 class Ivf:
     """Inverted lists over the stored vectors.
 
-    The search parameter `nprobe` is how many lists are looked through.
+    The search parameter `nprobe` is the number of lists to search.
     """
 
     name: str = "ivf"
@@ -29,16 +29,16 @@ class Ivf:
     least: int = LEAST_TRAINED
 
     def size(self, count: int, dim: int) -> int:
-        # with each vector its row, and for each row the place of its vector
+        # each vector has its row, and each row the place of its vector
         return count * (dim * NUMBER_BYTES[self.precision] + 16) + list_count(count) * dim * 4
 
     def training_rows(self, count: int) -> int:
         return list_training_rows(count)
 
-    def new(self, count: int, dim: int, seed: int, sample: Sample | None) -> faiss.Index:
+    def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         storage = "Flat" if self.precision == "float32" else "SQfp16"
         index = faiss.index_factory(dim, f"IVF{list_count(count)},{storage}", faiss.METRIC_INNER_PRODUCT)
-        index.by_residual = False  # so that what is stored is the rounded vector itself
+        index.by_residual = False  # store the rounded vector itself, not its distance to the centroid
         index.cp.seed = seed
         index.make_direct_map()
         return index
@@ -70,27 +70,27 @@ class Ivf:
 
 
 def list_count(count: int) -> int:
-    """How many lists: the power of 2 nearest to 2·√n, less where that is too many to train."""
+    """Return the number of lists: the power of 2 nearest to 2·√n, or as many as can be trained."""
     wanted: int = 2 ** round(math.log2(2 * math.sqrt(count)))
     return max(1, min(wanted, MOST_LISTS, count // LEAST_A_LIST))
 
 
 def list_training_rows(count: int) -> int:
-    """How many targets the centroids of the lists are trained on."""
+    """Return the number of targets that the centroids of the lists are trained on."""
     return min(count, TRAINED_A_LIST * list_count(count))
 
 
 def probes(count: int, steps: int = 1) -> list[int]:
-    """Numbers of lists to try: 4, 8, 16 … or with 2 steps to each power 4, 6, 8, 12, 16 …, and all."""
+    """Return numbers of lists to try: 4, 8, 16 …, or 4, 6, 8, 12, 16 … with 2 steps per power; at last all."""
     lists = list_count(count)
     tried = [2**power * (steps + step) // steps for power in range(2, 16) for step in range(steps)]
     return [*(number for number in tried if number < lists), lists]
 
 
 def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
-    """Parameters with an `nprobe` for a search among `selected` targets of `count`; see `IndexType.narrowed`.
+    """Return parameters for a search among `selected` targets of `count`; see `IndexType.narrowed`.
 
-    Their nearest lie in more lists: √(count/selected) times as many held as much in measurements.
+    The nearest selected targets lie in more lists. Measurements say: in √(count/selected) times as many.
     """
     share, lists = selected / count, list_count(count)
     probed = min(parameters["nprobe"], lists) / lists
@@ -100,5 +100,5 @@ def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> 
 
 
 def probing(nprobe: int, selector: faiss.IDSelector | None = None) -> faiss.SearchParametersIVF:
-    """Search parameters of an index of lists."""
+    """Return Faiss' search parameters for an index of lists."""
     return faiss.SearchParametersIVF(nprobe=int(min(nprobe, MOST_LISTS)), sel=selector)

@@ -1,7 +1,7 @@
-"""The leading half of the dimensions: what product codes are made of where targets vary little in the rest.
+"""Codes only the leading half of the dimensions, if targets vary little in the rest.
 
-Targets are turned to their principal directions, which are dealt out to the codes so that all have about as much to
-tell, and the offset has a code of its own. With half the codes a scan takes less time and finds more.
+Targets are turned to their principal directions. Each code gets directions of about the same information, and the
+offset has a code of its own. With half the codes, a scan takes less time and finds more.
 
 Source: Ge, He, Ke and Sun, "Optimized Product Quantization", IEEE TPAMI 2014, section 4.2 (eigenvalue allocation).
 """
@@ -9,24 +9,24 @@ Source: Ge, He, Ke and Sun, "Optimized Product Quantization", IEEE TPAMI 2014, s
 import faiss
 import numpy as np
 
-from hubless.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64, I64
 
 LEAST_SHARE = 0.9
-"""Of the variance that the leading half has to hold: 0.94 to 0.97 of real embeddings, 0.5 of what has no structure."""
-SMALLEST = 1e-9
-"""Of the largest variance; a smaller one is taken for rounding."""
+"""Share of the variance that the leading half must hold. Real embeddings: 0.94 to 0.97. No structure: 0.5."""
+SMALLEST_VARIANCE = 1e-9
+"""Share of the largest variance. A smaller variance counts as rounding."""
 
 
 def leading_half(sample: F32, dim: int, group: int) -> faiss.LinearTransform | None:
-    """What turns augmented vectors (n, d') into their leading half (n, d'/2), the offset last.
+    """Return a transform from augmented vectors (n, d') to their leading half (n, d'/2), the offset last.
 
-    None if it would lose too much. Else inner products are those of the whole vectors, but for the rest.
+    None if the half loses too much. Inner products of the halves are near those of the whole vectors.
 
     Parameters
     ----------
     sample : (m, d') augmented targets
     dim : d, the column of the offset
-    group : how many dimensions share a code
+    group : dimensions per code
     """
     whole = sample.shape[1]
     kept = whole // 2 - group
@@ -34,11 +34,11 @@ def leading_half(sample: F32, dim: int, group: int) -> faiss.LinearTransform | N
         return None
     centred = sample[:, :dim] - sample[:, :dim].mean(axis=0)
     variances, directions = np.linalg.eigh((centred.T @ centred).astype(np.float64))
-    leading: F64 = np.maximum(variances[::-1][:kept], SMALLEST * variances[-1])
+    leading: F64 = np.maximum(variances[::-1][:kept], SMALLEST_VARIANCE * variances[-1])
     if not leading.sum() >= LEAST_SHARE * variances.sum() > 0:
         return None
     matrix = np.zeros((kept + group, whole), np.float32)
-    matrix[:kept, :dim] = directions.T[::-1][_dealt(leading, group)]
+    matrix[:kept, :dim] = directions.T[::-1][balanced_order(leading, group)]
     matrix[kept, dim] = 1
     transform = faiss.LinearTransform(whole, kept + group, False)
     faiss.copy_array_to_vector(matrix.ravel(), transform.A)
@@ -46,8 +46,8 @@ def leading_half(sample: F32, dim: int, group: int) -> faiss.LinearTransform | N
     return transform
 
 
-def _dealt(variances: F64, group: int) -> I64:
-    """An order in which the products of the variances (descending) of each `group` in a row are about the same."""
+def balanced_order(variances: F64, group: int) -> I64:
+    """Return an order in which every `group` in a row has about the same product of variances (given descending)."""
     groups: list[list[int]] = [[] for _ in range(len(variances) // group)]
     sums = np.zeros(len(groups))
     for place, bits in enumerate(np.log(variances / variances[-1])):

@@ -1,23 +1,23 @@
-"""Two stages in one index: candidates from a compressed index, rescored with the stored vectors."""
+"""Two stages in one index: a compressed index finds candidates, and the stored vectors rescore them."""
 
 import faiss
 
-from hubless.arrays import F32, I64
 from hubless.knn.base import Precision, new_storage
+from hubless.vectors.arrays import F32, I64
 
 TUNED_AT = 10
-"""Search parameters are chosen for 10 hits; fewer are the first of 10, so that they are found as well."""
+"""Search parameters are chosen for 10 hits. Fewer hits are the first of 10, so they have the same recall."""
 
 
 def with_storage(compressed: faiss.Index, precision: Precision) -> faiss.Index:
-    """A compressed index with the stored vectors behind it."""
+    """Return a compressed index that rescores with stored vectors."""
     return faiss.IndexRefine(compressed, new_storage(compressed.d, precision))
 
 
 def search_refined(
     index: faiss.Index, queries: F32, k: int, k_factor: int, compressed: faiss.SearchParameters
 ) -> tuple[F32, I64]:
-    """The k best of k · `k_factor` candidates by the scores of the stored vectors.
+    """Return the k best of k · `k_factor` candidates, by the scores of the stored vectors.
 
     Parameters
     ----------

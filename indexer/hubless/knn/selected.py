@@ -1,4 +1,4 @@
-"""Exact search over some of the rows, whichever way costs least."""
+"""Exact search over selected rows, in the way that costs least."""
 
 import math
 from typing import Protocol
@@ -7,28 +7,29 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F32, I64
 from hubless.knn.base import IndexType
-from hubless.sources import block_rows
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import block_rows
 
 ROWS_A_ROW = {"float32": 32, "float16": 256}
-"""To take a vector out costs a single query as much as to pass over so many in a scan with a selector."""
+"""To copy one vector out of the index costs a single query as much as to skip this many rows in a scan."""
 MANY, MOST = 0.25, 0.4
-"""Of all rows. From the first on a scan of all costs less than one with a selector, which jumps from row to row; from
-the second on, also less than to take the vectors out, however many queries share that."""
+"""Shares of all rows. From the first on, a scan of all rows costs less than one with a selector, which jumps over
+rows. From the second on, it also costs less than to copy the vectors out, for any number of queries."""
 SPARE, SPARE_AT_LEAST = 4, 8
-"""If selected rows lay anywhere, there would be k of them among the best k/share of all, on average: looked at are
-the best (4k + 8)/share."""
+"""If the selected rows are spread evenly, the best k/share of all rows hold k of them on average. We take the best
+(4k + 8)/share."""
 LARGEST_HEAP = 1 / 32
-"""Of all rows; to keep more of them in order would cost as much as it spares."""
-MISSED = 1 / 3
-"""A search of all that finds too few is for nothing: worth it as long as no larger share of the queries found so."""
+"""Share of all rows. To keep more in order would cost as much as it saves."""
+MISSED, CREDIT = 1 / 3, 3
+"""A search of all rows that finds too few selected ones is wasted. Do not try beyond this share of wasted ones. A few
+hits are credited at first, so that one early miss decides nothing."""
 
 
 class Selected(Protocol):
-    """Which rows are looked at.
+    """The rows to search.
 
-    `tried` counts the queries that looked for them among the best of all rows, `missed` those that found too few there.
+    `tried` counts the queries that looked among the best of all rows, `missed` those that found too few selected ones.
     """
 
     total: int
@@ -39,14 +40,14 @@ class Selected(Protocol):
 
     @property
     def rows(self) -> I64:
-        """Their numbers, ascending."""
+        """Row numbers, ascending."""
 
     def hold(self, rows: I64) -> NDArray[np.bool_]:
-        """Whether each of some rows is one of them."""
+        """Return for each of some rows whether it is selected."""
 
 
 def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, selected: Selected) -> tuple[F32, I64]:
-    """The exact k best of the selected rows, for augmented queries (m, dim): scores (m, k) and rows (m, k)."""
+    """Return the exact k best selected rows for augmented queries (m, dim): scores (m, k) and rows (m, k)."""
     asked = math.ceil((SPARE * k + SPARE_AT_LEAST) * selected.total / selected.count)
     if not _among_all(kind, len(queries), asked, selected):
         return _search_narrowly(kind, index, queries, k, selected)
@@ -60,14 +61,14 @@ def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, s
 
 
 def _among_all(kind: IndexType, queries: int, asked: int, selected: Selected) -> bool:
-    """Whether it costs less to search all rows for `asked`, and to keep to the selected ones of these."""
+    """Whether it costs less to find the best `asked` of all rows and keep the selected ones."""
     share = selected.count / selected.total
     many = share > MOST or (share > MANY and not _is_worth_taking_out(kind, queries, selected))
-    return many and asked <= LARGEST_HEAP * selected.total and selected.missed <= MISSED * selected.tried
+    return many and asked <= LARGEST_HEAP * selected.total and selected.missed <= MISSED * (selected.tried + CREDIT)
 
 
 def _first(scores: F32, rows: I64, k: int, selected: Selected) -> tuple[F32, I64]:
-    """The first k selected of each line, in their order; −1 for those that are missing."""
+    """Return the first k selected rows of each line, in their order; −1 for empty places."""
     here = (rows >= 0) & selected.hold(rows)
     order = np.argsort(~here, axis=1, kind="stable")[:, :k]
     found = np.take_along_axis(here, order, axis=1)
@@ -81,7 +82,7 @@ def _search_narrowly(kind: IndexType, index: faiss.Index, queries: F32, k: int, 
 
 
 def is_scanned(kind: IndexType, selected: Selected) -> bool:
-    """Whether an exact search of a single query reads the stored vectors in their order, and takes none out."""
+    """Whether an exact search of a single query reads the stored vectors in order, and copies none out."""
     return not _is_worth_taking_out(kind, 1, selected)
 
 
@@ -91,7 +92,7 @@ def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> b
 
 
 def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> tuple[F32, I64]:
-    """The exact k best of some rows: their vectors are taken out of the index and compared with all queries at once."""
+    """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once."""
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
     step = block_rows(index.d)
     for start in range(0, len(rows), step):

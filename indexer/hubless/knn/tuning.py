@@ -1,4 +1,4 @@
-"""Search parameters by measurement: the cheapest that reach the recall."""
+"""Chooses search parameters by measurement: the cheapest that reach the recall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 import faiss
 import numpy as np
 
-from hubless.arrays import F32
 from hubless.knn.aims import Aims
 from hubless.knn.base import IndexType, openmp_threads
+from hubless.vectors.arrays import F32
 
 TIMED_QUERIES = 30
 SCORE_TOLERANCE = 1e-4
@@ -18,7 +18,7 @@ SCORE_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Setting:
-    """Search parameters, and what was measured with them.
+    """Search parameters with their measured recall and latency.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ class Setting:
     latency_ms: float
 
 
-def measure(kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32) -> list[Setting]:
-    """Recall and latency with each of the kind's settings, from the cheapest on, until all is found twice.
+def recall_curve(kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32) -> list[Setting]:
+    """Measure the kind's settings, from the cheapest on, until two in a row find everything.
 
     Parameters
     ----------
     queries : (m, d') augmented
-    exact_scores : (m, k) of exact search in the stored vectors, best first
+    exact_scores : (m, k) by exact search in the stored vectors, best first
     """
     curve: list[Setting] = []
     for parameters in kind.ladder(index.ntotal):
@@ -49,24 +49,24 @@ def measure(kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32
     return curve
 
 
-def choose(curve: Sequence[Setting], aims: Aims) -> Setting:
-    """The cheapest setting that reaches the recall, or if none does, the one with the highest.
+def cheapest_setting(curve: Sequence[Setting], aims: Aims) -> Setting:
+    """Return the first setting that reaches the recall; if none does, the one with the highest recall.
 
-    Cheap is what comes early: measured latencies would make it a matter of chance.
+    Settings are in order of cost. Measured latencies would leave the choice to chance.
     """
     reaching = [setting for setting in curve if setting.recall >= aims.recall]
     return reaching[0] if reaching else max(curve, key=lambda setting: setting.recall)
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
-    """Recall against exact search, by scores: the share of the found that score as high as the exact last one.
+    """Return the recall by scores: the share of found targets that score as high as the last exact one.
 
-    So that of equal targets, duplicates for instance, any will do.
+    So any of equal targets counts, such as duplicates.
 
     Parameters
     ----------
-    scores : (m, k) as found
-    exact_scores : (m, k) of exact search, best first
+    scores : (m, k) found
+    exact_scores : (m, k) by exact search, best first
     """
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(exact_scores[:, -1:]))
     return float(np.mean(scores >= exact_scores[:, -1:] - tolerance))

@@ -9,24 +9,29 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
-import ot
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
-from scipy.special import logsumexp
 
-from hubless.arrays import F64, check_at_least, check_between
 from hubless.corrections.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.temperature import check_temperature, default_perplexity, temperature_of
-from hubless.errors import InputError
+from hubless.errors import InputError, how_to_install
+from hubless.vectors.arrays import F64, check_at_least, check_between
 
-Similarities = NDArray[np.floating]
+try:
+    import ot
+    from scipy.optimize import linear_sum_assignment
+    from scipy.special import logsumexp
+except ModuleNotFoundError as error:
+    missing = "POT" if error.name == "ot" else error.name
+    raise InputError("lab", f"the extra lab: {how_to_install('lab')}", f"no {missing}") from error
+
+Matrix = NDArray[np.floating]
 MOST_PIVOTS = 100_000_000
 """Network simplex ends by itself; POT's own limit is too low for a few thousand queries."""
 CONVERGED = 1e-12
 """Relative change of the objective at which L-BFGS stops; at POT's own 1e-9 rows were off by up to 5 %."""
 
 
-def otn(similarities: Similarities) -> F64:
+def otn(similarities: Matrix) -> F64:
     """Exact optimal transport: the plan P that maximises Σ P_ij·s_ij.
 
     The rows of P sum to 1/m, its columns to 1/n. At most m + n − 1 of its entries are above 0, so most targets tie.
@@ -38,7 +43,7 @@ def otn(similarities: Similarities) -> F64:
     return plan
 
 
-def l2n(similarities: Similarities, temperature: float = 0.05, iterations: int = 10_000) -> F64:
+def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_000) -> F64:
     """Transport with a squared penalty: the plan P that maximises Σ P_ij·s_ij − τ/2·Σ P_ij².
 
     Rows sum to 1/m and columns to 1/n once it has converged; at the 500 iterations of the published code they can be
@@ -64,7 +69,7 @@ def l2n(similarities: Similarities, temperature: float = 0.05, iterations: int =
     return plan
 
 
-def hn(similarities: Similarities) -> F64:
+def hn(similarities: Matrix) -> F64:
     """Hungarian assignment: 1 where a query is matched with a target, and else 0, so that the sum of s_ij is largest.
 
     Each query and each target has one match at most; of more queries than targets some have none, and tie throughout.
@@ -78,7 +83,7 @@ def hn(similarities: Similarities) -> F64:
 
 
 def sn(
-    similarities: Similarities,
+    similarities: Matrix,
     temperature: float | Literal["auto"] = "auto",
     iterations: int = PUBLISHED_ITERATIONS,
 ) -> F64:
@@ -108,11 +113,11 @@ def sn(
     return scores
 
 
-WHOLE_MATRIX: dict[str, Callable[[Similarities], F64]] = {"otn": otn, "l2n": l2n, "hn": hn, "sn": sn}
+WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {"otn": otn, "l2n": l2n, "hn": hn, "sn": sn}
 """By the names of the papers; `sn` is also that of the correction, whose bank is not the test queries."""
 
 
-def _checked(similarities: Similarities) -> F64:
+def _checked(similarities: Matrix) -> F64:
     if similarities.ndim != 2 or not similarities.size or similarities.dtype.kind != "f":
         received = f"an array of {similarities.dtype}, shape {similarities.shape}"
         raise InputError("similarities", "a matrix of numbers, queries × targets", received)

@@ -1,6 +1,6 @@
-"""Measures of ranking quality and of hubness. A metric lives here, one file a family.
+"""Measures of ranking quality and of hubness, a file per family. Stands above `vectors` only.
 
-Legend: m queries, n targets, k neighbours. Ranks start at 1 and are averaged over ties, so that a tie is never lucky.
+Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share their average rank.
 """
 
 from hubless.measures.distance import EarthMovers, earth_movers_distance, earth_movers_distances

@@ -1,4 +1,4 @@
-"""How far apart two clouds of vectors are."""
+"""Distances between two clouds of vectors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from hubless.arrays import F32, check_dim
-from hubless.errors import InputError
-from hubless.sources import VectorSource, as_source, in_memory, sample
+from hubless.errors import InputError, how_to_install
+from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.sources import VectorSource, as_source, in_memory, sample
 
 MOST_POINTS = 2000
 _MOST_STEPS = 10_000_000
@@ -18,7 +18,7 @@ _MOST_STEPS = 10_000_000
 
 @dataclass(frozen=True)
 class EarthMovers:
-    """The distance, how many vectors of each side it is measured on, and whether that is a sample."""
+    """The distance, the number of vectors measured of each side, and whether they are a sample."""
 
     value: float
     points: tuple[int, int]
@@ -28,21 +28,21 @@ class EarthMovers:
 def earth_movers_distance(
     first: F32 | VectorSource, second: F32 | VectorSource, *, most: int = MOST_POINTS, seed: int = 0
 ) -> EarthMovers:
-    """Earth mover's distance: the least mean Euclidean distance over which one cloud is moved onto the other.
+    """Return the earth mover's distance: the least mean Euclidean distance to move one cloud onto the other.
 
-    Exact optimal transport with uniform weights (POT's `emd2`), on at most `most` vectors of each side chosen at
-    random. Needs the extra `lab`.
+    It is exact optimal transport with uniform weights (POT's `emd2`), on at most `most` random vectors of each side. It
+    needs the extra `lab`.
 
     Raises
     ------
     InputError
-        without the extra, naming it.
+        if the extra is not installed.
     DimensionMismatch
     """
     transport = _pot()
     sources = [as_source(vectors, name) for vectors, name in ((first, "first"), (second, "second"))]
     check_dim(sources[1].shape[1], sources[0].shape[1], sources[1].name, sources[0].name)
-    # another seed for each side: a cloud is compared with itself only if it was given twice
+    # a seed per side: equal samples would make two like clouds look identical
     chosen = [in_memory(sample(source, most, seed + side)) for side, source in enumerate(sources)]
     points = (len(chosen[0]), len(chosen[1]))
     costs = transport.dist(chosen[0].astype(np.float64), chosen[1].astype(np.float64), metric="euclidean")
@@ -53,7 +53,7 @@ def earth_movers_distance(
 def earth_movers_distances(
     clouds: Mapping[str, F32 | VectorSource], *, most: int = MOST_POINTS, seed: int = 0
 ) -> dict[tuple[str, str], EarthMovers]:
-    """The distance of each pair of named clouds, such as query bank, targets and queries."""
+    """Return the distance of each pair of named clouds, such as query bank, targets and queries."""
     return {
         (a, b): earth_movers_distance(clouds[a], clouds[b], most=most, seed=seed) for a, b in combinations(clouds, 2)
     }
@@ -63,5 +63,4 @@ def _pot() -> Any:
     try:
         return import_module("ot")
     except ImportError as error:
-        install = "pip install 'hubless[lab]'"
-        raise InputError("earth mover's distance", f"the extra lab ({install} installs it)", "no POT") from error
+        raise InputError("earth mover's distance", f"the extra lab: {how_to_install('lab')}", "no POT") from error

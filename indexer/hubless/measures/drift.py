@@ -1,29 +1,28 @@
-"""Whether queries still are like those of the query bank.
+"""Tells whether live queries are still like those of the query bank.
 
 Legend: r live queries, s bank queries, d dimensions.
 """
 
 import numpy as np
 
-from hubless.arrays import F32, F64
+from hubless.vectors.arrays import F32, F64
 
 PERMUTATIONS = 300
-LEVEL = 0.99
+CHANCE_QUANTILE = 0.99
 
 
 def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
-    """How much further live and bank queries are apart than by chance: 0 is not at all, 1 the border of chance.
+    """Return how far live queries are from bank queries, beyond chance: 0 is no further, 1 is the border of chance.
 
-    (E − mean E₀) / (q − mean E₀), cut at 0, where E = 2·mean|x−y| − mean|x−x'| − mean|y−y'| is the energy distance, E₀
-    the same after live and bank queries were dealt anew at random, and q the value that E₀ exceeds in 1 % of the cases.
-    For a given shift it grows in proportion to the number of queries. Repeated queries count once: a popular one is
-    no drift.
+    (E − mean E₀) / (q − mean E₀), at least 0. E = 2·mean|x−y| − mean|x−x'| − mean|y−y'| is the energy distance, E₀ the
+    same after live and bank queries are shuffled, and q the value that E₀ exceeds in 1 % of shuffles. For a given shift
+    it grows in proportion to the number of queries. Repeated queries count once: a popular query is no drift.
 
     Parameters
     ----------
     live : (r, d)
     bank : (s, d)
-    seed : of the dealing
+    seed : of the shuffles
 
     Source: Székely and Rizzo, "Testing for equal distributions in high dimension", InterStat 2004, section 2.
     """
@@ -31,10 +30,10 @@ def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
     weights = np.concatenate([np.full(len(live), 1 / len(live)), np.full(len(bank), -1 / len(bank))])
     distances = _distances(np.concatenate([live, bank]))
     rng = np.random.default_rng(seed)
-    dealt = np.stack([rng.permutation(weights) for _ in range(PERMUTATIONS)], axis=1)
-    by_chance = -np.einsum("ip,ip->p", dealt, distances @ dealt)
+    shuffled = np.stack([rng.permutation(weights) for _ in range(PERMUTATIONS)], axis=1)
+    by_chance = -np.einsum("ip,ip->p", shuffled, distances @ shuffled)
     middle = by_chance.mean()
-    border = float(np.quantile(by_chance, LEVEL) - middle)
+    border = float(np.quantile(by_chance, CHANCE_QUANTILE) - middle)
     above = float(-weights @ distances @ weights - middle)
     return max(0.0, above / border) if border > 0 else 0.0
 

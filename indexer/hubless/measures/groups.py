@@ -1,4 +1,4 @@
-"""Bias: whom a ranking shows. Shares of an attribute's groups among the first targets of each query."""
+"""Bias of a ranking: shares of an attribute's groups among the first targets of each query."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from hubless.arrays import F64, I64
 from hubless.errors import InputError
+from hubless.vectors.arrays import F64, I64
 
 MOST_GROUPS = 50
 UNKNOWN = "(none)"
@@ -15,7 +15,7 @@ UNKNOWN = "(none)"
 
 @dataclass(frozen=True)
 class Groups:
-    """An attribute's groups, by name, and the group of each target."""
+    """Names of an attribute's groups, and the group of each target."""
 
     names: tuple[str, ...]
     codes: I64
@@ -26,17 +26,17 @@ class Groups:
         return np.bincount(self.codes, minlength=len(self.names)) / len(self.codes)
 
     def by_name(self, shares: F64 | None = None) -> dict[str, float]:
-        """Shares (g,) with the names of the groups; by default those among all targets."""
+        """Return shares (g,) by group name; by default the shares among all targets."""
         return dict(zip(self.names, (self.shares if shares is None else shares).tolist(), strict=True))
 
 
 def as_groups(values: Sequence[Any], attribute: str) -> Groups:
-    """Groups of the targets from a categorical column: strings, whole numbers or booleans; None is a group of its own.
+    """Return the groups of targets by a column of strings, whole numbers or booleans. None is a group too.
 
     Raises
     ------
     InputError
-        if the column is of another type, holds one group only, or more than 50 different values.
+        if the column is of another type, has one group only, or more than 50.
     """
     for row, value in enumerate(values):
         if value is not None and not isinstance(value, str | int | np.integer | np.bool_):
@@ -52,10 +52,10 @@ def as_groups(values: Sequence[Any], attribute: str) -> Groups:
 
 
 def group_shares(rows: I64, groups: Groups) -> F64:
-    """Share of each group among the first targets of each query.
+    """Return the share of each group among the first targets of each query.
 
-    The difference of two columns is the bias (#a − #b)/top of each query, as measured with VisoGender; its mean over
-    the queries is 0 where both are shown as often.
+    The difference of two columns is the bias (#a − #b)/top of each query, as measured with VisoGender. Its mean over
+    the queries is 0 if both groups are shown equally often.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def group_shares(rows: I64, groups: Groups) -> F64:
 
     Returns
     -------
-    (m, g) float64, each row summing to 1
+    (m, g) float64; each row sums to 1
 
     Source: Chowdhury et al. (NNN), EMNLP 2024, section 3.3; Hall et al. (VisoGender), NeurIPS 2023.
     """

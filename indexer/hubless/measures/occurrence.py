@@ -1,32 +1,30 @@
-"""Measures of hubness, from the k-occurrence of *all* targets: those that no query finds count too.
+"""Measures of hubness, from the k-occurrence of *all* targets, also of those that no query finds.
 
-N (n,) is how often each target is among the first k of m queries; its sum is m·k, its mean μ = m·k/n.
+N (n,) counts how often each target is among the first k of m queries. Its sum is m·k, its mean μ = m·k/n.
 """
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F64, I64
+from hubless.vectors.arrays import F64, I64
 
 HUB_SIZE = 2.0
-"""A target is a hub if it is found at least this many times as often as the mean."""
+"""A hub is a target found at least this many times as often as the mean."""
 
 Occurrence = NDArray[np.integer] | NDArray[np.floating]
 
 
 def k_occurrence(rows: I64, targets: int) -> I64:
-    """N_k: how often each target is among the first k of a query.
+    """Return N_k: how often each target is among the first k of a query.
 
     Parameters
     ----------
     rows : (m, k) rows of the targets found
-    targets : n, so that targets never found count as well
+    targets : n, so that targets never found count too
 
     Returns
     -------
-    (n,) int64, summing to m·k
+    (n,) int64; its sum is m·k
 
     Source: Radovanović et al., JMLR 2010, section 2.
     """
@@ -34,16 +32,16 @@ def k_occurrence(rows: I64, targets: int) -> I64:
 
 
 def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
-    """N_k from scores: targets tied at the last place share what places are left, so that ties make no hub.
+    """Return N_k from scores. Targets tied at the last place share the places left, so ties make no hub.
 
     Parameters
     ----------
     scores : (m, n), higher is better
-    k : cut to n
+    k : at most n counts
 
     Returns
     -------
-    (n,) float64, summing to m·k; whole numbers where no scores are tied
+    (n,) float64; its sum is m·k, and all are whole numbers unless scores are tied
     """
     n = scores.shape[1]
     k = min(k, n)
@@ -55,7 +53,7 @@ def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
 
 
 def skewness(occurrence: Occurrence) -> float:
-    """Skewness of the k-occurrence over all targets, E[(N−μ)³]/σ³, biased as scipy.stats.skew; 0 if all are equal.
+    """Return the skewness over all targets, E[(N−μ)³]/σ³, biased as scipy.stats.skew; 0 if all are equal.
 
     Source: Radovanović et al., JMLR 2010, equation 1.
     """
@@ -63,7 +61,7 @@ def skewness(occurrence: Occurrence) -> float:
 
 
 def kurtosis(occurrence: Occurrence) -> float:
-    """Excess kurtosis, E[(N−μ)⁴]/σ⁴ − 3, biased as scipy.stats.kurtosis; 0 if all are equal.
+    """Return the excess kurtosis, E[(N−μ)⁴]/σ⁴ − 3, biased as scipy.stats.kurtosis; 0 if all are equal.
 
     Source: Chowdhury et al. (NNN), EMNLP 2024, table 3.
     """
@@ -77,24 +75,23 @@ def _standardised_moment(occurrence: Occurrence, power: int) -> float:
 
 
 def truncated_skewness(occurrence: Occurrence) -> float:
-    """Skewness of a normal distribution that is cut at 0, as counts are, with the mean and spread of the occurrence.
+    """Return the skewness of a normal distribution with the mean and spread of the occurrence, cut at 0 as counts are.
 
-    As scikit-hubness computes it: E[X³] of a standard normal X ≥ a = −μ/σ, with σ of the sample (n−1), which is
-    (a² + 2)·φ(a)/(1 − Φ(a)), the third moment of the truncated variable about zero; 0 if all are equal.
+    As in scikit-hubness: the third moment about zero, E[X³], of a standard normal X ≥ −μ/σ, with σ of the sample (n−1).
+    It is 0 if all are equal.
 
     Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
     """
     spread = float(np.std(occurrence, ddof=1)) if len(occurrence) > 1 else 0.0
     if spread == 0:
         return 0.0
-    cut = -float(occurrence.mean()) / spread
-    density = math.exp(-(cut**2) / 2) / math.sqrt(2 * math.pi)
-    beyond = math.erfc(cut / math.sqrt(2)) / 2
-    return (cut**2 + 2) * density / beyond
+    from scipy.stats import truncnorm
+
+    return float(truncnorm.moment(3, -float(occurrence.mean()) / spread, np.inf))
 
 
 def mean_deviation(occurrence: Occurrence) -> float:
-    """Mean absolute error to the uniform distribution, E|N − μ|.
+    """Return the mean absolute error to the uniform distribution, E|N − μ|.
 
     Source: Chowdhury et al. (NNN), EMNLP 2024, table 3 ("MAE").
     """
@@ -102,7 +99,7 @@ def mean_deviation(occurrence: Occurrence) -> float:
 
 
 def robin_hood(occurrence: Occurrence) -> float:
-    """Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of all finds to redistribute for an even distribution.
+    """Return the Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of finds to move for an even distribution.
 
     Source: Feldbauer et al., "Fast approximate hubness reduction", ICBK 2018, equation 3.
     """
@@ -111,7 +108,7 @@ def robin_hood(occurrence: Occurrence) -> float:
 
 
 def gini(occurrence: Occurrence) -> float:
-    """Gini index, Σ_ij |N_i − N_j| / (2 n Σ N): 0 is even, 1 is one target found always."""
+    """Return the Gini index, Σ_ij |N_i − N_j| / (2 n Σ N): 0 is even, 1 is one target found always."""
     total = float(occurrence.sum())
     n = len(occurrence)
     weights = 2 * np.arange(1, n + 1) - n - 1
@@ -119,7 +116,7 @@ def gini(occurrence: Occurrence) -> float:
 
 
 def atkinson(occurrence: Occurrence) -> float:
-    """Atkinson index with aversion ½, 1 − (E√N)²/μ: 0 is even; weighs the rarely found more than Gini does.
+    """Return the Atkinson index with aversion ½, 1 − (E√N)²/μ: 0 is even. It weighs rare targets more than Gini does.
 
     Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
     """
@@ -128,22 +125,22 @@ def atkinson(occurrence: Occurrence) -> float:
 
 
 def antihub_occurrence(occurrence: Occurrence) -> float:
-    """Share of the n targets that no query finds."""
+    """Return the share of the n targets that no query finds."""
     return float(np.mean(occurrence == 0))
 
 
 def hub_occurrence(occurrence: Occurrence, size: float = HUB_SIZE) -> float:
-    """Share of the m·k places that hubs take, the targets found at least `size` times as often as the mean.
+    """Return the share of the m·k places that hubs take: targets found at least `size` times as often as the mean.
 
-    The mean is m·k/n, so with as many queries as targets a hub is found at least 2k times, as in scikit-hubness. There
-    the bound stays 2k for other numbers of queries, and the sum is divided by n·k.
+    The mean is m·k/n: with as many queries as targets, a hub is found at least 2k times, as in scikit-hubness. That
+    keeps 2k for other numbers of queries, and divides the sum by n·k.
     """
     total = float(occurrence.sum())
     return float(occurrence[occurrence >= size * occurrence.mean()].sum()) / total if total else 0.0
 
 
 def groupie_ratio(occurrence: Occurrence) -> float:
-    """Share of the m·k places that the largest hub takes, max N / (m·k).
+    """Return the share of the m·k places that the largest hub takes, max N / (m·k).
 
     Source: Feldbauer et al., "scikit-hubness", JOSS 2020.
     """

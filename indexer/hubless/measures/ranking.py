@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F64, I64
+from hubless.errors import InputError
+from hubless.vectors.arrays import F64, I64
 
 
 def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64]) -> F64:
@@ -22,10 +23,15 @@ def ranks(scores: NDArray[np.floating], relevant: Sequence[Sequence[int] | I64])
     Returns
     -------
     (m,) float64, 1 is the first place
+
+    Raises
+    ------
+    InputError
+        if there is not one entry a query.
     """
     counts = [len(rows) for rows in relevant]
     if len(counts) != len(scores):
-        raise ValueError(f"{len(scores)} queries have scores, {len(counts)} have relevant targets")
+        raise InputError("relevant", f"{len(scores)} entries, one for each query with scores", len(counts))
     if not counts:
         return np.empty(0)
     of_query = np.repeat(np.arange(len(counts)), counts)

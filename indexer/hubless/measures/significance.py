@@ -1,20 +1,19 @@
-"""How sure a number is: bootstrap intervals, and paired tests between two rankings of the same queries."""
+"""How certain a number is: bootstrap intervals, and paired tests of two rankings of the same queries."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.arrays import F64
 from hubless.errors import InputError
+from hubless.vectors.arrays import F64
 
-LEVEL = 0.95
+CONFIDENCE = 0.95
 RESAMPLES = 2000
-EXACT_BELOW = 25
-"""McNemar's test counts the binomial exactly for fewer discordant queries than this."""
 _HELD = 2**22
+"""Values that are resampled at once."""
 
 Statistic = Callable[[F64], F64]
 
@@ -42,57 +41,58 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """How many queries only one of two rankings answers, and the two-sided probability of that if both are as good."""
+    """How many queries only one of two rankings answers, and the probability of that if both are equally good."""
 
     only_first: int
     only_second: int
     p_value: float
-    exact: bool
 
 
 def bootstrap_means(
     values: F64, seed: int = 0, resamples: int = RESAMPLES, weights: F64 | None = None
 ) -> list[Interval]:
-    """95 % percentile intervals of the means of the columns, with the rows (queries) resampled.
+    """Return 95 % percentile intervals of the means of columns, by resampling the rows (queries).
 
     Parameters
     ----------
-    values : (m, c), all columns resampled alike
-    weights : (m,) of the rows in the means, such as how often a query was tested
+    values : (m, c); all columns are resampled alike
+    weights : (m,) weights of the rows, such as how often a query was tested
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
-    given = np.ones(len(values)) if weights is None else weights
-    drawn = _chosen(len(values), seed, resamples)
-    means = np.concatenate([_weighted_means(values, _counts(chosen) * given) for chosen in drawn])
-    low, high = np.quantile(means, _TAILS, axis=0)
-    return [Interval(float(a), float(b)) for a, b in zip(low, high, strict=True)]
+    if weights is None:
+        return _percentiles((values,), lambda drawn, axis: drawn.mean(axis), seed, resamples)
+    given = np.broadcast_to(weights[:, np.newaxis], values.shape)
+    weighted = values * given
+    return _percentiles((weighted, given), lambda sums, drawn, axis: sums.sum(axis) / drawn.sum(axis), seed, resamples)
 
 
 def bootstrap_interval(
     values: F64, statistic: Statistic | None = None, seed: int = 0, resamples: int = RESAMPLES
 ) -> Interval:
-    """95 % percentile interval of a statistic of the values (m,), with the values resampled.
+    """Return the 95 % percentile interval of a statistic of values (m,), by resampling the values.
 
     Parameters
     ----------
-    statistic : (r, m) → (r,), such as a median over the last axis; None is the mean
+    statistic : (r, m) → (r,), such as a median over the last axis; None for the mean
     """
     if statistic is None:
         return bootstrap_means(values[:, np.newaxis].astype(np.float64), seed, resamples)[0]
-    found = np.concatenate([statistic(values[chosen]) for chosen in _chosen(len(values), seed, resamples)])
-    low, high = np.quantile(found, _TAILS)
-    return Interval(float(low), float(high))
+
+    def of_rows(drawn: F64, axis: int) -> F64:  # (1, r, m) → (1, r)
+        return statistic(drawn.reshape(-1, drawn.shape[-1])).reshape(drawn.shape[:-1])
+
+    return _percentiles((values[:, np.newaxis],), of_rows, seed, resamples)[0]
 
 
 def paired_difference(
     first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0, weights: F64 | None = None
 ) -> PairedDifference:
-    """How much better the second ranking is than the first, by values of the same queries (m,), such as hits at 1.
+    """Return how much better the second ranking is, by values (m,) of the same queries, such as hits at 1.
 
     Parameters
     ----------
-    weights : (m,) of the queries in the mean, such as how often each was tested
+    weights : (m,) weights of the queries, such as how often each was tested
     """
     _check_paired(first, second)
     differences = second.astype(np.float64) - first.astype(np.float64)
@@ -107,48 +107,45 @@ def paired_difference(
 
 
 def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
-    """McNemar's test of two rankings by their hits (m,) on the same queries.
+    """Test two rankings by their hits (m,) on the same queries.
 
-    With b and c the queries that only one of them answers: two-sided binomial(b + c, ½) for b + c < 25, else χ² with
-    one degree of freedom of (|b − c| − 1)²/(b + c).
+    b and c count the queries that only one ranking answers. The test is the two-sided binomial(b + c, ½).
 
-    Source: McNemar, Psychometrika 1947; Edwards, Psychometrika 1948, for the correction by 1.
+    Source: McNemar, Psychometrika 1947; Agresti, Categorical Data Analysis, section 11.1, for the exact test.
     """
     _check_paired(first, second)
     only_first = int(np.count_nonzero(first & ~second))
     only_second = int(np.count_nonzero(second & ~first))
+    from scipy.stats import binomtest
+
     discordant = only_first + only_second
-    if discordant < EXACT_BELOW:
-        tail = sum(math.comb(discordant, i) for i in range(min(only_first, only_second) + 1)) / 2**discordant
-        return McNemar(only_first, only_second, min(1.0, 2 * tail), exact=True)
-    squared = max(0, abs(only_first - only_second) - 1) ** 2 / discordant
-    return McNemar(only_first, only_second, math.erfc(math.sqrt(squared / 2)), exact=False)
+    p_value = float(binomtest(only_first, discordant).pvalue) if discordant else 1.0
+    return McNemar(only_first, only_second, p_value)
 
 
-_TAILS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
-
-
-def _chosen(count: int, seed: int, resamples: int) -> Iterator[NDArray[np.int64]]:
-    """Rows (r, m) drawn with replacement, some resamples at a time."""
+def _percentiles(values: tuple[F64, ...], statistic: Callable[..., F64], seed: int, resamples: int) -> list[Interval]:
+    """Return percentile intervals of a statistic of the columns of matrices (m, c); rows are resampled alike."""
+    count = len(values[0])
     if count == 0:
         raise InputError("values", "at least one, to resample", "none")
-    rng = np.random.default_rng(seed)
-    step = max(1, _HELD // count)
-    for start in range(0, resamples, step):
-        yield rng.integers(0, count, size=(min(step, resamples - start), count))
+    if count == 1:  # which scipy refuses
+        single = np.atleast_1d(statistic(*(each.T for each in values), axis=-1)).tolist()
+        return [Interval(value, value) for value in single]
+    from scipy.stats import bootstrap
 
-
-def _weighted_means(values: F64, weights: F64) -> F64:
-    """Means (r, c) of values (m, c) by weights (r, m)."""
-    means: F64 = weights @ values / weights.sum(axis=1, keepdims=True)
-    return means
-
-
-def _counts(chosen: NDArray[np.int64]) -> F64:
-    """How often each row is in each resample."""
-    first = chosen.shape[1] * np.arange(len(chosen))[:, np.newaxis]
-    flat = (chosen + first).ravel()
-    return np.bincount(flat, minlength=chosen.size).reshape(chosen.shape).astype(np.float64)
+    found = bootstrap(
+        values,
+        statistic,
+        n_resamples=resamples,
+        batch=max(1, _HELD // values[0].size),
+        axis=0,
+        paired=True,
+        vectorized=True,
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=seed,
+    ).confidence_interval
+    return [Interval(*ends) for ends in zip(found.low.tolist(), found.high.tolist(), strict=True)]
 
 
 def _check_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:

@@ -14,7 +14,9 @@ log = logging.getLogger("hubless.keys")
 SECONDS = 60.0
 """How long wrong keys are remembered, from the first one of an address on."""
 
-_ADDRESSES = 4096  # that are remembered; the oldest give way, so that nobody can fill the memory
+ADDRESSES = 4096
+"""Most addresses that are remembered. The oldest give way, so that nobody can fill the memory."""
+
 _IPV6_NETWORK = 64  # bits; what lies behind them one subscriber chooses as he likes
 
 
@@ -46,7 +48,7 @@ class Attempts:
         now, address = self._clock(), _address(host)
         while self._tried and (oldest := next(iter(self._tried.items())))[1][0] <= now:
             del self._tried[oldest[0]]
-        if address not in self._tried and len(self._tried) >= _ADDRESSES:
+        if address not in self._tried and len(self._tried) >= ADDRESSES:
             del self._tried[next(iter(self._tried))]
         _, keys = self._tried.setdefault(address, (now + SECONDS, set()))
         keys.add(hash(key))

@@ -16,7 +16,7 @@ from hubless_service.http.trace import SCOPE_KEY
 ACCESS = "hubless.access"
 # probes have no keys, and what the documentation says stands in the source code too
 DOCS = "/docs"
-PUBLIC = frozenset({"/livez", "/readyz", DOCS, "/openapi.json"})
+PUBLIC = frozenset({"/", "/livez", "/readyz", DOCS, "/openapi.json"})
 ASSETS = f"{DOCS}/assets/"
 METRICS = "/metrics"
 _CHALLENGE = 'Bearer realm="hubless"'
@@ -89,7 +89,7 @@ def check_admin(request: Request, origins: frozenset[str]) -> Access:
     if not access.admin:
         raise Problem("forbidden", "This needs a key of role admin.")
     origin = request.headers.get("origin")
-    if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(urlsplit(origin).hostname):
+    if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
         raise Problem("forbidden", "Without API keys a page of another origin may not do this.")
     return access
 
@@ -102,6 +102,14 @@ def is_loopback(host: str | None) -> bool:
         return ipaddress.ip_address(host or "").is_loopback
     except ValueError:
         return False
+
+
+def _host_of(origin: str) -> str | None:
+    """The host of an origin; None if it has none, or is no origin."""
+    try:
+        return urlsplit(origin).hostname
+    except ValueError:  # an open bracket, for example
+        return None
 
 
 def _presented(scope: Scope) -> bytes | None:

@@ -14,8 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
-from hubless.errors import HublessError, InputError
-from hubless.storage import storage_errors
+from hubless.errors import HublessError, InputError, storage_errors
 from hubless_service.settings import SHORTEST_KEY, Settings, split
 
 log = logging.getLogger("hubless.keys")
@@ -62,6 +61,9 @@ class _File(BaseModel):
     keys: list[_Record]
 
 
+_FIELDS = _File.model_fields.keys() | _Record.model_fields.keys()
+
+
 class Keys:
     """All keys of a server.
 
@@ -78,6 +80,7 @@ class Keys:
         ]
         self._path = settings.keys_file
         self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="keys", daemon=True)
         self._seen: object = None
         self._trouble = ""
         self._keys = self._fixed
@@ -102,28 +105,31 @@ class Keys:
     def start(self) -> None:
         """Begin to watch the file, if there is one."""
         if self._path:
-            threading.Thread(target=self._watch, args=(self._path,), name="keys", daemon=True).start()
+            self._thread.start()
 
-    def stop(self) -> None:
-        """End that."""
+    def stop(self) -> list[threading.Thread]:
+        """End that; the thread, if it runs."""
         self._stopping.set()
+        return [self._thread] if self._thread.ident else []
 
-    def _watch(self, path: Path) -> None:
-        while not self._stopping.wait(_LOOK_SECONDS):
-            self._look(path)
-
-    def _look(self, path: Path) -> None:
-        """Read the file if it has changed; what cannot be read changes nothing."""
+    def look(self) -> None:
+        """Read the file if it has changed; a file that cannot be read changes nothing."""
+        if not self._path:
+            return
         try:
-            if (now := _fingerprint(path)) == self._seen:
+            if (now := _fingerprint(self._path)) == self._seen:
                 return
-            self._keys = [*self._fixed, *_read(path)]
+            self._keys = [*self._fixed, *_read(self._path)]
             self._seen, self._trouble = now, ""
             log.info("API keys were read anew: %d", len(self._keys))
         except HublessError as error:
             if str(error) != self._trouble:
                 log.warning("API keys stay as they were: %s", error)
             self._trouble = str(error)
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(_LOOK_SECONDS):
+            self.look()
 
 
 def _digest(key: str) -> bytes:
@@ -143,7 +149,8 @@ def _read(path: Path) -> list[_Key]:
         records = _File.model_validate_json(content).keys
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(str(part) for part in first["loc"])
+        # a key may stand where a field's name belongs
+        place = ".".join(str(part) for part in first["loc"] if isinstance(part, int) or part in _FIELDS)
         raise InputError(
             f"keys_file, {place or 'content'}", "keys as docs/security.md has them", first["msg"]
         ) from None

@@ -1,4 +1,4 @@
-"""Request bodies and URLs as plain values: how much is read, of which type, and what parses."""
+"""Bodies and URLs of requests as plain JSON values. `requests` then checks the values."""
 
 import asyncio
 from typing import Any
@@ -9,22 +9,27 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
-from hubless_service.http.problems import Problem, clip, describe
+from hubless_service.http.heavy import check_shape
+from hubless_service.http.problems import Problem, clip
 from hubless_service.settings import Settings
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
 
 
-async def read(request: Request, settings: Settings) -> bytes:
-    """Read the body, as much and as long as the settings allow, also when its length was not announced.
+async def receive(request: Request, settings: Settings, *, batch: bool = False) -> bytes:
+    """Receive the body, within the bytes and the seconds that the settings allow.
+
+    Parameters
+    ----------
+    batch : whether it may be as large as a batch of queries
 
     Raises
     ------
     Problem
         `body_too_large`, `request_timeout`.
     """
-    limit = settings.max_body_bytes
+    limit = settings.max_body_bytes if batch else min(settings.max_query_bytes, settings.max_body_bytes)
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
@@ -32,7 +37,7 @@ async def read(request: Request, settings: Settings) -> bytes:
     try:
         async with asyncio.timeout(settings.receive_seconds):
             while more:
-                message = await request.receive()  # Starlette's stream of it costs more than a small body does
+                message = await request.receive()  # request.stream() costs more than a small body does
                 if message["type"] == "http.disconnect":
                     raise ClientDisconnect
                 parts.append(message.get("body", b""))
@@ -42,13 +47,13 @@ async def read(request: Request, settings: Settings) -> bytes:
                 more = message.get("more_body", False)
     except TimeoutError as error:
         detail = f"The body did not come within {settings.receive_seconds:g} seconds."
-        # what may still come of it is no request
+        # the rest of the body must not be read as the next request
         raise Problem("request_timeout", detail, headers={"Connection": "close"}) from error
     return b"".join(parts)
 
 
 def media_type(request: Request, *accepted: str) -> str:
-    """Return the one of the accepted types that the body is of.
+    """Return the type of the body, which must be one of the accepted types.
 
     Raises
     ------
@@ -66,32 +71,25 @@ def media_type(request: Request, *accepted: str) -> str:
     return kind
 
 
-def parse(body: bytes) -> dict[str, Any]:
-    """Parse a body that is a JSON object.
+def parse(body: bytes) -> Any:
+    """The JSON value of a body.
 
     Raises
     ------
     Problem
-        `malformed_body` if it is no JSON.
+        `malformed_body`.
     InputError
-        if it is another kind of JSON.
+        if it would take long to parse.
     """
+    check_shape(body)
     try:
-        document = orjson.loads(body)
+        return orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Problem("malformed_body", f"The body is not JSON: {error}") from error
-    return as_object("body", document)
-
-
-def as_object(name: str, value: Any) -> dict[str, Any]:
-    """Return a JSON value that is an object, refuse any other."""
-    if not isinstance(value, dict):
-        raise InputError(name, "an object", describe(value))
-    return value
 
 
 def url_fields(request: Request) -> dict[str, Any]:
-    """Fields from the URL as they would be in JSON; `with` is a list, separated by commas."""
+    """The fields of the URL as JSON values; `with` is a list, separated by commas."""
     fields: dict[str, Any] = {}
     for name, text in _url_pairs(request):
         if name in fields:
@@ -101,15 +99,9 @@ def url_fields(request: Request) -> dict[str, Any]:
 
 
 def refuse_url_fields(request: Request) -> None:
-    """Refuse what would be ignored: fields in the URL beside a JSON body."""
+    """Refuse fields in the URL beside a JSON body, which would be ignored."""
     for name, text in _url_pairs(request):
         raise UnknownField(clip(name), "no parameters in the URL beside a JSON body", f'"{clip(text)}"')
-
-
-def refuse_unknown(fields: dict[str, Any], known: frozenset[str], where: str = "") -> None:
-    """Refuse fields that are not known, naming the known ones."""
-    if unknown := fields.keys() - known:
-        raise UnknownField(f"{where}{clip(min(unknown))}", f"one of {', '.join(sorted(known))}", "an unknown field")
 
 
 def _url_pairs(request: Request) -> list[tuple[str, str]]:
@@ -121,7 +113,7 @@ def _json_or_text(text: str) -> Any:
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
-        return text  # and whoever wants a number refuses it
+        return text  # a field that wants a number refuses it
 
 
 def _too_large(limit: int, received: str) -> Problem:

@@ -1,4 +1,4 @@
-"""Clients that do not wait for their answer."""
+"""Clients that hang up before they are answered."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,12 +8,12 @@ from typing import Any
 from fastapi import Request
 from starlette.requests import ClientDisconnect
 
-_SOON = 0.1  # seconds; most answers are out by then, and watching costs a task
+_SOON = 0.1  # seconds; watching costs a task, and most answers are out by then
 
 
 @asynccontextmanager
 async def watched(request: Request, future: asyncio.Future[Any]) -> AsyncIterator[None]:
-    """Cancel the future that is awaited in the block when the client hangs up. The body must have been read.
+    """Cancel the future that the block awaits when the client hangs up. Read the body before.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""Where a scroll goes on, as one opaque word: the next row of a version, under the filter that was scrolled with.
+"""Cursors: one opaque word that says at which row of a version a scroll goes on, and under which filter.
 
-Rows of a version never change, so that a cursor is good for as long as the version is served, in any worker.
+The rows of a version never change. So a cursor is good for as long as the version is served, in any worker.
 """
 
 import hashlib
@@ -17,24 +17,24 @@ _DIGEST_BYTES = 9
 
 
 def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
-    """A cursor that goes on at a row."""
+    """The cursor that goes on at a row."""
     return urlsafe_b64encode(orjson.dumps([collection.version, row, _digest(filter)])).decode()
 
 
-def read_cursor(value: object, collection: hubless.Collection, filter: Filter | None) -> int:
-    """The row at which to go on; null is the first.
+def read_cursor(value: str | None, collection: hubless.Collection, filter: Filter | None) -> int:
+    """The row at which a scroll goes on; without a cursor the first.
 
     Raises
     ------
     Problem
         `cursor_expired`, if it was written for another version.
     InputError
-        if it is none, or was written for another filter.
+        if it is no cursor, or was written for another filter.
     """
     if value is None:
         return 0
     try:
-        version, row, digest = orjson.loads(urlsafe_b64decode(value if isinstance(value, str) else b""))
+        version, row, digest = orjson.loads(urlsafe_b64decode(value))
         if not (isinstance(version, str) and type(row) is int and isinstance(digest, str)):
             raise ValueError
     except (ValueError, TypeError) as error:

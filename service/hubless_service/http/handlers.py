@@ -1,4 +1,4 @@
-"""From every exception that a route can raise to a problem document."""
+"""Turns each exception that a route raises into a problem document."""
 
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
@@ -9,7 +9,7 @@ from hubless_service.http.trace import trace_of
 
 
 def install(app: FastAPI) -> None:
-    """Answer exceptions with problem documents; those that nobody foresaw are the middleware's."""
+    """Answer exceptions with problem documents. The middleware answers all that are not foreseen."""
     app.exception_handler(Problem)(_on_problem)
     app.exception_handler(HublessError)(_on_library_error)
     app.exception_handler(HTTPException)(_on_http_exception)
@@ -38,6 +38,6 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
 
 
 def _allowed(error: HTTPException) -> dict[str, str]:
-    # the middleware and the case above add what the routes do not know of
+    # the routes do not know of HEAD, which the middleware answers, and of OPTIONS above
     methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
     return {"Allow": f"{methods}, OPTIONS"}

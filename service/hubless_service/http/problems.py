@@ -1,4 +1,4 @@
-"""Errors as RFC 9457 problem documents: every code with its status, and the library's errors as such."""
+"""Errors as problem documents (RFC 9457): each code with its status, and the library's errors as problems."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,53 +15,55 @@ _LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """What all problems of one code have in common."""
+class ProblemType:
+    """The status and the title that all problems of one code have."""
 
     status: int
     title: str
 
 
-# The codes are part of the contract. Those of the library's errors are theirs: errors.py says what they mean.
-KINDS = {
-    "malformed_body": Kind(400, "The body cannot be parsed"),
-    "unauthenticated": Kind(401, "An API key is needed"),
-    "forbidden": Kind(403, "The API key does not allow this"),
-    "not_found": Kind(404, "There is nothing at this path"),
-    "collection_not_found": Kind(404, "There is no such collection"),
-    "version_not_found": Kind(404, "There is no such version"),
-    "alias_not_found": Kind(404, "There is no such alias"),
-    "point_not_found": Kind(404, "There is no such point"),
-    "method_not_allowed": Kind(405, "The path does not have this method"),
-    "request_timeout": Kind(408, "The body did not come in time"),
-    "cursor_expired": Kind(410, "The cursor belongs to another version"),
-    "precondition_failed": Kind(412, "It is not as it was expected to be"),
-    "body_too_large": Kind(413, "The body is too large"),
-    "unsupported_media_type": Kind(415, "The body is of a type that is not understood"),
-    "invalid_input": Kind(422, "A value is not what it has to be"),
-    "unknown_field": Kind(422, "There is no such field"),
-    "dimension_mismatch": Kind(422, "The vector has the wrong dimension"),
-    "not_finite": Kind(422, "The vector holds a number that float32 cannot"),
-    "zero_vector": Kind(422, "The vector has no direction"),
-    "no_encoder": Kind(422, "The collection does not take texts"),
-    "unknown_words": Kind(422, "No word of the text is known"),
-    "text_refused": Kind(422, "The encoder of the collection does not take the text"),
-    "precondition_required": Kind(428, "Changing it needs If-Match"),
-    "too_many_requests": Kind(429, "Too many queries are waiting"),
-    "too_many_wrong_keys": Kind(429, "Too many wrong API keys came from this address"),
-    "internal_error": Kind(500, "The server has failed"),
-    "encoder_failed": Kind(502, "The encoder of the collection has failed"),
-    "not_ready": Kind(503, "The server is not ready"),
-    "bundle_damaged": Kind(503, "The collection cannot be served: its files are damaged"),
-    "bundle_too_new": Kind(503, "The collection cannot be served: its format is too new"),
-    "storage": Kind(503, "The storage of the server refuses"),
-    "deadline_exceeded": Kind(504, "The time that the request has is over"),
-    "encoder_timeout": Kind(504, "The encoder of the collection did not answer in time"),
+# The codes are part of the contract. hubless/errors.py says what the codes of the library mean.
+PROBLEM_TYPES = {
+    "malformed_request": ProblemType(400, "The request is not HTTP"),
+    "malformed_body": ProblemType(400, "The body cannot be parsed"),
+    "unauthenticated": ProblemType(401, "An API key is needed"),
+    "forbidden": ProblemType(403, "The API key does not allow this"),
+    "not_found": ProblemType(404, "There is nothing at this path"),
+    "collection_not_found": ProblemType(404, "There is no such collection"),
+    "version_not_found": ProblemType(404, "There is no such version"),
+    "alias_not_found": ProblemType(404, "There is no such alias"),
+    "point_not_found": ProblemType(404, "There is no such point"),
+    "method_not_allowed": ProblemType(405, "The path does not have this method"),
+    "request_timeout": ProblemType(408, "The body did not come in time"),
+    "cursor_expired": ProblemType(410, "The cursor belongs to another version"),
+    "precondition_failed": ProblemType(412, "It is not as it was expected to be"),
+    "body_too_large": ProblemType(413, "The body is too large"),
+    "unsupported_media_type": ProblemType(415, "The body is of a type that is not understood"),
+    "invalid_input": ProblemType(422, "A value is not what it has to be"),
+    "unknown_field": ProblemType(422, "There is no such field"),
+    "dimension_mismatch": ProblemType(422, "The vector has the wrong dimension"),
+    "not_finite": ProblemType(422, "The vector holds a number that float32 cannot"),
+    "zero_vector": ProblemType(422, "The vector has no direction"),
+    "no_encoder": ProblemType(422, "The collection does not take texts"),
+    "unknown_words": ProblemType(422, "No word of the text is known"),
+    "text_refused": ProblemType(422, "The encoder of the collection does not take the text"),
+    "precondition_required": ProblemType(428, "Changing it needs If-Match"),
+    "too_many_requests": ProblemType(429, "Too many queries are waiting"),
+    "too_many_wrong_keys": ProblemType(429, "Too many wrong API keys came from this address"),
+    "head_too_large": ProblemType(431, "Heads of requests are too large, or too many wait"),
+    "internal_error": ProblemType(500, "The server has failed"),
+    "encoder_failed": ProblemType(502, "The encoder of the collection has failed"),
+    "not_ready": ProblemType(503, "The server is not ready"),
+    "bundle_damaged": ProblemType(503, "The collection cannot be served: its files are damaged"),
+    "bundle_too_new": ProblemType(503, "The collection cannot be served: its format is too new"),
+    "storage": ProblemType(503, "The storage of the server refuses"),
+    "deadline_exceeded": ProblemType(504, "The time that the request has is over"),
+    "encoder_timeout": ProblemType(504, "The encoder of the collection did not answer in time"),
 }
 
 
 class Problem(Exception):
-    """An error with a code of `KINDS`, to be raised anywhere below a route."""
+    """An error with a code of `PROBLEM_TYPES`. Code below a route may raise it anywhere."""
 
     def __init__(
         self,
@@ -78,33 +80,33 @@ class Problem(Exception):
 
 
 def internal_error() -> Problem:
-    """The answer to an exception that nobody foresaw: says nothing about it."""
+    """The answer to an exception that is not foreseen: it says nothing about the exception."""
     return Problem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
 def from_library(error: HublessError) -> Problem:
-    """The library's error as a problem; one that no client can cause is an internal error."""
-    if error.code not in KINDS:
+    """The library's error as a problem. An error that no client can cause is raised as it is."""
+    if error.code not in PROBLEM_TYPES:
         raise error
     if isinstance(error, InputError):
         parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
         return Problem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
     if isinstance(error, BundleError | StorageError):
-        # where things lie on the server is nobody's business: the file's name says enough
+        # clients see the name of the file, and not where it lies on the server
         return Problem(error.code, f"{error.path.name}: {error.problem}")
     return Problem(error.code, clip(str(error)))
 
 
 def respond(problem: Problem, trace: Trace) -> Response:
-    """The problem as a response, its code noted for log and metrics."""
+    """The problem as a response. Log and metrics get its code."""
     trace.code = problem.code
-    body = orjson.dumps(document(problem, trace.request_id))
-    return Response(body, KINDS[problem.code].status, problem.headers, MEDIA_TYPE)
+    body = orjson.dumps(problem_document(problem, trace.request_id))
+    return Response(body, PROBLEM_TYPES[problem.code].status, problem.headers, MEDIA_TYPE)
 
 
-def document(problem: Problem, request_id: str) -> dict[str, object]:
-    """The problem in the members of RFC 9457 and ours."""
-    kind = KINDS[problem.code]
+def problem_document(problem: Problem, request_id: str) -> dict[str, object]:
+    """The JSON of a problem: the members of RFC 9457, and our own."""
+    kind = PROBLEM_TYPES[problem.code]
     return {
         "type": f"urn:hubless:problem:{problem.code}",
         "title": kind.title,
@@ -117,7 +119,7 @@ def document(problem: Problem, request_id: str) -> dict[str, object]:
 
 
 def clip(text: str) -> str:
-    """What the client sent, short enough to be sent back."""
+    """What a client sent, cut so that it can be sent back."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 

@@ -1,4 +1,4 @@
-"""What is known about the request in hand: its id, where its time went, and the code of its error."""
+"""The trace of a request: its id, where its time went, and the code of its error."""
 
 from time import perf_counter
 from types import TracebackType
@@ -7,12 +7,14 @@ from starlette.requests import HTTPConnection
 
 SCOPE_KEY = "hubless.trace"
 ARRIVED = "hubless.arrived"
-"""In the scope, when the head of the request was there: under load it is read later, and the app called later still."""
+"""The key in the scope of the time when the head of the request was there. Under load it is read later."""
+REFUSAL = "hubless.refusal"
+"""The key in the scope of the `Problem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 
 class Trace:
-    """Filled while the request is answered, read by the middleware when it has been."""
+    """Filled while the request is answered; then the middleware reads it."""
 
     __slots__ = ("code", "intervals", "late", "request_id", "seconds", "started")
 
@@ -21,13 +23,13 @@ class Trace:
         now = perf_counter()
         self.started = now if started is None else started
         self.late = now - self.started
-        """Seconds that the request waited before anything was done for it."""
+        """Seconds that the request waited before work on it began."""
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] = []
         self.code: str | None = None
 
     def add(self, stage: str, seconds: float) -> None:
-        """Count time that has just passed to a stage, which may be entered several times."""
+        """Count time that has just passed to a stage. Times of one stage add up."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
         now = perf_counter()
         self.intervals.append((stage, now - seconds, now))
@@ -38,7 +40,7 @@ class Trace:
 
 
 class Stage:
-    """The with-block of one stage; a class because it is entered six times a request."""
+    """The with-block of one stage. A class, as a generator costs more, and a request enters six."""
 
     __slots__ = ("name", "started", "trace")
 
@@ -56,6 +58,6 @@ class Stage:
 
 
 def trace_of(connection: HTTPConnection) -> Trace:
-    """The trace that the middleware gave to this request."""
+    """The trace of a request, which the middleware made."""
     trace: Trace = connection.scope[SCOPE_KEY]
     return trace

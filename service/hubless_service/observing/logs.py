@@ -1,22 +1,48 @@
-"""Log lines: text for people, or an object of JSON a line for programs."""
+"""Log lines: text for people, or an object of JSON a line for programs. A thread of their own writes them.
+
+Whoever reads standard error may pause or go away. Neither holds up an answer or the end of the process: lines wait up
+to a number, further ones are dropped and counted.
+"""
 
 import logging
-from collections.abc import Mapping
+import os
+import select
+import sys
+import threading
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from queue import SimpleQueue
+from time import sleep
 from typing import Any
 
 import orjson
 
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+MOST = 10_000
+"""Lines that wait to be written; further ones are dropped."""
+_ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of other workers
+_PAUSE = 0.01  # seconds in which lines come together, as each write wakes the thread
+_LAST_SECONDS = 1.0  # for what still waits when the process ends
+
+log = logging.getLogger("hubless.logs")
 
 
-def configure(level: str, format_: str) -> None:
-    """Send the process's log to standard error, from a level on, in one of `FORMATTERS`."""
-    handler = logging.StreamHandler()
+def configure(level: str, format_: str) -> "LineHandler":
+    """Send the process's log to standard error, from a level on, in one of `FORMATTERS`; once a process."""
+    root = logging.getLogger()
+    if given := next((handler for handler in root.handlers if isinstance(handler, LineHandler)), None):
+        return given
+    handler = LineHandler(sys.__stderr__.fileno() if sys.__stderr__ else 2)
     handler.setFormatter(FORMATTERS[format_])
-    logging.basicConfig(level=level.upper(), handlers=[handler])
+    root.addHandler(handler)
+    root.setLevel(level.upper())
     for client in ("httpx", "httpcore"):  # a line for each call of an encoder says nothing
         logging.getLogger(client).setLevel(logging.WARNING)
+    # what would be written to standard error elsewhere would wait for its reader
+    logging.captureWarnings(True)
+    sys.excepthook = lambda kind, error, where: log.critical("the process ends", exc_info=(kind, error, where))
+    threading.excepthook = _log_end_of_thread
+    return handler
 
 
 class JsonFormatter(logging.Formatter):
@@ -37,3 +63,94 @@ class JsonFormatter(logging.Formatter):
 
 
 FORMATTERS = {"text": logging.Formatter(TEXT), "json": JsonFormatter()}
+
+
+class LineHandler(logging.Handler):
+    """Formats records at once, and has a thread write them to a descriptor.
+
+    Attributes
+    ----------
+    on_drop : called for each line that is dropped
+    descriptor : where lines are written
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        super().__init__()
+        self.on_drop: Callable[[], None] = lambda: None
+        self.descriptor = descriptor
+        # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`
+        self._waiting: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        self._dropped = 0
+        self._counting = threading.Lock()  # not the handler's own, which is held while `flush` waits
+        # a daemon, as a reader that pauses must not hold up the end of the process
+        threading.Thread(target=self._run, name="log", daemon=True).start()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Have a record written; dropped if too many wait."""
+        if self._waiting.qsize() >= MOST:
+            self._drop()
+        else:
+            self._waiting.put(self._line(record))
+
+    def flush(self) -> None:
+        """Wait until what was logged before is written, for a second at most."""
+        written = threading.Event()
+        self._waiting.put(written)
+        written.wait(_LAST_SECONDS)
+
+    def _line(self, record: logging.LogRecord) -> bytes:
+        try:
+            text = self.format(record)
+        except Exception:
+            text = self.format(_record(logging.ERROR, "a line could not be formatted: %r", record.msg))
+        return text.encode("utf-8", "backslashreplace") + b"\n"
+
+    def _run(self) -> None:
+        while True:
+            lines: list[bytes] = []
+            waiting = [self._waiting.get()]
+            sleep(_PAUSE)
+            waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
+            for item in waiting:
+                if isinstance(item, threading.Event) or sum(map(len, lines)) + len(item) > _ATOMIC:
+                    self._write(lines)
+                    lines = []
+                if isinstance(item, threading.Event):
+                    item.set()
+                else:
+                    lines.append(item)
+            self._write(lines)
+
+    def _write(self, lines: list[bytes]) -> None:
+        """Write whole lines, after a line that says how many were dropped before them."""
+        if not lines:
+            return
+        with self._counting:
+            dropped, self._dropped = self._dropped, 0
+        told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", dropped)
+        left = memoryview(b"".join([self._line(told), *lines] if dropped else lines))
+        try:
+            while left:
+                try:
+                    left = left[os.write(self.descriptor, left) :]
+                except BlockingIOError:
+                    select.select([], [self.descriptor], [])
+        except OSError:  # the reader is gone
+            self._drop(len(lines), told=dropped)
+
+    def _drop(self, lines: int = 1, told: int = 0) -> None:
+        """Count lines that are not written, beside others that were counted before but could not be told of."""
+        with self._counting:
+            self._dropped += lines + told
+        for _ in range(lines):
+            self.on_drop()
+
+
+def _record(level: int, message: str, argument: object) -> logging.LogRecord:
+    return logging.LogRecord(log.name, level, __file__, 0, message, (argument,), None)
+
+
+def _log_end_of_thread(end: threading.ExceptHookArgs) -> None:
+    if not issubclass(end.exc_type, SystemExit) and end.exc_value:
+        name = end.thread.name if end.thread else "unknown"
+        log.error("thread %s has ended", name, exc_info=(end.exc_type, end.exc_value, end.exc_traceback))

@@ -1,6 +1,5 @@
-"""What Prometheus is told. Labels are bounded: routes are templates, methods and codes come from fixed lists."""
+"""The metrics for Prometheus. Labels are bounded: routes are templates, methods and codes come from fixed lists."""
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from importlib.metadata import version
@@ -14,9 +13,10 @@ from prometheus_client.registry import Collector
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
+from hubless_service.processes.folder import shared_folder
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-# from a cached flat search of a small collection to a batch that nobody should wait for
+# seconds: from a cached search of a small collection to a very large batch
 BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
@@ -42,10 +42,10 @@ class _Collections(Collector):
 
 
 class _Processes(Collector):
-    """What `ProcessCollector` says of one process, added up over the workers: those that count in the folder."""
+    """The metrics of `ProcessCollector`, added up over all workers that count in the folder."""
 
-    def __init__(self, folder: str) -> None:
-        self._folder = Path(folder)
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
     def collect(self) -> Iterator[Metric]:
         together: dict[str, Metric] = {}
@@ -61,7 +61,7 @@ class _Processes(Collector):
 
 
 class _Versions(Collector):
-    """A gauge of which the series come and go with the versions."""
+    """A gauge whose series come and go with the versions."""
 
     def __init__(self, versions: Callable[[], Iterable[Version]]) -> None:
         self._versions = versions
@@ -111,9 +111,9 @@ class Metrics:
     """The metrics of one app, in a registry of its own, so that two apps in a process do not mix."""
 
     def __init__(self) -> None:
-        self._folder = os.environ.get("PROMETHEUS_MULTIPROC_DIR")
+        self._folder = shared_folder()
         self._registry = CollectorRegistry()
-        self._live = CollectorRegistry()  # what is not counted but looked at, in the process that is asked
+        self._live = CollectorRegistry()  # values that are read when asked for, in this process
         self._requests = Counter(
             "hubless_requests", "Requests answered", ["route", "method", "status"], registry=self._registry
         )
@@ -128,7 +128,7 @@ class Metrics:
         self._seconds = Histogram(
             "hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS, registry=self._registry
         )
-        # to look a series up takes longer than to count in it
+        # looking a series up takes longer than counting in it
         self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         stages = Histogram(
             "hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=self._registry
@@ -142,6 +142,12 @@ class Metrics:
         )
         self._waiting = Gauge(
             "hubless_waiting_queries", "Queries waiting", registry=self._registry, multiprocess_mode="livesum"
+        )
+        self._failures = Counter(
+            "hubless_survived_failures", "Errors of our own that a thread has survived", registry=self._registry
+        )
+        self._dropped = Counter(
+            "hubless_dropped_log_lines", "Log lines that were dropped, as nobody read them", registry=self._registry
         )
         self._breakers = Gauge(
             "hubless_encoder_breaker_open",
@@ -162,7 +168,7 @@ class Metrics:
         hubness: Callable[[], Iterable[Figures]],
         drift: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
-        """Report collections by state, versions, load times, live hubness and drift, as they are when asked for."""
+        """Report collections by state, versions, load times, live hubness and drift as they are at each request."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
         self._live.register(
@@ -185,6 +191,14 @@ class Metrics:
         """Note whether the encoder of a collection is left alone now."""
         self._breakers.labels(collection).set(is_open)
 
+    def count_failure(self) -> None:
+        """Count an error of ours that a thread has survived."""
+        self._failures.inc()
+
+    def count_dropped_line(self) -> None:
+        """Count one log line that was dropped."""
+        self._dropped.inc()
+
     def observe_batch(self, queries: int) -> None:
         """Count one call of the search."""
         self._batches.observe(queries)
@@ -203,9 +217,9 @@ class Metrics:
             self._errors.labels(trace.code).inc()
 
     def page(self) -> bytes:
-        """All metrics in Prometheus' text format; what is counted, of all worker processes together."""
+        """All metrics in Prometheus' text format. Counters are of all workers together."""
         counted = self._registry
         if self._folder:
             counted = CollectorRegistry()
-            MultiProcessCollector(counted, self._folder)  # type: ignore[no-untyped-call]
+            MultiProcessCollector(counted, str(self._folder))  # type: ignore[no-untyped-call]
         return generate_latest(counted) + generate_latest(self._live)

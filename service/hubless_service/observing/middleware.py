@@ -1,5 +1,6 @@
 """What every request gets: an id, Server-Timing, one log line, metrics, and an answer even if all else fails."""
 
+import asyncio
 import logging
 import re
 from random import getrandbits, random
@@ -10,8 +11,8 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import DOCS
-from hubless_service.http.problems import internal_error, respond
-from hubless_service.http.trace import ARRIVED, SCOPE_KEY, Trace
+from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error, respond
+from hubless_service.http.trace import ARRIVED, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ log = logging.getLogger("hubless.requests")
 # bounded and printable: it is echoed in a header and written to logs
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 _FAILED = 400
-# an answer is no page: whatever a browser makes of it, it runs and loads nothing, and is kept nowhere
+# an answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it
 _HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
@@ -30,12 +31,13 @@ _HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 )
-# pages are the documentation, which says itself what it loads, and may be kept
+# the pages of the documentation say themselves what they load, and may be kept
 _PAGE_HEADERS = _HEADERS[:3]
+_STOPPED = Problem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
 _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
 
-class Observe:
+class ObserveRequests:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
@@ -52,7 +54,7 @@ class Observe:
         method: str = scope["method"]
         trace = Trace(_request_id(scope), scope.get(ARRIVED))
         started = trace.started
-        # the server leaves out the body of an answer to HEAD, so that HEAD is GET for everything below
+        # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
         status = 0
 
@@ -69,13 +71,19 @@ class Observe:
             await send(message)
 
         try:
-            await self.app(inner, receive, send_stamped)
+            if REFUSAL in scope:
+                await respond(scope[REFUSAL], trace)(inner, receive, send_stamped)
+            else:
+                await self.app(inner, receive, send_stamped)
         except ClientDisconnect:
             status = _CLIENT_CLOSED
+        except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it may
+            if not status:
+                await respond(_STOPPED, trace)(inner, receive, send_stamped)
         except Exception:
             log.exception("request %s failed", trace.request_id)
             if status:
-                raise  # half an answer is out: only a broken connection can tell that it is no whole one
+                raise  # half an answer is sent: only a broken connection says that it is not whole
             await respond(internal_error(), trace)(inner, receive, send_stamped)
         finally:
             seconds = perf_counter() - started
@@ -92,7 +100,9 @@ def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) ->
         return
     fields = {
         "method": scope["method"],
-        "path": scope["raw_path"].decode("ascii", "backslashreplace"),  # without parameters, which may hold anything
+        "path": scope["raw_path"].decode(
+            "ascii", "backslashreplace"
+        ),  # without the query string, which may hold anything
         "route": route,
         "status": status,
         "ms": round(1e3 * seconds, 3),
@@ -109,7 +119,7 @@ def _request_id(scope: Scope) -> str:
     for name, value in scope["headers"]:
         if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
             return str(value, "ascii")
-    return f"{getrandbits(128):032x}"  # no secret, and got without a system call
+    return f"{getrandbits(128):032x}"  # no secret; needs no system call
 
 
 def _server_timing(trace: Trace, total: float) -> bytes:

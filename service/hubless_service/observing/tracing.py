@@ -17,7 +17,7 @@ _PARENT = (b"traceparent", b"tracestate")
 
 
 class Tracing:
-    """Makes spans of what a `Trace` has noted, once the request has been answered: nothing is added while it is."""
+    """Makes spans of what a `Trace` has noted, after the answer. Nothing is added while a request is answered."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._provider = provider
@@ -27,7 +27,7 @@ class Tracing:
     def export(
         self, headers: Iterable[tuple[bytes, bytes]], method: str, route: str, status: int, trace: Trace
     ) -> None:
-        """Hand on the span of a request that has just been answered, with those of its stages.
+        """Export the span of a request that has been answered, and the spans of its stages.
 
         Parameters
         ----------
@@ -62,7 +62,7 @@ class Tracing:
         span.end()
 
     def close(self) -> None:
-        """Send what has not been sent yet."""
+        """Send the spans that were not sent yet."""
         self._provider.shutdown()
 
 

@@ -1,29 +1,28 @@
-"""Aliases: other names of collections, which can be moved from one to another without those who ask."""
+"""Aliases: other names of collections. Move an alias to another collection, and clients need not change."""
 
 import asyncio
 import logging
 import re
-from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless.catalog import check_name
-from hubless.errors import AliasNotFound, CollectionNotFound, InputError
+from hubless.errors import AliasNotFound, CollectionNotFound
+from hubless.store.catalog import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
-from hubless_service.http import answers, bodies
-from hubless_service.http.problems import Problem, describe
-from hubless_service.http.schemas import Alias, Aliases, AliasRequest, fields_of
+from hubless_service.http import bodies, responses
+from hubless_service.http.answers import AliasAnswer, AliasesAnswer
+from hubless_service.http.problems import Problem
+from hubless_service.http.requests import AliasRequest, read
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import State, state_of
+from hubless_service.state import AppState, state_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["aliases"])
-_FIELDS = fields_of(AliasRequest)
 _TAG = re.compile(r'(?<!W/)"([1-9][0-9]{0,18})"')
 _ETAG = {"ETag": {"schema": {"type": "string"}, "description": "What If-Match takes."}}
 _IF_MATCH = openapi.header_parameter("If-Match", "The ETag that the alias must still have, or * for any.")
@@ -34,21 +33,22 @@ _PRECONDITIONS = ("precondition_failed", "precondition_required")
 @router.get(
     "/v1/aliases",
     summary="All aliases",
-    responses=openapi.answers(Aliases, {"aliases": [examples.ALIAS]}, "storage"),
+    responses=openapi.answers(AliasesAnswer, {"aliases": [examples.ALIAS_ANSWER]}, "storage"),
 )
 async def list_aliases(request: Request) -> Response:
-    """Those of collections that may be seen."""
+    """The aliases of all collections that the key may see."""
     found = await _visible(state_of(request), access_of(request))
-    return answers.answer({"aliases": [_document(name, alias) for name, alias in found.items()]})
+    answer: AliasesAnswer = {"aliases": [_document(name, alias) for name, alias in found.items()]}
+    return responses.send(answer)
 
 
 @router.get(
     "/v1/aliases/{alias}",
     summary="What an alias stands for",
-    responses=openapi.answers(Alias, examples.ALIAS, "alias_not_found", "storage", headers=_ETAG),
+    responses=openapi.answers(AliasAnswer, examples.ALIAS_ANSWER, "alias_not_found", "storage", headers=_ETAG),
 )
 async def get_alias(request: Request, alias: str) -> Response:
-    """With the ETag that a change of it needs."""
+    """The answer has the ETag that you need to change the alias."""
     return _answer(alias, await _alias(state_of(request), alias, access_of(request)))
 
 
@@ -56,8 +56,8 @@ async def get_alias(request: Request, alias: str) -> Response:
     "/v1/aliases/{alias}",
     summary="Set an alias, or move it to another collection",
     responses=openapi.answers(
-        Alias,
-        examples.ALIAS,
+        AliasAnswer,
+        examples.ALIAS_ANSWER,
         "malformed_body",
         "forbidden",
         "collection_not_found",
@@ -71,25 +71,21 @@ async def get_alias(request: Request, alias: str) -> Response:
         headers=_ETAG,
     ),
     openapi_extra={
-        **openapi.body(AliasRequest, {"stdlib": {"collection": "stdlib"}}),
+        **openapi.body(AliasRequest),
         "parameters": [_IF_MATCH, _IF_NONE_MATCH],
     },
 )
 async def put_alias(request: Request, alias: str) -> Response:
-    """Moving one that is there needs If-Match, so that nobody undoes what another has done without knowing of it.
+    """To move an existing alias send If-Match. So nobody undoes the change of somebody else by accident.
 
-    All workers take it over within moments. A query to an alias is answered with the collection's own name.
+    All workers follow within moments. The answer to a query has the collection's own name.
     """
     state = state_of(request)
     access = check_admin(request, state.settings.origins)
     bodies.media_type(request, bodies.JSON)
-    fields = bodies.parse(await bodies.read(request, state.settings))
-    bodies.refuse_unknown(fields, _FIELDS)
-    collection = fields.get("collection")
-    if not isinstance(collection, str):
-        raise InputError("collection", "the name of a collection", describe(collection))
+    collection = read(AliasRequest, bodies.parse(await bodies.receive(request, state.settings))).collection
     catalog = state.engine.catalog
-    # first all that is wrong whatever the headers expect
+    # what is wrong whatever the headers expect comes first
     check_name(alias, "alias")
     if not (access.sees(collection) and collection in await asyncio.to_thread(catalog.collections)):
         raise CollectionNotFound(f'There is no collection "{collection}".')
@@ -106,27 +102,29 @@ async def put_alias(request: Request, alias: str) -> Response:
 @router.delete(
     "/v1/aliases/{alias}",
     summary="Remove an alias",
-    responses=openapi.answers(Alias, examples.ALIAS, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage"),
+    responses=openapi.answers(
+        AliasAnswer, examples.ALIAS_ANSWER, "forbidden", "alias_not_found", *_PRECONDITIONS, "storage"
+    ),
     openapi_extra={"parameters": [_IF_MATCH]},
 )
 async def delete_alias(request: Request, alias: str) -> Response:
-    """Answers with what it stood for. Needs If-Match."""
+    """Needs If-Match. The answer says what the alias stood for."""
     state = state_of(request)
     access = check_admin(request, state.settings.origins)
     before = await _alias(state, alias, access)
     removed = await asyncio.to_thread(state.engine.catalog.remove_alias, alias, expected=_expected(request, before))
     log.info('alias "%s" was removed, id=%s', alias, trace_of(request).request_id)
     await asyncio.to_thread(state.engine.look_now)
-    return answers.answer(_document(alias, removed))
+    return responses.send(_document(alias, removed))
 
 
-async def _visible(state: State, access: Access) -> dict[str, hubless.Alias]:
-    # from the disk, as another worker may have changed them a moment ago
+async def _visible(state: AppState, access: Access) -> dict[str, hubless.Alias]:
+    # read from the disk, as another worker may just have changed them
     found = await asyncio.to_thread(state.engine.catalog.aliases)
     return {name: alias for name, alias in found.items() if access.sees(alias.collection)}
 
 
-async def _alias(state: State, name: str, access: Access) -> hubless.Alias:
+async def _alias(state: AppState, name: str, access: Access) -> hubless.Alias:
     found = await _visible(state, access)
     if name not in found:
         raise AliasNotFound(f'There is no alias "{name}".')
@@ -134,7 +132,7 @@ async def _alias(state: State, name: str, access: Access) -> hubless.Alias:
 
 
 def _expected(request: Request, before: hubless.Alias | None) -> int:
-    """The revision that the headers want the alias to have, 0 for none.
+    """The revision that the headers expect the alias to have; 0 if it must not exist.
 
     Raises
     ------
@@ -154,8 +152,8 @@ def _expected(request: Request, before: hubless.Alias | None) -> int:
 
 def _answer(name: str, alias: hubless.Alias) -> Response:
     document = _document(name, alias)
-    return answers.answer(document, {"ETag": document["etag"]})
+    return responses.send(document, {"ETag": document["etag"]})
 
 
-def _document(name: str, alias: hubless.Alias) -> dict[str, Any]:
+def _document(name: str, alias: hubless.Alias) -> AliasAnswer:
     return {"alias": name, "collection": alias.collection, "etag": f'"{alias.revision}"'}

@@ -1,68 +1,77 @@
-"""What is served."""
+"""The collections that are served."""
 
 from functools import partial
-from typing import Any
+from typing import cast
 
 from fastapi import APIRouter, Request, Response
 
 import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import answers
-from hubless_service.http.schemas import CollectionInfo, Collections, LiveHubness, fields_of
+from hubless_service.http import responses
+from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.shelf import Shelf
 from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
-_SHOWN = fields_of(CollectionInfo)
 
 
 @router.get(
     "/v1/collections",
     summary="All collections that are served",
-    responses=openapi.answers(Collections, {"collections": [examples.COLLECTION]}, *openapi.UNSERVED),
+    responses=openapi.answers(CollectionsAnswer, {"collections": [examples.COLLECTION_ANSWER]}, *openapi.UNSERVED),
 )
 async def list_collections(request: Request) -> Response:
-    """Those that cannot be served are in /readyz."""
-    engine = state_of(request).engine
-    served = engine.collections(access_of(request))
-    return answers.answer({"collections": [_info(engine, collection) for collection in served]})
+    """/readyz names those that cannot be served."""
+    shelf = state_of(request).shelf
+    served = shelf.collections(access_of(request))
+    answer: CollectionsAnswer = {"collections": [_document(shelf, collection) for collection in served]}
+    return responses.send(answer)
 
 
 @router.get(
     "/v1/collections/{collection}",
     summary="One collection",
-    responses=openapi.answers(CollectionInfo, examples.COLLECTION, "collection_not_found", *openapi.UNSERVED),
+    responses=openapi.answers(CollectionAnswer, examples.COLLECTION_ANSWER, "collection_not_found", *openapi.UNSERVED),
 )
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    engine = state_of(request).engine
-    return answers.answer(_info(engine, engine.collection(collection, access_of(request))))
+    shelf = state_of(request).shelf
+    return responses.send(_document(shelf, shelf.collection(collection, access_of(request))))
 
 
 @router.get(
     "/v1/collections/{collection}/hubness",
     summary="How hubby the answers are that a collection gives",
-    responses=openapi.answers(LiveHubness, examples.HUBNESS, "collection_not_found", *openapi.SEARCHED),
+    responses=openapi.answers(HubnessAnswer, examples.HUBNESS_ANSWER, "collection_not_found", *openapi.SEARCHED),
 )
 async def get_hubness(request: Request, collection: str) -> Response:
-    """Of the queries that it answered lately; they begin anew with each version."""
+    """Counted over the recent queries. Each version begins anew."""
     state = state_of(request)
-    asked = state.engine.collection(collection, access_of(request))
+    asked = state.shelf.collection(collection, access_of(request))
     document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked))
-    return answers.answer({**document, "collection": asked.name, "version": asked.version})
+    return responses.send(cast(HubnessAnswer, {**document, "collection": asked.name, "version": asked.version}))
 
 
-def _info(engine: Engine, collection: hubless.Collection) -> dict[str, Any]:
-    manifest = collection.manifest.model_dump(mode="json")
+def _document(shelf: Shelf, collection: hubless.Collection) -> CollectionAnswer:
+    manifest = collection.manifest
     return {
-        "name": collection.name,
-        **{name: value for name, value in manifest.items() if name in _SHOWN},
+        "name": manifest.collection,
+        "version": manifest.version,
+        "created": manifest.created,
+        "count": manifest.count,
+        "dim": manifest.dim,
+        "metric": manifest.metric,
+        "correction": manifest.correction,
+        "index": manifest.index,
+        "measured": manifest.measured,
+        "id_type": manifest.id_type,
+        "payload_columns": manifest.payload_columns,
         "payload_types": collection.payload_types,
         "text": collection.has_encoder,
-        "versions": engine.version_ids(collection.name),
-        "aliases": engine.aliases_of(collection.name),
+        "versions": [*shelf.version_ids.get(collection.name, ())],
+        "aliases": shelf.aliases_of(collection.name),
     }

@@ -1,23 +1,152 @@
-"""Examples for the OpenAPI document."""
+"""Examples for the OpenAPI document: requests about a collection that is served, and answers as the demo gives them."""
 
-from typing import Any
+import base64
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
-FILTER: dict[str, Any] = {
-    "and": [{"field": "module", "in": ["builtins", "re"]}, {"not": {"field": "line", "gte": 1000}}]
-}
-OLDER, VERSION = "20251201T093000Z-77aa", "20260101T101500Z-1f0c"
-QUERIES: dict[str, Any] = {
-    "id": {"id": "str.split", "limit": 2, "skip": 2, "explain": True},
-    "text": {"text": "split a string at a separator", "limit": 2, "with": ["payload"]},
-    "vector": {"vector": [0.12, -0.5, 0.33, 0.08], "limit": 2, "strength": 1.0},
-    "filtered": {
-        "text": "split a string at a separator",
-        "filter": FILTER,
-        "with": ["payload.module"],
-    },
-    "base64": {"vector": "j8L1PQAAAL/D9ag+CtejPQ==", "limit": 2, "with": ["payload", "vector"]},
-}
-HITS: list[dict[str, Any]] = [
+import numpy as np
+
+import hubless
+from hubless.errors import HublessError
+from hubless_service.http.cursors import write_cursor
+
+Json = dict[str, Any]
+ALIAS = "example-alias"
+"""An alias that nobody uses, to try changes on."""
+_SEVERAL = 10  # targets, of which two with easy ids are shown
+_DIGITS = 4
+_PLAIN = re.compile(r"\w[\w.-]*")
+_LARGEST = 2**53 - 1  # whole number that JavaScript can hold
+_OLDER, _VERSION = "20251201T093000Z-77aa", "20260101T101500Z-1f0c"
+_CURSOR = "WyIyMDI2MDEwMVQxMDE1MDBaLTFmMGMiLDEsIjQ3REVRcGo4SEJTYSJd"
+
+
+class Shown(NamedTuple):
+    """The collection that requests are about.
+
+    Attributes
+    ----------
+    ids : of one target, or of two
+    text : a text that its encoder takes; None without one
+    filter, column : None without payload
+    cursor : of the second page, of one target each; None if there is no second
+    """
+
+    name: str
+    version: str
+    ids: Sequence[str | int]
+    vector: Sequence[float]
+    text: str | None
+    filter: Json | None
+    column: str | None
+    cursor: str | None
+
+
+DEMO = Shown(
+    name="stdlib",
+    version=_VERSION,
+    ids=["str.split", "str.spilt"],
+    vector=[0.12, -0.5, 0.33, 0.08],
+    text="split a string at a separator",
+    filter={"and": [{"field": "module", "in": ["builtins", "re"]}, {"not": {"field": "line", "gte": 1000}}]},
+    column="module",
+    cursor=_CURSOR,
+)
+
+
+def shown(collection: hubless.Collection) -> Shown:
+    """What examples need to know of a collection that is served."""
+    rows = np.arange(min(_SEVERAL, collection.count))
+    ids = sorted(collection.ids(rows), key=_is_easy, reverse=True)
+    (payload,) = collection.payload(rows[:1])
+    columns = collection.manifest.payload_columns
+    return Shown(
+        name=collection.name,
+        version=collection.version,
+        ids=ids[:2],
+        vector=collection.vectors(rows[:1])[0].astype(np.float64).round(_DIGITS).tolist(),
+        text=_text(collection, payload or {}),
+        filter={"field": columns[0], "exists": True} if columns else None,
+        column=columns[0] if columns else None,
+        cursor=write_cursor(collection, 1, None) if collection.count > 1 else None,
+    )
+
+
+def bodies(about: Shown) -> dict[str, dict[str, Json]]:
+    """Examples of each body, by the name of its model."""
+    queries = _queries(about)
+    extras = [f"payload.{about.column}"] if about.column else []
+    scroll: Json = {"limit": 1, "with": extras}
+    some = {"some": {"filter": about.filter}} if about.filter else {}
+    following = {"next": {**scroll, "cursor": about.cursor}} if about.cursor else {}
+    return {
+        "QueryRequest": queries,
+        "BatchRequest": {"two": {"queries": [queries["id"], queries["vector"]]}},
+        "CountRequest": {"all": {}, **some},
+        "PointsRequest": {"two": {"ids": [*about.ids], "with": extras}},
+        "ScrollRequest": {"first": scroll, **following, **some},
+        "AliasRequest": {"alias": {"collection": about.name}},
+    }
+
+
+def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, str], Any]:
+    """Examples of parameters, by their names or by method and name.
+
+    Parameters
+    ----------
+    aliases : all that exist
+    """
+    filled: dict[str | tuple[str, str], Any] = {
+        "collection": about.name,
+        "id": about.ids[0],
+        "version": about.version,
+        "alias": ALIAS,
+        ("delete", "If-Match"): "*",
+    }
+    if ALIAS in aliases:
+        filled["put", "If-Match"] = "*"
+    elif aliases:
+        filled["get", "alias"] = aliases[0]
+    return filled
+
+
+def _queries(about: Shown) -> dict[str, Json]:
+    data = np.asarray(about.vector, "<f4").tobytes()
+    queries: dict[str, Json] = {
+        "id": {"id": about.ids[0], "limit": 2, "explain": True},
+        "vector": {"vector": [*about.vector], "limit": 2, "strength": 1.0},
+        "base64": {"vector": base64.b64encode(data).decode(), "limit": 2, "with": ["payload", "vector"]},
+    }
+    if about.text:
+        queries["text"] = {"text": about.text, "limit": 2, "with": ["payload"]}
+    if about.filter:
+        queries["filtered"] = {"id": about.ids[0], "filter": about.filter, "with": [f"payload.{about.column}"]}
+    return queries
+
+
+def _is_easy(id_: str | int) -> bool:
+    """Whether a browser takes an id as it is, in JSON and in a path."""
+    return abs(id_) <= _LARGEST if isinstance(id_, int) else _PLAIN.fullmatch(id_) is not None
+
+
+def _text(collection: hubless.Collection, payload: Json) -> str | None:
+    """A text of a target that the encoder takes. An endpoint is not tried, as that may cost money."""
+    texts = [value for value in payload.values() if isinstance(value, str) and value]
+    if not collection.has_encoder:
+        return None
+    if not collection.encodes_quickly:
+        return (texts or ["something to search for"])[0]
+    for text in texts:
+        try:
+            collection.encode([text])
+        except HublessError:
+            continue
+        return text
+    return None
+
+
+_HITS: list[dict[str, Any]] = [
     {
         "id": "str.split",
         "score": 0.55,
@@ -27,19 +156,19 @@ HITS: list[dict[str, Any]] = [
     },
     {"id": "re.split", "score": 0.375, "similarity": 0.5, "offset": 0.125, "payload": {"module": "re", "line": 197}},
 ]
-QUERY_ANSWER = {"hits": HITS, "collection": "stdlib", "version": VERSION}
-BATCHES = {"two": {"queries": [QUERIES["text"], QUERIES["vector"]]}}
-BATCH_ANSWER = {"results": [{"hits": HITS}, {"hits": []}], "collection": "stdlib", "version": VERSION}
-POINT = {"id": "str.split", "offset": -0.05, "payload": HITS[0]["payload"], "collection": "stdlib", "version": VERSION}
-_TARGET = {"id": "str.split", "offset": -0.05, "payload": {"module": "builtins"}}
-POINTS = {"points": [_TARGET], "missing": ["str.spilt"], "collection": "stdlib", "version": VERSION}
-CURSOR = "WyIyMDI2MDEwMVQxMDE1MDBaLTFmMGMiLDEsIjQ3REVRcGo4SEJTYSJd"
-SCROLLS: dict[str, Any] = {
-    "first": {"filter": FILTER, "limit": 1, "with": ["payload.module"]},
-    "next": {"filter": FILTER, "limit": 1, "with": ["payload.module"], "cursor": CURSOR},
+QUERY_ANSWER = {"hits": _HITS, "collection": "stdlib", "version": _VERSION}
+BATCH_ANSWER = {"results": [{"hits": _HITS}, {"hits": []}], "collection": "stdlib", "version": _VERSION}
+POINT_ANSWER = {
+    "id": "str.split",
+    "offset": -0.05,
+    "payload": _HITS[0]["payload"],
+    "collection": "stdlib",
+    "version": _VERSION,
 }
-PAGE = {"points": [_TARGET], "cursor": CURSOR, "collection": "stdlib", "version": VERSION}
-HUBNESS = {
+_TARGET = {"id": "str.split", "offset": -0.05, "payload": {"module": "builtins"}}
+POINTS_ANSWER = {"points": [_TARGET], "missing": ["str.spilt"], "collection": "stdlib", "version": _VERSION}
+SCROLL_ANSWER = {"points": [_TARGET], "cursor": _CURSOR, "collection": "stdlib", "version": _VERSION}
+HUBNESS_ANSWER = {
     "k": 10,
     "half_life": 10000,
     "window": 14426.95,
@@ -50,13 +179,15 @@ HUBNESS = {
         "antihub_share": 0.03,
         "hubs": [{"id": "re.split", "occurrence": 324.8, "share": 0.004}],
     },
+    "corrected": None,
+    "raw": None,
     "drift": {"drift": 0.3, "queries": 512},
     "collection": "stdlib",
-    "version": VERSION,
+    "version": _VERSION,
 }
-COLLECTION = {
+COLLECTION_ANSWER = {
     "name": "stdlib",
-    "version": VERSION,
+    "version": _VERSION,
     "created": "2026-01-01T10:15:00Z",
     "count": 5214,
     "dim": 256,
@@ -66,38 +197,53 @@ COLLECTION = {
         "parameters": {},
         "details": {"correction": "dbsn", "temperature": 0.031, "shrunk_by": 0.97},
     },
-    "index": {"type": "flat", "parameters": {}},
+    "index": {
+        "type": "flat",
+        "parameters": {},
+        "precision": "float32",
+        "aims": None,
+        "curve": [],
+        "notes": [],
+    },
     "measured": {
         "queries": 1000,
         "held_out": True,
         "recall_at_10": 1.0,
         "hubness_raw": {"skewness": 9.6, "most": 412, "antihubs": 0.42},
         "hubness_corrected": {"skewness": 0.5, "most": 31, "antihubs": 0.04},
+        "hubness_chance": {"skewness": 0.7, "most": 9, "antihubs": 0.15},
     },
     "id_type": "string",
     "payload_columns": ["module", "line"],
     "payload_types": {"module": "string", "line": "int64"},
     "text": True,
-    "versions": [OLDER, VERSION],
+    "versions": [_OLDER, _VERSION],
     "aliases": ["functions"],
 }
-VERSIONS = {
+VERSIONS_ANSWER = {
     "versions": [
         {
-            "version": OLDER,
+            "version": _OLDER,
             "created": "2025-12-01T09:30:00Z",
             "count": 5198,
             "current": False,
             "state": "stored",
+            "detail": None,
         },
         {
-            "version": VERSION,
+            "version": _VERSION,
             "created": "2026-01-01T10:15:00Z",
             "count": 5214,
             "current": True,
             "state": "served",
+            "detail": None,
         },
     ],
     "collection": "stdlib",
 }
-ALIAS = {"alias": "functions", "collection": "stdlib", "etag": '"7"'}
+ALIAS_ANSWER = {"alias": "functions", "collection": "stdlib", "etag": '"7"'}
+COUNT_ANSWER = {"count": 5214, "collection": "stdlib", "version": _VERSION}
+READY_ANSWER = {
+    "status": "ready",
+    "collections": {"stdlib": {"status": "ready", "version": _VERSION, "count": 5214}},
+}

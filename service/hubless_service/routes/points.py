@@ -1,13 +1,19 @@
 """Stored targets: counted, by their ids, and page by page."""
 
+from dataclasses import replace
 from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
+import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import answers, bodies, selections
-from hubless_service.http.schemas import Count, CountRequest, Page, Point, Points, PointsRequest, ScrollRequest
+from hubless_service.http import bodies, heavy, responses
+from hubless_service.http.answers import CountAnswer, PointAnswer, PointsAnswer, ScrollAnswer
+from hubless_service.http.cursors import read_cursor, write_cursor
+from hubless_service.http.fields import NO_EXTRAS, Extras, Subject
+from hubless_service.http.requests import CountRequest, PointRequest, PointsRequest, ScrollRequest, read
+from hubless_service.http.targets import targets_of, weight_of_targets
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
@@ -15,7 +21,7 @@ from hubless_service.searching import lookups
 from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
-PROBLEMS = (
+_PROBLEMS = (
     "malformed_body",
     "collection_not_found",
     "request_timeout",
@@ -30,82 +36,108 @@ PROBLEMS = (
 @router.post(
     "/v1/collections/{collection}/count",
     summary="How many targets a collection has, or meet a filter",
-    responses=openapi.answers(Count, {"count": 5214, "collection": "stdlib", "version": examples.VERSION}, *PROBLEMS),
-    openapi_extra=openapi.body(CountRequest, {"all": {}, "some": {"filter": examples.FILTER}}, required=False),
+    responses=openapi.answers(CountAnswer, examples.COUNT_ANSWER, *_PROBLEMS),
+    openapi_extra=openapi.body(CountRequest, required=False),
 )
 async def count(request: Request, collection: str) -> Response:
     """A request without a body counts all."""
-    state = state_of(request)
-    counted = state.engine.collection(collection, access_of(request))
-    wanted = None
-    if body := await bodies.read(request, state.settings):
+    state, trace = state_of(request), trace_of(request)
+    holder = state.shelf.collection(collection, access_of(request))
+    filter = None
+    if body := await bodies.receive(request, state.settings):
         bodies.media_type(request, bodies.JSON)
-        wanted = selections.counted(request, body, counted, state.settings)
-    if wanted is None:
-        return answers.answer(lookups.count(counted))
-    trace = trace_of(request)
-    return answers.answer(await state.engine.run(trace, partial(lookups.count_matches, counted, wanted, trace)))
+        bodies.refuse_url_fields(request)
+        subject = Subject(holder, state.settings)
+        filter = (await heavy.run(len(body), lambda: read(CountRequest, bodies.parse(body), subject))).filter
+    if filter is None:
+        counted = holder.count
+    else:
+        counted = await state.engine.run(trace, partial(lookups.count_matches, holder, filter, trace))
+    answer: CountAnswer = {"count": counted, "collection": holder.name, "version": holder.version}
+    return responses.send(answer)
 
 
 @router.post(
     "/v1/collections/{collection}/points",
     summary="Several targets by their ids",
-    responses=openapi.answers(Points, examples.POINTS, *PROBLEMS),
-    openapi_extra=openapi.body(PointsRequest, {"two": {"ids": ["str.split", "str.spilt"], "with": ["payload.module"]}}),
+    responses=openapi.answers(PointsAnswer, examples.POINTS_ANSWER, *_PROBLEMS),
+    openapi_extra=openapi.body(PointsRequest),
 )
 async def get_points(request: Request, collection: str) -> Response:
     """In the order of the ids; those that no target bears are listed apart."""
     state = state_of(request)
-    holder = state.engine.collection(collection, access_of(request))
+    holder = state.shelf.collection(collection, access_of(request))
     bodies.media_type(request, bodies.JSON)
-    body = await bodies.read(request, state.settings)
-    ids, extras = selections.several(request, body, holder, state.settings)
-    return answers.answer(await state.engine.run(trace_of(request), partial(lookups.several, holder, ids, extras)))
+    body = await bodies.receive(request, state.settings)
+    bodies.refuse_url_fields(request)
+    subject = Subject(holder, state.settings)
+    wanted = await heavy.run(len(body), lambda: read(PointsRequest, bodies.parse(body), subject))
+    extras = _usual(holder) if wanted.with_ is None else wanted.with_
+    work = partial(lookups.find_targets, holder, wanted.ids, extras)
+    found, missing = await state.engine.run(trace_of(request), work)
+
+    def answer() -> PointsAnswer:
+        points = targets_of(found)
+        return {"points": points, "missing": missing, "collection": holder.name, "version": holder.version}
+
+    return await responses.send_heavy(weight_of_targets(found), answer)
 
 
 @router.post(
     "/v1/collections/{collection}/scroll",
     summary="All targets, or those that meet a filter, page by page",
-    responses=openapi.answers(Page, examples.PAGE, *PROBLEMS, "cursor_expired"),
-    openapi_extra=openapi.body(ScrollRequest, examples.SCROLLS, required=False),
+    responses=openapi.answers(ScrollAnswer, examples.SCROLL_ANSWER, *_PROBLEMS, "cursor_expired"),
+    openapi_extra=openapi.body(ScrollRequest, required=False),
 )
 async def scroll(request: Request, collection: str) -> Response:
     """Pass the `cursor` of each answer to the next request, until it is null. A new version begins a new scroll."""
-    state = state_of(request)
-    holder = state.engine.collection(collection, access_of(request))
-    body = await bodies.read(request, state.settings)
-    if body:
+    state, trace = state_of(request), trace_of(request)
+    holder = state.shelf.collection(collection, access_of(request))
+    if body := await bodies.receive(request, state.settings):
         bodies.media_type(request, bodies.JSON)
-    wanted = selections.page(request, body or b"{}", holder, state.settings)
-    trace = trace_of(request)
-    return answers.answer(await state.engine.run(trace, partial(lookups.page, holder, wanted, trace)))
+    bodies.refuse_url_fields(request)
+    subject = Subject(holder, state.settings)
+    wanted = await heavy.run(len(body), lambda: read(ScrollRequest, bodies.parse(body or b"{}"), subject))
+    start = read_cursor(wanted.cursor, holder, wanted.filter)
+    limit = state.settings.default_limit if wanted.limit is None else wanted.limit
+    extras = _usual(holder) if wanted.with_ is None else wanted.with_
+    work = partial(lookups.scroll_targets, holder, start, limit, wanted.filter, extras, trace)
+    found, following = await state.engine.run(trace, work)
+    cursor = None if following is None else write_cursor(holder, following, wanted.filter)
+
+    def answer() -> ScrollAnswer:
+        points = targets_of(found)
+        return {"points": points, "cursor": cursor, "collection": holder.name, "version": holder.version}
+
+    return await responses.send_heavy(weight_of_targets(found), answer)
 
 
 @router.get(
     "/v1/collections/{collection}/points/{id:path}",
     summary="One target by its id",
     responses=openapi.answers(
-        Point,
-        examples.POINT,
+        PointAnswer,
+        examples.POINT_ANSWER,
         "collection_not_found",
         "point_not_found",
         "invalid_input",
         "unknown_field",
         *openapi.SEARCHED,
     ),
-    openapi_extra={
-        "parameters": [
-            openapi.url_parameter(
-                "with",
-                {"type": "string", "example": "vector"},
-                "vector, to see it too; payload.<column>, for some columns only. Separated by commas.",
-            )
-        ]
-    },
+    openapi_extra={"parameters": openapi.url_parameters(PointRequest)},
 )
 async def get_point(request: Request, collection: str, id: str) -> Response:
     """Its offset and, where the collection has one, its payload."""
     state = state_of(request)
-    holder = state.engine.collection(collection, access_of(request))
-    extras = selections.one(request, holder)
-    return answers.answer(await state.engine.run(trace_of(request), partial(lookups.one, holder, id, extras)))
+    holder = state.shelf.collection(collection, access_of(request))
+    wanted = read(PointRequest, bodies.url_fields(request), Subject(holder, state.settings))
+    extras = replace(wanted.with_ or NO_EXTRAS, payload=_usual(holder).payload)
+    found = await state.engine.run(trace_of(request), partial(lookups.find_target, holder, id, extras))
+    (target,) = targets_of(found)
+    answer: PointAnswer = {**target, "collection": holder.name, "version": holder.version}
+    return responses.send(answer)
+
+
+def _usual(collection: hubless.Collection) -> Extras:
+    """What targets are sent with if the request does not say: the payload, where there is one."""
+    return Extras(payload=bool(collection.manifest.payload_columns))

@@ -1,20 +1,26 @@
-"""Asking: one query, or a batch."""
+"""Queries: one, or a batch."""
+
+from functools import partial
 
 from fastapi import APIRouter, Request, Response
 
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import answers, bodies, queries
-from hubless_service.http.schemas import BatchAnswer, BatchRequest, QueryAnswer, QueryRequest
+from hubless_service.http import bodies, heavy, responses
+from hubless_service.http.answers import BatchAnswer, QueryAnswer
+from hubless_service.http.fields import Subject
+from hubless_service.http.queries import read_batch, read_query
+from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryRequest
+from hubless_service.http.targets import hits_of, weight_of
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import State, state_of
+from hubless_service.state import AppState, state_of
 
 _TIME = b"timeout_ms"
 
 router = APIRouter(route_class=DirectRoute, tags=["query"])
-PROBLEMS = (
+_PROBLEMS = (
     "malformed_body",
     "collection_not_found",
     "point_not_found",
@@ -38,51 +44,62 @@ PROBLEMS = (
 @router.post(
     "/v1/collections/{collection}/query",
     summary="The targets nearest to a vector, a text or another target, hubness taken out",
-    responses=openapi.answers(QueryAnswer, examples.QUERY_ANSWER, *PROBLEMS),
-    openapi_extra=openapi.body(QueryRequest, examples.QUERIES, binary="dim · 4 bytes, little-endian float32."),
+    responses=openapi.answers(QueryAnswer, examples.QUERY_ANSWER, *_PROBLEMS),
+    openapi_extra=openapi.body(QueryRequest, binary="dim · 4 bytes, little-endian float32.", url=BinaryRequest),
 )
 async def query(request: Request, collection: str) -> Response:
-    """A JSON body names a vector, a text or an id; a binary body is the vector, and the other fields stand in the URL.
+    """A JSON body has a vector, a text or an id. A binary body is the vector; the other fields stand in the URL.
 
     In each hit score = similarity − strength · offset.
     """
     state, trace = state_of(request), trace_of(request)
-    asked = state.engine.collection(collection, access_of(request))
-    kind, body = await _read(request, state)
+    asked = state.shelf.collection(collection, access_of(request))
+    kind, body = await _receive(request, state)
     with trace.stage("parse"):
-        wanted = [queries.one(request, kind, body, asked, state.settings)]
-    (found,) = await state.engine.search(request, asked, wanted)
+        reading = partial(read_query, request, kind, body, Subject(asked, state.settings))
+        wanted = await heavy.run(len(body), reading)
+    (found,) = await state.engine.search(request, asked, [wanted])
+
+    def answer() -> QueryAnswer:
+        return {**hits_of(found), "collection": asked.name, "version": asked.version}
+
     with trace.stage("serialise"):
-        return answers.answer(found | {"collection": asked.name, "version": asked.version})
+        return await responses.send_heavy(weight_of([found]), answer)
 
 
 @router.post(
     "/v1/collections/{collection}/query/batch",
     summary="Several queries at once",
-    responses=openapi.answers(BatchAnswer, examples.BATCH_ANSWER, *PROBLEMS),
+    responses=openapi.answers(BatchAnswer, examples.BATCH_ANSWER, *_PROBLEMS),
     openapi_extra=openapi.body(
-        BatchRequest, examples.BATCHES, binary="m · dim · 4 bytes, little-endian float32, one query after the other."
+        BatchRequest,
+        binary="m · dim · 4 bytes, little-endian float32, one query after the other.",
+        url=BinaryRequest,
     ),
 )
 async def query_batch(request: Request, collection: str) -> Response:
-    """Answers come in the order of the queries. If one query is wrong, the whole batch is refused."""
+    """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     state, trace = state_of(request), trace_of(request)
-    asked = state.engine.collection(collection, access_of(request))
-    kind, body = await _read(request, state)
+    asked = state.shelf.collection(collection, access_of(request))
+    kind, body = await _receive(request, state, batch=True)
     with trace.stage("parse"):
-        wanted = queries.several(request, kind, body, asked, state.settings)
-    results = await state.engine.search(request, asked, wanted)
+        wanted = await heavy.run(len(body), partial(read_batch, request, kind, body, Subject(asked, state.settings)))
+    found = await state.engine.search(request, asked, wanted)
+
+    def answer() -> BatchAnswer:
+        return {"results": [hits_of(one) for one in found], "collection": asked.name, "version": asked.version}
+
     with trace.stage("serialise"):
-        return answers.answer({"results": results, "collection": asked.name, "version": asked.version})
+        return await responses.send_heavy(weight_of(found), answer)
 
 
-async def _read(request: Request, state: State) -> tuple[str, bytes]:
-    """The type of a body and what is in it; refused where there is no room as soon as can be, to be done with soon."""
+async def _receive(request: Request, state: AppState, *, batch: bool = False) -> tuple[str, bytes]:
+    """The type of a body, and the body. Refuses as early as possible what would have to wait too long."""
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
     state.engine.check_room()
     if kind == bodies.BINARY and _TIME not in request.scope["query_string"]:
         state.engine.check_wait(trace_of(request))
-    body = await bodies.read(request, state.settings)
+    body = await bodies.receive(request, state.settings, batch=batch)
     if kind == bodies.JSON and _TIME not in body:
         state.engine.check_wait(trace_of(request))
     return kind, body

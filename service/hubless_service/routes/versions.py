@@ -1,8 +1,8 @@
-"""The versions of a collection: which are there, and which one is served."""
+"""The versions of a collection: all that are stored, and which one is served."""
 
 import asyncio
 import logging
-from typing import Any
+from typing import Literal
 
 from fastapi import APIRouter, Request, Response
 
@@ -10,13 +10,13 @@ import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
-from hubless_service.http import answers
-from hubless_service.http.schemas import Versions
+from hubless_service.http import responses
+from hubless_service.http.answers import VersionsAnswer, VersionState
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.searching.entries import Entry, as_problem
-from hubless_service.state import State, state_of
+from hubless_service.searching.slots import Slot, as_problem
+from hubless_service.state import AppState, state_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["versions"])
@@ -25,54 +25,60 @@ router = APIRouter(route_class=DirectRoute, tags=["versions"])
 @router.get(
     "/v1/collections/{collection}/versions",
     summary="All versions of a collection",
-    responses=openapi.answers(Versions, examples.VERSIONS, "collection_not_found", *openapi.UNSERVED),
+    responses=openapi.answers(VersionsAnswer, examples.VERSIONS_ANSWER, "collection_not_found", *openapi.UNSERVED),
 )
 async def list_versions(request: Request, collection: str) -> Response:
-    """Also of a collection that cannot be served, and with the reason."""
-    return answers.answer(await _versions(state_of(request), collection, access_of(request)))
+    """Works for a collection that cannot be served too, and gives the reason."""
+    return responses.send(await _versions(state_of(request), collection, access_of(request)))
 
 
 @router.post(
     "/v1/collections/{collection}/versions/{version}/activate",
     summary="Serve another version",
     responses=openapi.answers(
-        Versions, examples.VERSIONS, "forbidden", "collection_not_found", "version_not_found", *openapi.UNSERVED
+        VersionsAnswer,
+        examples.VERSIONS_ANSWER,
+        "forbidden",
+        "collection_not_found",
+        "version_not_found",
+        *openapi.UNSERVED,
     ),
 )
 async def activate(request: Request, collection: str, version: str) -> Response:
-    """Its files are compared with its manifest first, which may take a while; then it is current.
+    """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
-    From there all goes as after a build: it is opened and proved beside the one that is served, and takes its place, or
-    is refused. GET .../versions tells how far that is.
+    The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.
+    GET .../versions says how far that is.
     """
     state = state_of(request)
     access = check_admin(request, state.settings.origins)
-    name, _ = state.engine.entry(collection, access)
+    name, _ = state.shelf.slot(collection, access)
     await asyncio.to_thread(state.engine.catalog.rollback, name, version)
     log.info('collection "%s": version %s was activated, id=%s', name, version, trace_of(request).request_id)
     await asyncio.to_thread(state.engine.look_now)
-    return answers.answer(await _versions(state, name, access))
+    return responses.send(await _versions(state, name, access))
 
 
-async def _versions(state: State, collection: str, access: Access) -> dict[str, Any]:
-    name, entry = state.engine.entry(collection, access)
+async def _versions(state: AppState, collection: str, access: Access) -> VersionsAnswer:
+    name, slot = state.shelf.slot(collection, access)
     found = await asyncio.to_thread(state.engine.catalog.versions, name)
-    return {"versions": [_state(info, entry) for info in found], "collection": name}
+    return {"versions": [_state(info, slot) for info in found], "collection": name}
 
 
-def _state(info: hubless.VersionInfo, entry: Entry) -> dict[str, Any]:
-    state, detail = "stored", None
-    if entry.collection and entry.collection.version == info.id:
+def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
+    state: Literal["served", "refused", "damaged", "stored"] = "stored"
+    detail = None
+    if slot.collection and slot.collection.version == info.id:
         state = "served"
-    elif entry.failure and entry.tried == info.id:
-        state, detail = "refused", as_problem(entry.failure).detail
+    elif slot.failure and slot.tried == info.id:
+        state, detail = "refused", as_problem(slot.failure).detail
     elif info.problem:
-        # without the path: where things lie on the server is nobody's business
+        # without the path: clients do not see where things lie on the server
         state, detail = "damaged", info.problem.rpartition(f"{info.id}/")[2]
     return {
         "version": info.id,
-        "created": info.manifest and info.manifest.created,
-        "count": info.manifest and info.manifest.count,
+        "created": info.manifest.created if info.manifest else None,
+        "count": info.manifest.count if info.manifest else None,
         "current": info.current,
         "state": state,
         "detail": detail,

@@ -1,68 +1,42 @@
-"""Work for the search threads. What arrives while a search runs waits together, and goes as the next batch.
+"""The search threads. Requests that arrive while a search runs wait together, and go as the next batch.
 
-There is no timer in this: an idle thread takes a request at once, and a busy one makes the batch itself. A search that
-reads all vectors takes all threads; of its kind one runs at a time, and the others go with the next. What takes
-less than the way to a thread and back is answered in the event loop, if nothing else is to be done. Where more waits
-than can be answered, a batch is made so small that it ends in time, of requests that have the time: were those searched
-that have waited longest, all would come too late. And who would have to wait too long is told so at once.
+There is no timer: an idle thread takes a request at once, and a busy one makes the batch by being busy. A search that
+reads all vectors takes all threads; one of its kind runs at a time, and the others go with the next. A search that
+takes less time than the way to a thread and back is answered in the event loop, if the loop has nothing else to do.
 """
 
 import asyncio
 import logging
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from math import inf
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
-from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.problems import Problem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.costs import Costs
+from hubless_service.searching.waiting import Answer, Job, Taken, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
-# answers items in their order, each with its result, or with an exception that is its own
-Answer = Callable[[Sequence[Any]], Sequence[Any]]
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
-_CHEAP = 0.001  # seconds that the event loop can well be kept from other work, of which there is none
-_LIGHT = 0.002  # seconds a query, in batches and while others run: what is not much more than the event loop's part
-_WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
-# of the time that a request has: for the search itself, and for waiting; the rest is for the way
-_SEARCHING, _WAITING = 0.5, 0.3
+_CHEAP = 0.001  # seconds for which the event loop may be kept from other work, if there is none
 # of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
 _ROUNDS = 3
 _ENOUGH = 32  # queries that are not worth waiting for more
-_PATIENCE = 5.0  # seconds that a search may take to end when the process does
-
-
-@dataclass(eq=False, slots=True)
-class Job:
-    """What one request waits for.
-
-    Attributes
-    ----------
-    key : jobs of equal keys can be answered by one call; None by itself only
-    size : how many queries it is
-    deadline : on the clock of `perf_counter`
-    whole : whether the search takes all processors, so that two of this key at a time would only be in each other's way
-    """
-
-    key: Hashable | None
-    answer: Answer
-    item: Any
-    size: int
-    deadline: float
-    whole: bool
-    trace: Trace
-    future: asyncio.Future[Any]
-    submitted: float
+_AFTER_FAILURE = 0.1  # seconds until a thread that could not even take a job tries again
 
 
 class Batcher:
-    """Threads that answer jobs, those of equal keys together, first come first served; and the queue before them."""
+    """Threads that answer jobs, those of equal keys together, first come first served.
+
+    Attributes
+    ----------
+    on_batch, on_waiting : called with the queries of each batch, and with those that wait
+    on_failure : called when a thread has survived an error of our own
+    alone : says whether the event loop has nothing else to do
+    """
 
     def __init__(
         self, threads: int, room: int, together: int, prepare: Callable[[], object], light: int | None = None
@@ -72,77 +46,68 @@ class Batcher:
         Parameters
         ----------
         threads : how many jobs or batches run at a time
-        light : how many of them, if these take little time: then the event loop has as much to do for them as the
-            threads, and needs a processor of its own; by default all
+        light : how many threads take jobs that need little time; the event loop has as much to do for such a job, and
+            needs a processor of its own; by default all
         room : how many queries may wait
         together : how many queries of several jobs may be answered by one call
         prepare : called once in each thread
         """
         self.on_batch: Callable[[int], None] = _ignore
         self.on_waiting: Callable[[int], None] = _ignore
+        self.on_failure: Callable[[], None] = _nothing
         self.alone: Callable[[], bool] = _never
-        self._costs = Costs()
-        self._prepare = prepare
-        self._room = room
+        self.threads = threads
         self._together = together
-        self._groups: dict[Hashable, deque[Job]] = {}
-        self._whole: set[Hashable] = set()  # keys of those that take all processors now
-        self._paces = Costs(_WEIGHT)  # of a query in a batch; the others are of a request alone
-        self._pace = 0.0  # of a query, whatever it is
-        self._waiting = 0
+        self._prepare = prepare
+        self._costs = Costs()  # of requests that were answered alone
+        self._waiting = Waiting(room, together, threads)
         lock = threading.Lock()
         self._changed, self._heavy = threading.Condition(lock), threading.Condition(lock)
         self._closed = False
-        # the same ones take all that is light, as they have it in their caches;
-        # daemons, as a search cannot be interrupted and must not hold up the end of the process
+        # the same threads take all that is light, as they have it in their caches
         some = threads if light is None else light
         self._ready = some  # of those, the ones that do nothing heavy now
+        # daemons, as a search cannot be interrupted and must not hold up the end of the process
         self._threads = [
             threading.Thread(target=self._serve, args=[i < some], name=f"search-{i}", daemon=True)
             for i in range(threads)
         ]
 
     def start(self) -> None:
-        """Let the threads begin."""
-        for thread in self._threads:
-            thread.start()
+        """Let the threads begin.
 
-    def stop(self, patience: float = _PATIENCE) -> None:
-        """Begin nothing more, and let what runs finish within some seconds."""
+        Raises
+        ------
+        RuntimeError
+            if the system allows no more threads; those that had begun end again.
+        """
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError:
+            self.stop()
+            raise
+
+    def stop(self) -> list[threading.Thread]:
+        """Begin nothing more; the threads, which end when they have answered what they began."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
             self._heavy.notify_all()
-        for thread in self._threads:
-            thread.join(patience)
-
-    @property
-    def threads(self) -> int:
-        """How many jobs or batches run at a time."""
-        return len(self._threads)
+        return [thread for thread in self._threads if thread.ident]
 
     @property
     def waiting(self) -> int:
         """How many queries wait."""
-        return self._waiting
+        return self._waiting.queries
 
     def check_room(self) -> None:
-        """Raise `too_many_requests` if the queue is full."""
-        if self._waiting >= self._room:
-            detail = f"{self._waiting} queries wait to be searched already."
-            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+        """Raise `too_many_requests` if no more queries may wait."""
+        self._waiting.check_room()
 
     def check_wait(self, trace: Trace, seconds: float) -> None:
         """Raise `too_many_requests` if a request that has some seconds in all would spend too many of them waiting."""
-        wait = trace.late
-        if self._waiting:
-            with self._changed:
-                first = min((group[0].submitted for group in self._groups.values()), default=inf)
-            # as long as those need that wait already, and no less than the first of them has waited
-            wait += max(perf_counter() - first, self._waiting * self._pace / self.threads)
-        if wait > max(0.0, _WAITING * seconds):
-            detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
-            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+        self._waiting.check_wait(perf_counter(), trace.late, seconds)
 
     def submit(
         self,
@@ -165,7 +130,7 @@ class Batcher:
 
         Returns
         -------
-        a future of its result; to cancel it is to take the item from the queue
+        a future of its result; cancel it to take the item from the queue
 
         Raises
         ------
@@ -185,45 +150,100 @@ class Batcher:
         timer = loop.call_later(deadline - now, _expire, future)
         future.add_done_callback(lambda _: timer.cancel())
         with self._changed:
-            self._groups.setdefault(object() if key is None else key, deque()).append(job)
-            self._wait_for(size)
+            self._waiting.add(job)
             self._changed.notify()
-            if not self._ready or not self._is_light(key):
+            if not self._ready or not self._waiting.is_light(key):
                 self._heavy.notify()
+            self.on_waiting(self._waiting.queries)
         return future
 
     def _serve(self, light: bool) -> None:
-        self._prepare()
-        while jobs := self._next(light):
-            away = light and not self._is_light(jobs[0].key)
-            if away:
-                self._leave(1)
-            started = perf_counter()
+        """Answer jobs until stopped. No exception ends the thread, as its share of the requests would wait for ever."""
+        try:
+            self._prepare()
+        except Exception:
+            log.exception("a search thread runs with the settings of the process")
+        while not self._closed:
+            taken = Taken([], [])
+            try:
+                taken = self._take(light)
+                self._do(taken, light)
+            except BaseException as error:
+                self._survive(taken, error)
+            del taken  # while the thread waits, nothing of an old version is held
+
+    def _take(self, light: bool) -> Taken:
+        """Wait for jobs and take them; no jobs once stopped.
+
+        Parameters
+        ----------
+        light : whether the thread also takes light jobs
+        """
+        wake = self._changed if light else self._heavy
+        with self._changed:
+            while not self._closed:
+                heavy_only = not light and self._ready > 0
+                if taken := self._waiting.take(perf_counter(), heavy_only=heavy_only):
+                    return taken
+                wake.wait()
+        return Taken([], [])
+
+    def _do(self, taken: Taken, light: bool) -> None:
+        """Answer the jobs that were taken, and refuse the late ones."""
+        jobs, late = taken
+        with self._changed:  # or an older number could be told after a newer one
+            self.on_waiting(self._waiting.queries)
+        if late:
+            _in_loop(late[0], _expire, *(job.future for job in late))
+        if not jobs:
+            return
+        started = perf_counter()
+        self.on_batch(queries_of(jobs))
+        for job in jobs:
+            job.trace.add("queue", started - job.submitted)
+        away = light and not self._waiting.is_light(jobs[0].key)
+        if away:
+            self._leave(1)
+        try:
             outcomes = self._answer(jobs)
-            pace = (perf_counter() - started) / _queries(jobs)
-            self._paces.note(jobs[0].key, pace)
-            self._pace += _WEIGHT * (pace * (self.threads if jobs[0].whole else 1) - self._pace)
-            if jobs[0].whole:
-                _in_loop(jobs[0], self._deliver_whole, jobs[0].key, outcomes)
-            else:
-                _in_loop(jobs[0], _deliver, outcomes)
+            with self._changed:
+                self._waiting.note(jobs, perf_counter() - started)
+        finally:
             if away:
                 self._leave(-1)
-            del jobs, outcomes  # while the thread waits, nothing of an old version is held
+        if jobs[0].whole:
+            _in_loop(jobs[0], self._deliver_whole, jobs[0].key, outcomes)
+        else:
+            _in_loop(jobs[0], _deliver, outcomes)
+
+    def _survive(self, taken: Taken, error: BaseException) -> None:
+        """Answer the jobs with an error of ours, which is counted, and let others of their key begin."""
+        log.error("a search thread has failed and goes on", exc_info=error)
+        self.on_failure()
+        if not taken.jobs:
+            sleep(_AFTER_FAILURE)
+            return
+        first = taken.jobs[0]
+        failure = RuntimeError("a search thread has failed")
+        _in_loop(first, _deliver, [(job.future, failure) for job in taken.jobs])
+        if first.whole:
+            self._release(first.key)
 
     def _leave(self, threads: int) -> None:
-        """Note that of the threads for what is light so many more are at something heavy; others do their part then."""
+        """Note that so many more of the threads for light jobs are at something heavy; others do their part then."""
         with self._changed:
             self._ready -= threads
             if not self._ready:
                 self._heavy.notify()
 
     def _deliver_whole(self, key: Hashable, outcomes: Outcomes) -> None:
-        """In the event loop: deliver, and let the next of the key begin when who asks again at once has done so."""
-        _deliver(outcomes)
-        with self._changed:
-            waiting = sum(job.size for job in self._groups.get(key, ()))
-        self._release_after(0 if waiting >= _ENOUGH else _ROUNDS, asyncio.get_running_loop(), key)
+        """In the event loop: deliver. The next of the key begins when clients that ask again at once have done so."""
+        try:
+            _deliver(outcomes)
+        finally:
+            with self._changed:
+                waiting = self._waiting.waiting_of(key)
+            self._release_after(0 if waiting >= _ENOUGH else _ROUNDS, asyncio.get_running_loop(), key)
 
     def _release_after(self, rounds: int, loop: asyncio.AbstractEventLoop, key: Hashable) -> None:
         if rounds:
@@ -234,8 +254,7 @@ class Batcher:
     def _release(self, key: Hashable) -> None:
         """Let another search that takes all processors begin."""
         with self._changed:
-            self._whole.discard(key)
-            if key in self._groups:  # this thread may take another's turn first
+            if self._waiting.release(key):  # this thread may take another's turn first
                 self._changed.notify()
                 self._heavy.notify()
 
@@ -246,81 +265,12 @@ class Batcher:
             self._costs.note(jobs[0].key, perf_counter() - started)
         return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
-    def _next(self, light: bool) -> list[Job]:
-        """The next jobs of one key that somebody still waits for; none at all once stopped.
-
-        Parameters
-        ----------
-        light : whether the thread also does what is light
-        """
-        wake = self._changed if light else self._heavy
-        while True:
-            with self._changed:
-                while not self._closed and (key := self._first(light)) is None:
-                    wake.wait()
-                if self._closed:
-                    return []
-                now = perf_counter()
-                jobs, late = self._pop(key, now)
-                if jobs and jobs[0].whole:
-                    self._whole.add(key)
-            if late:
-                _in_loop(late[0], _expire, *(job.future for job in late))
-            if jobs:
-                self.on_batch(_queries(jobs))
-                for job in jobs:
-                    job.trace.add("queue", now - job.submitted)
-                return jobs
-
-    def _first(self, light: bool) -> Hashable | None:
-        """Whose turn it is, of the groups that such a thread may begin with."""
-        light = light or not self._ready
-        free = (key for key in self._groups if key not in self._whole)
-        return next((key for key in free if light or not self._is_light(key)), None)
-
-    def _is_light(self, key: Hashable | None) -> bool:
-        return self._paces.of(key) < _LIGHT
-
-    def _pop(self, key: Hashable, now: float) -> tuple[list[Job], list[Job]]:
-        """Jobs of a key that are to be answered together, and those before them that would be answered too late."""
-        group = self._groups.pop(key)
-        pace = self._paces.of(key)
-        most, end = self._most(group, pace), now
-        if pace < inf:
-            end += most * pace
-        jobs, late, size = list[Job](), list[Job](), 0
-        while group and (not jobs or size + group[0].size <= most):
-            job = group.popleft()
-            self._wait_for(-job.size)
-            if job.future.done() or job.deadline <= now:
-                continue
-            if job.deadline < end:
-                late.append(job)
-            else:
-                jobs.append(job)
-                size += job.size
-        if not jobs and late:
-            jobs.append(late.pop())  # the estimate may be wrong, and is not put right by searching nothing
-        if group:
-            self._groups[key] = group  # behind the others, so that none of them starves
-        return jobs, late
-
-    def _most(self, group: deque[Job], pace: float) -> int:
-        """Up to how many queries of a group are to be answered together."""
-        first, size = group[0], 0
-        for job in group:
-            size += job.size
-            if size >= self._together:
-                break
-        in_time = size if pace == inf else int(_SEARCHING * (first.deadline - first.submitted) / pace)
-        return max(first.size, min(size, self._together, in_time))
-
-    def _wait_for(self, more: int) -> None:
-        self._waiting += more
-        self.on_waiting(self._waiting)
-
 
 def _ignore(count: int) -> None:
+    """Nobody is told."""
+
+
+def _nothing() -> None:
     """Nobody is told."""
 
 
@@ -340,7 +290,9 @@ def _deliver(outcomes: Outcomes) -> None:
     for future, outcome in outcomes:
         if future.done():
             continue
-        if isinstance(outcome, Exception):
+        if isinstance(outcome, StopIteration):  # which no future takes
+            future.set_exception(RuntimeError("an iterator has ended too soon"))
+        elif isinstance(outcome, Exception):
             future.set_exception(outcome)
         else:
             future.set_result(outcome)
@@ -356,7 +308,3 @@ def _in_loop(job: Job, function: Callable[..., None], *arguments: Any) -> None:
     # the loop is closed when the process ends in the middle of a search: then nobody waits any more
     with suppress(RuntimeError):
         job.future.get_loop().call_soon_threadsafe(function, *arguments)
-
-
-def _queries(jobs: Sequence[Job]) -> int:
-    return sum(job.size for job in jobs)

@@ -1,5 +1,6 @@
-"""Whose encoder is left alone for now, told to the metrics as soon as that changes."""
+"""Tells the metrics which encoders are left alone for now, as soon as that changes."""
 
+import threading
 from collections.abc import Callable, Iterable
 
 import hubless
@@ -17,18 +18,20 @@ class Breakers:
         self.on_state: Callable[[str, bool], None] = lambda collection, is_open: None
         self._served = served
         self._told: set[str] = set()
+        self._lock = threading.Lock()
 
     def note(self, collection: hubless.Collection) -> None:
-        """Tell the state of one, after a call of its encoder; nothing of a version that another has replaced."""
+        """Tell the state of one after a call of its encoder; a version that was replaced is not told of."""
         if collection.encoder_left_alone is not None and any(collection is one for one in self._served()):
             self.on_state(collection.name, collection.encoder_left_alone)
 
     def look(self) -> None:
         """Tell the state of all, after what is served may have changed."""
-        collections = [one for one in self._served() if one.encoder_left_alone is not None]
-        names = {collection.name for collection in collections}
-        for gone in self._told - names:
-            self.on_state(gone, False)
-        for collection in collections:
-            self.note(collection)
-        self._told = names
+        with self._lock:
+            collections = [one for one in self._served() if one.encoder_left_alone is not None]
+            names = {collection.name for collection in collections}
+            for gone in self._told - names:
+                self.on_state(gone, False)
+            for collection in collections:
+                self.note(collection)
+            self._told = names

@@ -1,5 +1,6 @@
-"""How long searches take, by what they are: to know beforehand which are cheap."""
+"""How long searches take, by their keys, to know beforehand which are cheap."""
 
+import threading
 from collections.abc import Hashable
 from math import inf
 
@@ -7,26 +8,32 @@ _MOST = 1024
 
 
 class Costs:
-    """The usual time of the last searches of each key: a geometric mean, as one that the system held up says little.
+    """The usual time of the last searches of each key, from any thread.
 
-    Holds no keys, only their hashes: keys hold collections. `weight` is that of the last search beside those before.
+    It is a geometric mean, as one search that the system held up says little. Only the hashes of keys are kept, as keys
+    hold collections. Of more than 1,024 keys, the one noted longest ago is forgotten.
+
+    Parameters
+    ----------
+    weight : of the last search beside those before it
     """
 
     def __init__(self, weight: float = 0.1) -> None:
         self._weight = weight
+        self._lock = threading.Lock()
         self._seconds: dict[int, float] = {}
 
     def note(self, key: Hashable | None, seconds: float) -> None:
-        """Take account of one search; of none without a key."""
+        """Take account of one search; a search without a key is not noted."""
         if key is None:
             return
-        known = hash(key)
-        seconds = max(seconds, 1e-6)
-        before = self._seconds.pop(known, seconds)
-        self._seconds[known] = before * (seconds / before) ** self._weight
-        if len(self._seconds) > _MOST:
-            self._seconds.pop(next(iter(self._seconds)), None)
+        known, seconds = hash(key), max(seconds, 1e-6)
+        with self._lock:
+            before = self._seconds.pop(known, seconds)
+            self._seconds[known] = before * (seconds / before) ** self._weight
+            if len(self._seconds) > _MOST:
+                del self._seconds[next(iter(self._seconds))]
 
     def of(self, key: Hashable | None) -> float:
-        """Seconds that a search is expected to take; infinite for what was not seen."""
+        """Seconds that a search is expected to take; infinite for a key that is not known."""
         return inf if key is None else self._seconds.get(hash(key), inf)

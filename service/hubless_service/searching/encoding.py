@@ -1,36 +1,36 @@
-"""Texts become vectors in threads of their own: a slow encoder holds up texts, but no queries that are vectors."""
+"""Texts become vectors in threads of their own, so that a slow encoder holds up texts but no query by vector."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from time import perf_counter
 from weakref import WeakKeyDictionary, finalize
 
 from fastapi import Request
 
 import hubless
-from hubless.arrays import F32
 from hubless.errors import InputError
+from hubless.vectors.arrays import F32
 from hubless_service.http.clients import watched
 from hubless_service.http.queries import Query
 from hubless_service.http.trace import trace_of
 from hubless_service.searching.batching import Batcher
 
-_SHORT = 1000  # characters, in all; a bag of words takes about 0.1 ms for them
+_SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
 
 
 class Encoding:
-    """The threads that wait for encoders, some for each collection, so that none waits for another's."""
+    """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
 
     def __init__(self, threads: int, room: int, on_call: Callable[[hubless.Collection], None]) -> None:
+        self.on_failure: Callable[[], None] = lambda: None
         self._threads = threads
         self._on_call = on_call
         self._room = room
         self._batchers: WeakKeyDictionary[hubless.Collection, Batcher] = WeakKeyDictionary()
 
     def stop(self) -> None:
-        """Begin nothing more; what an encoder on another machine still answers is of no use."""
+        """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
         for batcher in list(self._batchers.values()):
-            batcher.stop(patience=0)
+            batcher.stop()
 
     async def encode(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query], deadline: float
@@ -65,14 +65,16 @@ class Encoding:
 
     def _batcher(self, collection: hubless.Collection) -> Batcher:
         if not (batcher := self._batchers.get(collection)):
-            batcher = self._batchers[collection] = Batcher(self._threads, self._room, 1, lambda: None)
+            batcher = Batcher(self._threads, self._room, 1, lambda: None)
+            batcher.on_failure = self.on_failure
             batcher.start()
-            finalize(collection, batcher.stop, patience=0)  # with a version its threads end
+            self._batchers[collection] = batcher
+            finalize(collection, batcher.stop)  # the threads end with the version
         return batcher
 
 
 def _with_vectors(queries: Sequence[Query], vectors: dict[int, F32]) -> list[Query]:
-    return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+    return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
 
 def _encode(
@@ -80,7 +82,7 @@ def _encode(
 ) -> dict[int, F32]:
     """The vector of each text; halved until it is known which of them an error is about."""
     try:
-        vectors = collection.encode(list(texts.values()), deadline - perf_counter())
+        vectors = collection.prepare(collection.encode(list(texts.values()), deadline - perf_counter()))
     except InputError as error:
         if len(texts) == 1:
             raise type(error)(f"{queries[min(texts)].where}text", error.expected, error.received) from error
@@ -89,4 +91,4 @@ def _encode(
             **_encode(collection, queries, dict(items[:half]), deadline),
             **_encode(collection, queries, dict(items[half:]), deadline),
         }
-    return dict(zip(texts, vectors, strict=True))
+    return {i: vectors[row : row + 1] for row, i in enumerate(texts)}

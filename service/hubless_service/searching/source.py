@@ -1,4 +1,4 @@
-"""Where an engine's collections come from."""
+"""Where the engine gets its collections from."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import hubless
-from hubless.search import FILTER_CACHE
+from hubless.search.collection import FILTER_CACHE, open_collection
 
 
 class Source(Protocol):
@@ -21,7 +21,7 @@ class Source(Protocol):
         ...
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
-        """Open that version; without `hashes` only the sizes of its files are compared with the manifest."""
+        """Open that version. Without `hashes`, only the sizes of its files are compared with the manifest."""
         ...
 
     def version_ids(self, name: str) -> Sequence[str]:
@@ -29,7 +29,7 @@ class Source(Protocol):
         ...
 
     def aliases(self) -> Mapping[str, hubless.Alias]:
-        """What other names stand for."""
+        """The aliases by name."""
         ...
 
     @property
@@ -69,7 +69,7 @@ class CatalogSource:
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
         """Open the current version."""
-        return hubless.open(
+        return open_collection(
             self.path,
             name,
             hashes=hashes,

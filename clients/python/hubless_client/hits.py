@@ -1,0 +1,106 @@
+"""What a query finds. A field that a newer server adds is ignored; a field that is missing makes a `BadAnswer`."""
+
+from array import array
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hubless_client.call import Json
+from hubless_client.listing import Listing
+from hubless_client.vectors import as_array
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a hit has its rank.
+
+    Attributes
+    ----------
+    rank : its rank, from 1
+    raw_rank : its rank by similarity alone; None if it is deeper than the server looked
+    occurrence, raw_occurrence : N_10, with the correction and without: how many queries had the target in their top 10
+        when the version was measured; None if the version does not store it
+    """
+
+    rank: int
+    raw_rank: int | None
+    occurrence: int | None
+    raw_occurrence: int | None
+
+    @classmethod
+    def from_json(cls, body: Json) -> Self:
+        """Read it."""
+        return cls(body["rank"], body["raw_rank"], body["occurrence"], body["raw_occurrence"])
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One target that was found.
+
+    Attributes
+    ----------
+    id : as given to the build
+    score : similarity − strength·offset; hits are sorted by it
+    similarity : query·target, which is the cosine with metric "cosine"
+    offset : the target's hubness in units of similarity, positive = hub
+    payload : None unless you ask for it
+    vector : float32, shape (d,); None unless you ask for it; numpy reads it without copying
+    explanation : None unless you ask for it
+    """
+
+    id: str | int
+    score: float
+    similarity: float
+    offset: float
+    payload: dict[str, Any] | None = None
+    vector: "array[float] | None" = None
+    explanation: Explanation | None = None
+
+    @classmethod
+    def from_json(cls, body: Json) -> Self:
+        """Read it."""
+        reasons = body.get("explanation")
+        return cls(
+            id=body["id"],
+            score=body["score"],
+            similarity=body["similarity"],
+            offset=body["offset"],
+            payload=body.get("payload"),
+            vector=as_array(body.get("vector")),
+            explanation=None if reasons is None else Explanation.from_json(reasons),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits(Listing[Hit]):
+    """The hits of one query, best first: `limit` of them, or fewer if the collection has fewer matches.
+
+    Attributes
+    ----------
+    items, collection, version, request_id : as in every `Listing`
+    corrected : whether a gated correction was on for this query; None for other corrections
+    """
+
+    corrected: bool | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer to a query."""
+        return cls._of(body, body["collection"], body["version"], request_id)
+
+    @classmethod
+    def _of(cls, result: Json, collection: str, version: str, request_id: str | None) -> Self:
+        hits = tuple(Hit.from_json(hit) for hit in result["hits"])
+        corrected = result.get("corrected")
+        return cls(items=hits, collection=collection, version=version, request_id=request_id, corrected=corrected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchHits(Listing[Hits]):
+    """The `Hits` of each query, in the order of the queries."""
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer to a batch."""
+        collection, version = body["collection"], body["version"]
+        hits = tuple(Hits._of(result, collection, version, request_id) for result in body["results"])
+        return cls(items=hits, collection=collection, version=version, request_id=request_id)

@@ -1,0 +1,113 @@
+"""How often the live queries find each target."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from hubless_client.call import Call, Json, Timeout
+from hubless_client.paths import in_collection
+from hubless_client.sending import ClientMethod
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """A target that many queries find: its decayed number of finds, and its share of the places in the answers."""
+
+    id: str | int
+    occurrence: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankingHubness:
+    """How often the targets are found, in one ranking of the queries.
+
+    Attributes
+    ----------
+    queries : the number of queries; older ones count less
+    skewness : of the occurrence of all targets
+    top_hub_share : the share of the places in the answers that the worst hub takes
+    antihub_share : the share of the targets that are hardly ever found
+    hubs : the worst hubs
+    """
+
+    queries: float
+    skewness: float
+    top_hub_share: float
+    antihub_share: float
+    hubs: tuple[Hub, ...]
+
+    @classmethod
+    def from_json(cls, body: Json | None) -> Self | None:
+        """Read it. None if the ranking had no queries."""
+        if body is None:
+            return None
+        return cls(
+            queries=body["queries"],
+            skewness=body["skewness"],
+            top_hub_share=body["top_hub_share"],
+            antihub_share=body["antihub_share"],
+            hubs=tuple(Hub(hub["id"], hub["occurrence"], hub["share"]) for hub in body["hubs"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """How far the live queries are from the query bank, where 1 is the border of chance; and their number."""
+
+    drift: float
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveHubness:
+    """How often the live queries find the targets.
+
+    Attributes
+    ----------
+    k : how many places of each answer count
+    half_life : after this many queries a find counts half
+    window : the value that `queries` approaches in the long run
+    served : all answers as they were served; None without queries
+    corrected, raw : a sample of the queries, with the correction and without; compare these two; None without queries
+    drift : None if there were too few queries, or if the server does not measure it
+    """
+
+    k: int
+    half_life: float
+    window: float
+    served: RankingHubness | None
+    corrected: RankingHubness | None
+    raw: RankingHubness | None
+    drift: Drift | None
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer about the hubness of a collection."""
+        drift = body.get("drift")
+        return cls(
+            k=body["k"],
+            half_life=body["half_life"],
+            window=body["window"],
+            served=RankingHubness.from_json(body["served"]),
+            corrected=RankingHubness.from_json(body["corrected"]),
+            raw=RankingHubness.from_json(body["raw"]),
+            drift=Drift(drift["drift"], drift["queries"]) if drift else None,
+            collection=body["collection"],
+            version=body["version"],
+            request_id=request_id,
+        )
+
+
+class HubnessMethods:
+    """Live hubness."""
+
+    @ClientMethod
+    def hubness(
+        self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[LiveHubness]:
+        """How often the latest queries found each target, and how far these queries are from the query bank."""
+        path = in_collection(collection, "hubness")
+        return Call("GET", path, LiveHubness.from_json, request_id=request_id, timeout=timeout)

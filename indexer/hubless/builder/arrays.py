@@ -1,0 +1,135 @@
+"""Offsets and augmented vectors as plain arrays, for those who have an engine already."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from hubless.builder.bank_checks import check_bank
+from hubless.builder.recipe import Metric, check_metric
+from hubless.corrections import CORRECTIONS, QUERY_TIMES
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+from hubless.kernels.devices import CPU, on_device
+from hubless.knn import augment
+from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, unit_rows
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.sources import under_metric
+
+UNIT = 1e-3
+"""How far the length of a vector may be from 1 and still count as 1."""
+
+
+def offsets(
+    targets: Vectors,
+    query_bank: Vectors,
+    *,
+    metric: Metric | None = None,
+    correction: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    target_bank: Vectors | None = None,
+    device: str = CPU,
+    bank_of_targets: bool = False,
+) -> F32:
+    """The offset h of each target: how much of a hub it is. Rank by q·t − h.
+
+    The correction is fitted on all of the bank. (`Index.fit` and `build` hold a tenth of it out, to measure with.)
+
+    Parameters
+    ----------
+    targets : (n, d)
+    query_bank : (b, d) example queries
+    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
+    correction : a name in `hubless.CORRECTIONS` that folds into offsets
+    parameters : of the correction
+    target_bank : (g, d) extra targets, for the corrections that use one
+    device : that computes them: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"
+    bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+
+    Returns
+    -------
+    (n,) float32 in units of similarity, centred: their mean is 0. Positive is a hub.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
+    """
+    known = check_metric(metric)
+    method = make_correction(correction, parameters)
+    if correction in QUERY_TIMES and getattr(method, "gate", None) != "target":
+        folding = ", ".join(name for name in CORRECTIONS if name not in QUERY_TIMES)
+        raise InputError("correction", f"one that folds into offsets: {folding}", correction)
+    all_targets, bank = (
+        under_metric(as_items(given, name).vectors, known)
+        for given, name in ((targets, "targets"), (query_bank, "query bank"))
+    )
+    extra = None if target_bank is None else under_metric(as_items(target_bank, "target bank").vectors, known)
+    check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
+    with on_device(device):
+        return augment.centre(method.fit(bank, all_targets, extra).offsets(all_targets))
+
+
+def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | None = None) -> F32:
+    """[t, −h, 0 …]: targets with their offsets, so that an inner product with `augment_queries` is q·t − h.
+
+    The offset stands in two coordinates: what float16 holds of it, and the rest. Zeros fill up to a multiple of 16
+    dimensions, as many engines scan these faster.
+
+    Parameters
+    ----------
+    targets : (n, d)
+    offsets : (n,) as `offsets` gives them
+    metric : "cosine" brings the targets to length 1, "dot" takes them as they are. It may be left out where all have
+        length 1, as both mean the same then
+
+    Returns
+    -------
+    (n, d') float32
+
+    Raises
+    ------
+    InputError
+    """
+    vectors = _prepared(targets, "targets", metric)
+    h = np.ascontiguousarray(as_array(offsets, "offsets"), np.float32)
+    if h.shape != (len(vectors),):
+        raise InputError("offsets", f"{len(vectors)}, one a target", f"an array of shape {h.shape}")
+    if not np.isfinite(h).all():
+        raise InputError("offsets", "finite numbers", h[int(np.argmin(np.isfinite(h)))])
+    return augment.augment_targets(vectors, h, half=bool(np.abs(h).max(initial=0) <= augment.LARGEST_HALF))
+
+
+def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | None = None) -> F32:
+    """[q, λ, λ, 0 …]: queries whose inner product with `augment_targets` is q·t − λh.
+
+    Parameters
+    ----------
+    queries : (m, d) or (d,)
+    strength : λ, from 0, the raw ranking, to 2
+    metric : as for `augment_targets`
+
+    Returns
+    -------
+    (m, d') float32
+
+    Raises
+    ------
+    InputError
+    """
+    check_between("strength", strength, 0, 2)
+    return augment.augment_queries(_prepared(queries, "queries", metric), strength)
+
+
+def _prepared(given: ArrayLike, name: str, metric: Metric | None) -> F32:
+    vectors = as_vectors(given, name)
+    if metric is not None:
+        return unit_rows(vectors, name) if check_metric(metric) == "cosine" else vectors
+    lengths = np.sqrt(np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64))
+    if (far := np.abs(lengths - 1) > UNIT).any():
+        row = int(np.argmax(far))
+        raise InputError(
+            "metric", f"cosine or dot, as not all {name} have length 1", f"none; row {row}: {lengths[row]:.4g}"
+        )
+    return vectors

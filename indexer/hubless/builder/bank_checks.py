@@ -1,0 +1,171 @@
+"""What is likely to be wrong with a query bank: it holds targets, is too small, or comes from elsewhere.
+
+The limits were checked on six real sets, whose banks pass them all; docs/concepts.md has the numbers.
+"""
+
+import logging
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.errors import InputError
+from hubless.measures.likeness import related, share_among, told_apart
+from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
+
+LOOKED_UP, COMPARED = 256, 1000
+"""So many bank queries are looked up among the targets; so many of each side are compared as clouds."""
+MOST_TARGETS = 0.1
+"""A bank of which a larger share are targets is refused."""
+FEW_TARGETS = 0.02
+"""A smaller share is chance: now and then a query and a target are the same."""
+FEWEST = 20
+"""A bank of fewer is hardly better than none."""
+ENOUGH_TO_COMPARE = 200
+"""Clouds of fewer are told apart too uncertainly."""
+ENOUGH_TO_RELATE = 100
+LIKE_TARGETS = 0.57
+"""Bank and targets that are told apart no better than this are one cloud. Real banks reach 0.65 and more."""
+UNRELATED = 0.65
+"""Queries no nearer to targets than this come from another model. Real banks reach 0.99."""
+MOST_REPEATED = 0.25
+OTHER_LENGTH = 4.0
+"""Lengths that differ by this factor, under metric "dot", come from another model."""
+
+ADVICE = (
+    "A correction that is measured with targets makes search worse. No queries yet? Encode captions or titles of other "
+    "items as queries, or questions that a language model writes about items. Or start with correction none, and build "
+    "again when people have searched: live queries are the best bank. bank_of_targets=True (--bank-of-targets) takes "
+    "this bank all the same"
+)
+
+log = logging.getLogger("hubless.banks")
+
+
+@dataclass(frozen=True)
+class CheckedBank:
+    """The numbers, and what is to be said about them."""
+
+    record: BankRecord
+    notes: list[str]
+
+    def logged(self) -> "CheckedBank":
+        """Itself, with its notes logged as warnings by the logger `hubless.banks`."""
+        for note in self.notes:
+            log.warning(note)
+        return self
+
+
+def check_bank(
+    bank: VectorSource, targets: VectorSource, metric: str, *, bank_of_targets: bool = False, seed: int = 0
+) -> CheckedBank:
+    """Examine a query bank before it is used.
+
+    Parameters
+    ----------
+    bank : (b, d) as it is compared
+    targets : (n, d) as they are compared
+    bank_of_targets : take a bank that holds targets
+
+    Raises
+    ------
+    InputError
+        if more than a tenth of the bank are targets; the message says what to do instead. A bank of fewer than 20 gets
+        notes only.
+    """
+    check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
+    looked_up = in_memory(sample(bank, LOOKED_UP, seed))
+    among = share_among(looked_up, targets)
+    if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
+        raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
+    some, others = (_shuffled(source, seed) for source in (bank, targets))
+    record = BankRecord(
+        queries=bank.shape[0],
+        repeated=round(_repeated(bank), 4),
+        among_targets=round(among, 4),
+        apart_from_targets=_rounded(_apart(some, others)),
+        related_to_targets=_rounded(_related(some, others, seed)),
+        relative_length=_rounded(_relative_length(some, others)) if metric == "dot" else None,
+    )
+    return CheckedBank(record, _notes(record))
+
+
+def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
+    """Raise `InputError` where the bank lies with the targets, and the queries that test it do not.
+
+    Parameters
+    ----------
+    bank, targets, queries : (b, d), (n, d) and (m, d), as they are compared
+    """
+    clouds = [rows[np.random.default_rng(0).permutation(len(rows))[:COMPARED]] for rows in (bank, targets, queries)]
+    if min(map(len, clouds)) < ENOUGH_TO_COMPARE:
+        return
+    apart, tested = told_apart(clouds[0], clouds[1]), told_apart(clouds[0], clouds[2])
+    if apart <= LIKE_TARGETS and tested > 0.5 + 2 * (LIKE_TARGETS - 0.5):
+        received = f"a bank that lies with the targets, and apart from the test queries. {ADVICE}"
+        raise InputError("query bank", "example queries", received)
+
+
+def _shuffled(source: VectorSource, seed: int) -> F32:
+    rows = in_memory(sample(source, COMPARED, seed))
+    return rows[np.random.default_rng(seed).permutation(len(rows))]
+
+
+def _repeated(bank: VectorSource) -> float:
+    """Share of the rows that repeat an earlier one."""
+    distinct: set[int] = set()
+    for block in bank.blocks(block_rows(bank.shape[1])):
+        distinct.update(hash(row.tobytes()) for row in block)
+    return 1 - len(distinct) / bank.shape[0]
+
+
+def _apart(bank: F32, targets: F32) -> float | None:
+    enough = min(len(bank), len(targets)) >= ENOUGH_TO_COMPARE
+    return told_apart(bank, targets) if enough else None
+
+
+def _related(bank: F32, targets: F32, seed: int) -> float | None:
+    enough = len(bank) >= FEWEST and len(targets) >= ENOUGH_TO_RELATE
+    return related(bank, targets, seed) if enough else None
+
+
+def _relative_length(bank: F32, targets: F32) -> float:
+    lengths = [float(np.median(np.linalg.norm(rows, axis=1))) for rows in (bank, targets)]
+    return lengths[0] / lengths[1] if lengths[1] else float("inf")
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(f"{value:.3g}")
+
+
+def _notes(bank: BankRecord) -> list[str]:
+    notes = []
+    if bank.queries < FEWEST:
+        notes.append(
+            f"The query bank has only {bank.queries} queries. Offsets from so few are mostly noise: give it 100 at "
+            "least, 1,000 or more are better."
+        )
+    if bank.among_targets > FEW_TARGETS:
+        notes.append(
+            f"{100 * bank.among_targets:.3g} % of the query bank are targets. A target finds itself first, which no "
+            "query does."
+        )
+    elif bank.apart_from_targets is not None and bank.apart_from_targets <= LIKE_TARGETS:
+        notes.append(
+            "The query bank lies where the targets lie: it may hold items, not queries. If people search with "
+            "something else, such as texts for images or questions for pages, take such queries, or search gets worse."
+        )
+    if bank.related_to_targets is not None and bank.related_to_targets <= UNRELATED:
+        notes.append(
+            "The query bank has nothing to do with the targets: its queries are no nearer to targets than random "
+            "vectors are. Is it from the same model?"
+        )
+    if bank.repeated > MOST_REPEATED:
+        notes.append(f"{bank.repeated:.0%} of the query bank repeat other queries, and so count more than once.")
+    if bank.relative_length is not None and not 1 / OTHER_LENGTH < bank.relative_length < OTHER_LENGTH:
+        notes.append(
+            f"Bank queries are {bank.relative_length:.3g} times as long as targets, and metric dot takes lengths into "
+            "account. Is the query bank from the same model, and scaled alike?"
+        )
+    return notes

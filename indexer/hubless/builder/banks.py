@@ -1,0 +1,72 @@
+"""The query bank in parts: queries to fit on, held-out queries to measure with, and a sample to store."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.corrections.centred import CentredCorrection
+from hubless.errors import InputError
+from hubless.search.canaries import Canary
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import SelectedVectors, VectorSource
+
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
+BANK_SAMPLE = 512
+FEWEST_HELD_OUT = 16
+"""If there are fewer held-out queries, measure with the whole sample."""
+
+
+@dataclass(frozen=True)
+class Measuring:
+    """Queries (m, d) to measure with. `held_out` says whether the correction was fitted without them."""
+
+    queries: F32
+    held_out: bool
+
+
+def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, Measuring]:
+    """Split a bank into queries to fit on and held-out queries. A bank of fewer than 10 serves as both."""
+    count = bank.shape[0]
+    held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
+    if held == 0:
+        return bank, Measuring(bank.take(np.arange(count)), held_out=False)
+    chosen = np.random.default_rng(seed).choice(count, held, replace=False)
+    kept = np.setdiff1d(np.arange(count), chosen)
+    return SelectedVectors(bank, kept, bank.name), Measuring(bank.take(np.sort(chosen)), held_out=True)
+
+
+@contextmanager
+def naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None]:
+    """If the query bank is too small, say in the error how many of its rows were held out."""
+    try:
+        yield
+    except InputError as error:
+        held = bank.shape[0] - fitting.shape[0]
+        if not held or error.parameter != bank.name or error.received != str(fitting.shape[0]):
+            raise
+        received = f"{error.received}, as {held} of {bank.shape[0]} are held out to measure with"
+        raise InputError(error.parameter, error.expected, received) from error
+
+
+def bank_sample(bank: VectorSource, seed: int) -> F32:
+    """At most 512 queries of the bank, at random."""
+    count = bank.shape[0]
+    chosen = np.random.default_rng([seed, 1]).choice(count, min(BANK_SAMPLE, count), replace=False)
+    return bank.take(np.sort(chosen))
+
+
+def measuring_of(sample: F32 | None, correction: CentredCorrection, canary: Canary) -> Measuring:
+    """Queries to measure a changed version with: those of the sample that the correction was not fitted on, if any.
+
+    Parameters
+    ----------
+    sample : (s, d) of the bank. Old bundles do not have it: their canary queries serve instead
+    """
+    if sample is None:
+        return Measuring(canary["queries"], held_out=True)
+    fitted = {row.tobytes() for row in correction.state().get("bank", sample[:0])}
+    unseen = np.array([row.tobytes() not in fitted for row in sample])
+    held_out = bool(fitted) and int(unseen.sum()) >= FEWEST_HELD_OUT
+    return Measuring(sample[unseen] if held_out else sample, held_out)

@@ -1,0 +1,359 @@
+"""An index of arrays: fit, query, add, remove, save. What `hubless.open` gives is one too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.banks import measuring_of
+from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
+from hubless.builder.making import Corrected, Made, checked_bank, make, make_indexed
+from hubless.builder.reading import read_vectors
+from hubless.builder.recipe import Metric, Recipe
+from hubless.builder.writing import manifest, manifest_of, write_made
+from hubless.encoders import Encoder
+from hubless.errors import InputError, storage_errors
+from hubless.kernels.devices import CPU, on_device
+from hubless.knn import write_index
+from hubless.knn.aims import RECALL
+from hubless.progress import Steps, progress_bars
+from hubless.search.changes import Added, Changes
+from hubless.search.collection import FILTER_CACHE, Collection
+from hubless.search.indexed import IndexedTargets, StoredVectors
+from hubless.search.opening import open_parts
+from hubless.search.parts import Parts
+from hubless.store import bundle
+from hubless.store.bundle import Manifest
+from hubless.store.catalog import Catalog
+from hubless.vectors.arrays import I64, check_dim
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
+from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
+from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+
+UNNAMED, UNSAVED = "index", "unsaved"
+"""Collection and version of an index that was not saved."""
+
+
+class Index(Collection):
+    """Targets that can be searched, with their hubness corrected; targets can be added and removed.
+
+    Parameters
+    ----------
+    correction : a name in `hubless.CORRECTIONS`
+    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
+    parameters : of the correction
+    index : a name in `hubless.knn.INDEXES`. "auto" chooses by the number of targets and the next three
+    recall : share of the exact top 10 that the index has to find
+    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit
+    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
+    seed : for the choice of held-out bank queries and the training of the index
+    device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"
+    filter_cache : bytes for the matches of recent filters
+
+    Raises
+    ------
+    InputError
+        naming the parameter that is not what it has to be.
+    """
+
+    def __init__(
+        self,
+        correction: str = "auto",
+        metric: Metric | None = None,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        index: str = "auto",
+        recall: float = RECALL,
+        memory: int | str | None = None,
+        latency: float | str | None = None,
+        seed: int = 0,
+        device: str = CPU,
+        filter_cache: int = FILTER_CACHE,
+    ) -> None:
+        self._recipe = Recipe.of(
+            metric=metric,
+            correction=correction,
+            parameters=parameters,
+            index=index,
+            recall=recall,
+            memory=memory,
+            latency=latency,
+            seed=seed,
+            device=device,
+        )
+        self._filter_cache = filter_cache
+        self._changes: Changes | None = None
+        self._changing = RLock()
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_state":
+            raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
+        return super().__getattr__(name)
+
+    def __repr__(self) -> str:
+        if "_state" in self.__dict__:
+            return super().__repr__()
+        return f"<Index, not fitted: {self._recipe.metric}, {self._recipe.correction}>"
+
+    @classmethod
+    def of(cls, parts: Parts, filter_cache: int = FILTER_CACHE) -> "Index":
+        """The index of the parts of a version."""
+        made, record = parts.manifest, parts.manifest.index
+        aims = record.aims
+        self = cls(
+            made.correction.name,
+            made.metric,
+            parameters=made.correction.parameters,
+            index=record.type,
+            recall=RECALL if aims is None else aims.recall,
+            memory=None if aims is None else aims.memory,
+            latency=None if aims is None else aims.latency_ms,
+            seed=made.provenance.seed,
+            filter_cache=filter_cache,
+        )
+        self._become(parts)
+        return self
+
+    def fit(
+        self,
+        query_bank: Vectors,
+        targets: Vectors,
+        *,
+        target_bank: Vectors | None = None,
+        ids: Ids | None = None,
+        payload: PayloadLike | None = None,
+        payload_schema: PayloadTypes | None = None,
+        encoder: str | Path | Encoder | None = None,
+        bank_of_targets: bool = False,
+        progress: bool | None = False,
+    ) -> "Index":
+        """Measure the hubness of targets with a query bank, and index them in memory.
+
+        Parameters
+        ----------
+        query_bank : (b, d) example queries. A tenth, at most 1,000, is held out from the fit, to measure with
+        targets : (n, d) what can be found
+        target_bank : (g, d) extra targets, for the corrections that use one
+        ids : (n,) unique strings or whole numbers; the row numbers by default
+        payload : (n,) rows of further columns: a list of dicts, a dict of columns, an Arrow, pandas or polars table, or
+            a file
+        encoder : of texts, as for `hubless.build`
+        bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+        progress : show progress bars; None does if standard error is a terminal
+
+        Raises
+        ------
+        InputError
+            naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
+        """
+        recipe = self._recipe
+        with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
+            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+            table = IdTable.of(inputs.ids)
+            rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
+            vectors = read_vectors(inputs, recipe.metric)
+            checked = checked_bank(vectors, recipe, bank_of_targets)
+            made = make(vectors, recipe, steps)
+            self._changes = None
+            self._become(
+                Parts(
+                    manifest=manifest_of(made, inputs, vectors.records, checked, recipe, UNNAMED, UNSAVED),
+                    targets=made.targets,
+                    offsets=made.offsets,
+                    ids=table,
+                    payload=rows,
+                    encoder=inputs.encoder,
+                    prepared=lambda: made.query_time,
+                    occurrence=made.occurrence,
+                    bank_sample=made.bank_sample,
+                    correction=lambda: made.correction,
+                    canary=lambda: made.canary,
+                )
+            )
+        return self
+
+    def add(self, vectors: Vectors, ids: Ids | None = None, payload: PayloadLike | None = None) -> None:
+        """Add targets. Their offsets come from the fitted correction. The next query finds them.
+
+        Parameters
+        ----------
+        vectors : (a, d)
+        ids : (a,) that no target has. If ids are numbers you may leave them out: they go on above the largest
+        payload : (a,) rows of columns that the payload has. What you leave out is null
+
+        Raises
+        ------
+        DuplicateIds
+            naming an id that stands twice, or that a target has.
+        UnknownField
+            naming a column that the payload does not have.
+        InputError
+            naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
+        """
+        with self._changing:
+            parts = self._parts
+            given = as_items(vectors, "vectors").vectors
+            check_dim(given.shape[1], self.dim, given.name)
+            changes = self._changes or Changes.of(parts, self._filter_cache)
+            named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
+            rows = added_payload(payload, None if parts.payload is None else parts.payload.schema, given.shape[0])
+            prepared = in_memory(under_metric(given, self.metric))
+            with on_device(self._recipe.device):
+                offsets = parts.correction().offsets(ArrayVectors(prepared, given.name))
+            self._change(changes.adding(Added(prepared, offsets, named, rows), parts.ids))
+
+    def remove(self, ids: Sequence[str | int]) -> None:
+        """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.
+
+        Raises
+        ------
+        PointNotFound
+            naming the first id that no target has.
+        InputError
+        """
+        if isinstance(ids, str | int):
+            raise InputError("ids", "a list of ids", repr(ids))
+        with self._changing:
+            parts = self._parts
+            plain = [wanted.item() if isinstance(wanted, np.generic) else wanted for wanted in ids]
+            rows: I64 = np.unique(np.array([parts.ids.row(wanted) for wanted in plain], np.int64))
+            changes = self._changes or Changes.of(parts, self._filter_cache)
+            self._change(changes.removing(rows))
+
+    def _change(self, changes: Changes) -> None:
+        self._become(changes.parts())
+        self._changes = changes
+
+    def save(self, catalog: str | Path, name: str, *, progress: bool | None = False) -> Manifest:
+        """Save as a new version of a collection, and make it the current one, as `hubless.build` does.
+
+        If targets were added or removed, the index is built anew first. The offsets stay.
+
+        Parameters
+        ----------
+        catalog : folder of the collections; made if it is not there
+        name : of the collection; made if it is not there
+
+        Returns
+        -------
+        The manifest of the new version. From now on this index uses its files.
+
+        Raises
+        ------
+        InputError
+            for an invalid name, or an index without targets.
+        StorageError
+            if the catalog cannot be written.
+        """
+        with self._changing, progress_bars(progress) as steps:
+            parts = self._parts
+            if not len(parts.offsets):
+                raise InputError("index", "at least one target", "none")
+            with Catalog(catalog).staging(name) as staged, storage_errors(staged.folder):
+                write_ids(parts.ids.array, staged.folder / bundle.IDS)
+                if parts.encoder is not None:
+                    parts.encoder.save(staged.folder)
+                if parts.payload is not None:
+                    write_payload(open_dataset(parts.payload.table()), parts.payload.schema.names, staged.folder)
+                made = self._made(parts, steps, staged.folder / bundle.INDEX)
+                write_made(made, staged.folder)
+                saved = staged.publish(_manifest_of(parts, made, self._changes, name, staged.version))
+            opened = open_parts(catalog, name, version=saved.version, hashes=False)
+            self._become(replace(opened, encoder=parts.encoder))
+            self._changes = None
+        return saved
+
+    def _made(self, parts: Parts, steps: Steps, path: Path) -> Made:
+        """What to save. Writes the file of the index."""
+        correction, query_time, targets = parts.correction(), parts.prepared(), parts.targets
+        if not isinstance(targets, IndexedTargets):
+            source = StoredVectors(targets, "targets")
+            measuring = measuring_of(parts.bank_sample, correction, parts.canary())
+            bank = ArrayVectors(measuring.queries, "query bank")
+            corrected = Corrected(source, correction, parts.offsets, query_time)
+            return make_indexed(corrected, bank, measuring, parts.bank_sample, self._recipe, steps, path)
+        write_index(targets.index, path)
+        return Made(
+            targets=targets,
+            offsets=parts.offsets,
+            correction=correction,
+            query_time=query_time,
+            occurrence=parts.occurrence,
+            bank_sample=parts.bank_sample,
+            canary=parts.canary(),
+            index=parts.manifest.index,
+            measured=parts.manifest.measured,
+        )
+
+
+def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:
+    if ids is None and kind == "string":
+        raise InputError("ids", "an id for each vector, as the ids of this index are strings", "none")
+    if ids is None:
+        return pa.array(np.arange(following, following + count))
+    given = as_ids(ids)
+    if len(given) != count:
+        raise InputError("ids", f"{count}, one a vector", f"{len(given)}")
+    if pa.types.is_integer(given.type) != (kind == "int64"):
+        expected = "strings" if kind == "string" else "whole numbers"
+        raise InputError("ids", f"{expected}, as the ids of this index are", str(given.type))
+    return given
+
+
+def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, version: str) -> Manifest:
+    before = parts.manifest
+    return manifest(
+        made,
+        before.correction,
+        parts.ids.array.type,
+        before.payload_columns,
+        parts.encoder,
+        before.provenance.inputs,
+        collection=name,
+        version=version,
+        metric=before.metric,
+        seed=before.provenance.seed,
+        bank=before.bank,
+        notes=[*before.notes, *([] if changes is None else [changes.note])],
+    )
+
+
+def open_index(
+    catalog: str | Path | Catalog,
+    collection: str,
+    *,
+    version: str | None = None,
+    hashes: bool = True,
+    filter_cache: int = FILTER_CACHE,
+    encoder: Mapping[str, Any] | None = None,
+    lenient: bool = False,
+) -> Index:
+    """Open a version of a collection, by default the current one.
+
+    Parameters
+    ----------
+    catalog : the folder that holds the collections
+    collection : its name, or an alias of it
+    version : the id of a version
+    hashes : compare the content of all files with the manifest; without it only their sizes
+    filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
+    encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
+    lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
+
+    Raises
+    ------
+    StorageError
+        if there is no catalog, or the disk or the folder refuses.
+    CollectionNotFound, VersionNotFound
+    BundleDamaged, BundleTooNew
+        naming the file and what is wrong with it.
+    InputError
+        naming the field of `encoder` that is wrong, unless `lenient`.
+    """
+    parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
+    return Index.of(parts, filter_cache)

@@ -1,0 +1,222 @@
+"""The inputs of a build: vectors, ids, payload and an encoder. Opened, checked against each other, recorded."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, load_encoder
+from hubless.errors import InputError, UnknownField, one_line
+from hubless.store import bundle
+from hubless.store.bundle import InputRecord
+from hubless.vectors.arrays import check_dim
+from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.ids import Ids, as_ids, write_ids
+from hubless.vectors.payload import (
+    Dataset,
+    Payload,
+    PayloadLike,
+    PayloadTypes,
+    PayloadWriter,
+    as_payload,
+    plain_table,
+    typed_payload,
+)
+from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
+from hubless.vectors.sources import VectorSource
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a build, opened and checked against each other.
+
+    `records` are of the files only. `read_vectors` adds the others.
+    """
+
+    targets: VectorSource
+    query_bank: VectorSource
+    target_bank: VectorSource | None
+    ids: pa.Array
+    payload: Dataset | None
+    payload_columns: list[str]
+    encoder: Encoder | None
+    records: dict[str, InputRecord]
+
+
+def open_inputs(
+    targets: Vectors,
+    query_bank: Vectors,
+    target_bank: Vectors | None,
+    ids: Ids | None,
+    payload: PayloadLike | None,
+    payload_schema: PayloadTypes | None,
+    encoder: str | Path | Encoder | None,
+) -> Inputs:
+    """Open the inputs of a build, by the parameters of `build`.
+
+    Raises
+    ------
+    InputError, StorageError
+        naming the input and what is wrong with it.
+    """
+    items = as_items(targets, "targets")
+    bank = as_items(query_bank, "query bank")
+    extra = None if target_bank is None else as_items(target_bank, "target bank")
+    check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
+    if extra is not None:
+        check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
+    count, dim = items.vectors.shape
+    loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
+    if isinstance(loaded, Installed):  # an endpoint's key may be set only where the collection is served
+        loaded.check()
+    if loaded is not None:
+        check_dim(loaded.dim, dim, "encoder", items.vectors.name)
+    table, columns = items.payload, list(items.payload_columns)
+    if table is not None and payload is None:
+        table = typed_payload(table, payload_schema, columns)
+    elif payload is None and payload_schema:
+        raise InputError("payload schema", "a payload", "none")
+    if payload is not None:
+        table = as_payload(payload, payload_schema)
+        columns = list(table.schema.names)
+    if table is not None and (rows := table.count_rows()) != count:
+        raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
+    beside = {"ids": ids, "payload": payload, "encoder": encoder}
+    return Inputs(
+        items.vectors,
+        bank.vectors,
+        None if extra is None else extra.vectors,
+        _ids(ids, items, count),
+        table,
+        columns,
+        loaded,
+        {name: _files_record(opened.files) for name, opened in given.items() if opened.files}
+        | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
+    )
+
+
+def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
+    if ids is None:
+        return items.ids if items.ids is not None else pa.array(np.arange(count))
+    array = as_ids(ids)
+    if len(array) != count:
+        raise InputError("ids", f"{count}, one a target", f"{len(array)}")
+    return array
+
+
+def _files_record(files: Sequence[Path]) -> InputRecord:
+    """The record of a file, or of a folder: then the hash is that of the hashes of its files."""
+    records = [bundle.record_of(file) for file in files]
+    together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
+    name = files[0].name if len(files) == 1 else files[0].parent.name
+    return InputRecord(
+        # a manifest is Unicode, the name of a file need not be
+        name=os.fsencode(name).decode("utf-8", "replace"),
+        size=sum(record.size for record in records),
+        sha256=records[0].sha256 if len(records) == 1 else together,
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    return [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()] if path.is_dir() else [path]
+
+
+def write_records(inputs: Inputs, folder: Path) -> None:
+    """Write ids, payload and encoder of a version.
+
+    Raises
+    ------
+    DuplicateIds, InputError
+    OSError
+        if the disk refuses.
+    """
+    write_ids(inputs.ids, folder / bundle.IDS)
+    if inputs.encoder is not None:
+        inputs.encoder.save(folder)
+    if inputs.payload is not None:
+        write_payload(inputs.payload, inputs.payload_columns, folder)
+
+
+def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
+    """Write payload twice: as Parquet for other tools, and as an Arrow file that can be mapped.
+
+    Raises
+    ------
+    InputError
+        if its rows cannot be read, or a service could not send them.
+    OSError
+        if the disk refuses.
+    """
+    with _reading_payload():
+        schema, batches = _stored_batches(payload, columns)
+        with (
+            pq.ParquetWriter(folder / bundle.PAYLOAD, schema) as writer,
+            PayloadWriter(folder / bundle.PAYLOAD_MAPPED, schema) as mapped,
+        ):
+            for batch in batches:
+                writer.write_batch(batch)
+                mapped.write(batch)
+
+
+def held_payload(payload: Dataset, columns: list[str]) -> Payload:
+    """Payload in memory, with the types that it would be stored with. Raises `InputError` as `write_payload`."""
+    with _reading_payload():
+        schema, batches = _stored_batches(payload, columns)
+        return Payload(plain_table(pa.Table.from_batches(batches, schema)))
+
+
+def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: int) -> pa.Table | None:
+    """Rows to add to a payload of this schema, in its columns. What is not given is null.
+
+    Raises
+    ------
+    UnknownField
+        naming a column that the payload does not have.
+    InputError
+        for values that do not fit a column, and if there is no payload to add to.
+    """
+    if schema is None:
+        if payload is not None:
+            raise InputError("payload", "none, as the index has no payload", "a payload")
+        return None
+    if payload is None:
+        return pa.table([pa.nulls(count, field.type) for field in schema], schema)
+    opened = as_payload(payload)
+    columns = list(opened.schema.names)
+    for name in columns:
+        if name not in schema.names:
+            raise UnknownField("payload", f"one of the columns {', '.join(schema.names)}", name)
+    table = held_payload(opened, columns).table()
+    if len(table) != count:
+        raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")
+    with _reading_payload():
+        arrays = [
+            table[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in schema
+        ]
+        added = pa.table(arrays, schema)
+        for batch in added.to_batches():  # in the zones of the columns, which may differ from those given
+            check_values(batch)
+        return added
+
+
+def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:
+    scanner = payload.scanner(columns=columns)
+    schema = payload_schema(scanner.projected_schema)
+    return schema, (stored_rows(batch, schema) for batch in scanner.to_batches())
+
+
+@contextmanager
+def _reading_payload() -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the disk's: without a number, Arrow's own
+            raise
+        raise InputError("payload", "readable rows of one shape", one_line(error)) from error

@@ -1,0 +1,111 @@
+"""The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from hubless.builder.inputs import open_inputs, write_records
+from hubless.builder.making import checked_bank, make
+from hubless.builder.reading import read_vectors
+from hubless.builder.recipe import Recipe
+from hubless.builder.writing import manifest_of, write_made
+from hubless.encoders import Encoder
+from hubless.errors import storage_errors
+from hubless.kernels.devices import CPU, on_device
+from hubless.knn.aims import RECALL
+from hubless.progress import progress_bars
+from hubless.store import bundle
+from hubless.store.bundle import Manifest
+from hubless.store.catalog import Catalog
+from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
+from hubless.vectors.payload import PayloadLike, PayloadTypes
+
+
+def build(
+    catalog: str | Path,
+    collection: str,
+    targets: Vectors,
+    query_bank: Vectors,
+    *,
+    target_bank: Vectors | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
+    payload_schema: PayloadTypes | None = None,
+    encoder: str | Path | Encoder | None = None,
+    metric: Literal["cosine", "dot"] = "cosine",
+    correction: str = "auto",
+    parameters: Mapping[str, Any] | None = None,
+    index: str = "auto",
+    recall: float = RECALL,
+    memory: int | str | None = None,
+    latency: float | str | None = None,
+    seed: int = 0,
+    device: str = CPU,
+    bank_of_targets: bool = False,
+    progress: bool | None = None,
+) -> Manifest:
+    """Build a new version of a collection and make it the current one.
+
+    The correction is fitted without a tenth of the query bank, at most 1,000. These held-out queries tune and measure
+    the index. A bank of fewer than 10 serves for both.
+
+    Parameters
+    ----------
+    catalog : folder of the collections; made if it is not there
+    collection : name of the collection; made if it is not there
+    targets : (n, d) what can be found: a file, a folder of files, an array or a source
+    query_bank : (b, d) example queries
+    target_bank : (g, d) extra targets, for the corrections that use one
+    ids : (n,) unique strings or 64-bit integers; by default those in the file of the targets, else the row numbers
+    payload : (n,) rows; by default the other columns in the file of the targets
+    payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
+    encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
+    metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
+    correction : a name in `hubless.CORRECTIONS`
+    parameters : of the correction
+    index : a name in `hubless.knn.INDEXES`. "auto" chooses by the number of targets and the next three
+    recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
+    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit
+    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
+    seed : for the choice of held-out bank queries and the training of the index
+    device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
+    bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+    progress : show progress bars; None does if standard error is a terminal
+
+    Returns
+    -------
+    The manifest of the new version.
+
+    Raises
+    ------
+    InputError
+        naming the input that is wrong, or if the memory is too small; also its kinds DimensionMismatch, NotFinite,
+        ZeroVector, DuplicateIds.
+    StorageError
+        if an input is missing, or the catalog cannot be written.
+    """
+    recipe = Recipe.of(
+        metric=metric,
+        correction=correction,
+        parameters=parameters,
+        index=index,
+        recall=recall,
+        memory=memory,
+        latency=latency,
+        seed=seed,
+        device=device,
+    )
+    with progress_bars(progress) as steps, on_device(device):
+        steps.step("reading the inputs")
+        inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+        with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
+            write_records(inputs, staged.folder)  # first, so that what is wrong with them is said before the long work
+            vectors = read_vectors(inputs, recipe.metric, staged.folder)
+            checked = checked_bank(vectors, recipe, bank_of_targets)
+            made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
+            steps.step("writing")
+            write_made(made, staged.folder)
+            return staged.publish(
+                manifest_of(made, inputs, vectors.records, checked, recipe, collection, staged.version)
+            )

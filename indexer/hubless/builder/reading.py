@@ -1,0 +1,89 @@
+"""Reading each input of vectors once: check, hash and normalise its rows, and keep them ready for all later steps.
+
+Samples, offsets, exact rankings and the index read the rows again and again. Arrays stay in memory. Rows of anything
+else go to a temporary file, which is mapped. It has no name, so nothing is left of it, however a build ends.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hubless.builder.inputs import Inputs
+from hubless.store.bundle import InputRecord
+from hubless.vectors.arrays import F32, unit_rows
+from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, block_rows, under_metric
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The vectors of a build as they are compared with each other, and the records of all inputs."""
+
+    targets: VectorSource
+    query_bank: VectorSource
+    target_bank: VectorSource | None
+    records: dict[str, InputRecord]
+
+
+def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Compared:
+    """Read all vectors, each input once.
+
+    Parameters
+    ----------
+    folder : on the disk that the temporary files go to; None for the system's place for such
+
+    Raises
+    ------
+    InputError, NotFinite, ZeroVector
+        naming the input and the row.
+    OSError
+        if the disk refuses.
+    """
+    given = {"targets": inputs.targets, "query_bank": inputs.query_bank, "target_bank": inputs.target_bank}
+    read, records = {}, dict(inputs.records)
+    for name, source in given.items():
+        if source is None:
+            continue
+        # a bank is kept in the state of most corrections, so there is memory for it
+        read[name], record = _read(source, metric, folder, in_memory=name == "query_bank")
+        records.setdefault(name, record)
+    return Compared(read["targets"], read["query_bank"], read.get("target_bank"), records)
+
+
+def _read(
+    source: VectorSource, metric: str, folder: Path | None, *, in_memory: bool
+) -> tuple[VectorSource, InputRecord]:
+    count, dim = source.shape
+    digest = hashlib.sha256()
+    rows = _checked(source, metric, digest)
+    read: VectorSource
+    if isinstance(source, ArrayVectors) and source.in_memory:
+        for _ in rows:
+            pass
+        read = under_metric(source, metric)
+    elif in_memory:
+        read = HeldVectors(np.concatenate(list(rows)), source.name)
+    else:
+        read = HeldVectors(_in_file(rows, source.shape, folder), source.name)
+    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
+
+
+def _checked(source: VectorSource, metric: str, digest: Any) -> Iterator[F32]:
+    """All rows as they are compared, block by block; the digest is of the rows as they were given."""
+    start = 0
+    for block in source.blocks(block_rows(source.shape[1])):
+        digest.update(block.data)
+        yield unit_rows(block, source.name, start) if metric == "cosine" else block
+        start += len(block)
+
+
+def _in_file(rows: Iterator[F32], shape: tuple[int, int], folder: Path | None) -> F32:
+    with tempfile.TemporaryFile(dir=folder) as file:
+        for block in rows:  # written, not stored by way of the map: a full disk would kill the process
+            file.write(block.data)
+        file.flush()
+        return np.asarray(np.memmap(file, np.float32, "r", shape=shape))

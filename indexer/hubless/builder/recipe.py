@@ -1,0 +1,73 @@
+"""How a build works: metric, correction, index and its aims. Checked before any work."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from hubless.corrections import Correction
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+from hubless.kernels.devices import CPU
+from hubless.knn import Aims, index_type, parse_aims
+from hubless.knn.aims import RECALL
+from hubless.vectors.arrays import check_at_least
+
+Metric = Literal["cosine", "dot"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The metric, the correction, the index, the seed and the device of a build."""
+
+    metric: Metric
+    correction: str
+    parameters: dict[str, Any]
+    method: Correction
+    index: str
+    aims: Aims
+    seed: int
+    device: str
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        metric: Metric | None,
+        correction: str = "auto",
+        parameters: Mapping[str, Any] | None = None,
+        index: str = "auto",
+        recall: float = RECALL,
+        memory: int | str | None = None,
+        latency: float | str | None = None,
+        seed: int = 0,
+        device: str = CPU,
+    ) -> "Recipe":
+        """A recipe from what users give: see `hubless.build`.
+
+        Raises
+        ------
+        InputError
+            naming the parameter.
+        """
+        check_at_least("seed", seed, 0)
+        method = make_correction(correction, parameters)
+        if index != "auto":
+            index_type(index)
+        plain = {name: _plain(value) for name, value in (parameters or {}).items()}
+        aims = parse_aims(recall, memory, latency)
+        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device)
+
+
+def check_metric(metric: str | None) -> Metric:
+    """The metric, or an `InputError` that names both. No default: a wrong metric ranks wrongly in silence."""
+    for known in get_args(Metric):
+        if metric == known:
+            return known  # type: ignore[no-any-return]
+    meaning = 'metric="cosine" (lengths do not count) or metric="dot" (they do)'
+    raise InputError("metric", meaning, "none" if metric is None else repr(metric))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,100 @@
+"""Writing the files and the manifest of a version."""
+
+from datetime import UTC, datetime
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.bank_checks import CheckedBank
+from hubless.builder.inputs import Inputs
+from hubless.builder.making import Made
+from hubless.builder.recipe import Recipe
+from hubless.encoders import Encoder
+from hubless.store import bundle
+from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, Provenance
+from hubless.vectors.npy import write_array
+
+
+def write_made(made: Made, folder: Path) -> None:
+    """Write all files of a version but the index, ids, payload and encoder.
+
+    Raises
+    ------
+    OSError
+        if the disk refuses.
+    """
+    arrays = {
+        bundle.OFFSETS: made.offsets,
+        bundle.PIVOT: made.targets.pivot,
+        bundle.BANK_SAMPLE: made.bank_sample,
+        bundle.OCCURRENCE: made.occurrence,
+    }
+    for name, array in arrays.items():
+        if array is not None:
+            write_array(folder / name, array)
+    np.savez(folder / bundle.CORRECTION, allow_pickle=False, **made.correction.state())
+    np.savez(folder / bundle.CANARY, allow_pickle=False, **made.canary)
+    if made.query_time is not None:
+        np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **made.query_time.arrays())
+
+
+def manifest_of(
+    made: Made,
+    inputs: Inputs,
+    records: dict[str, InputRecord],
+    checked: CheckedBank,
+    recipe: Recipe,
+    collection: str,
+    version: str,
+) -> Manifest:
+    """The manifest of a version that is made of inputs by a recipe."""
+    return manifest(
+        made,
+        CorrectionRecord(name=recipe.correction, parameters=recipe.parameters, details=made.correction.details),
+        inputs.ids.type,
+        inputs.payload_columns,
+        inputs.encoder,
+        records,
+        collection=collection,
+        version=version,
+        metric=recipe.metric,
+        seed=recipe.seed,
+        bank=checked.record,
+        notes=checked.notes,
+    )
+
+
+def manifest(
+    made: Made,
+    correction: CorrectionRecord,
+    id_type: pa.DataType,
+    payload_columns: list[str],
+    encoder: Encoder | None,
+    records: dict[str, InputRecord],
+    *,
+    seed: int,
+    **named: Any,
+) -> Manifest:
+    """A manifest, without the record of the files."""
+    return Manifest(
+        format_version=bundle.FORMAT_VERSION,
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        count=len(made.offsets),
+        dim=made.targets.dim,
+        correction=correction,
+        index=made.index,
+        id_type="int64" if pa.types.is_integer(id_type) else "string",
+        payload_columns=payload_columns,
+        encoder=None if encoder is None else {"dim": encoder.dim},
+        measured=made.measured,
+        provenance=Provenance(inputs=records, seed=seed, versions=_versions()),
+        files={},
+        **named,
+    )
+
+
+def _versions() -> dict[str, str]:
+    return {package: installed_version(package) for package in ("hubless", "faiss-cpu", "numpy", "pyarrow")}

@@ -1,0 +1,307 @@
+"""Commands that build and manage collections. Parsing and printing only."""
+
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import hubless
+from hubless.builder.measuring import by_chance
+from hubless.cli.curve import curve_table
+from hubless.cli.options import (
+    BankOfTargetsOption,
+    CatalogOption,
+    CollectionOption,
+    JsonOption,
+    MetricOption,
+    VersionOption,
+    key_values,
+    listed,
+)
+from hubless.cli.printing import print_json, print_table, warn
+from hubless.corrections import CORRECTIONS
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+from hubless.kernels.devices import CPU
+from hubless.knn import INDEXES
+from hubless.knn.aims import RECALL
+from hubless.lab.tune import read_correction
+from hubless.vectors.payload_text import TYPES
+
+_INDEXES = ("auto", *INDEXES)
+_DEFAULT_CORRECTION = "auto"
+EXAMPLE = 40
+"""Characters of an example of payload."""
+
+
+def _one_of(names: Collection[str]) -> Callable[[str], str]:
+    def check(value: str) -> str:
+        if value not in names:
+            raise typer.BadParameter(f"{value!r} is not one of {', '.join(names)}")
+        return value
+
+    return check
+
+
+def build_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],
+    query_bank: Annotated[Path, typer.Option(metavar="FILE", help="Example queries, such as past ones.")],
+    target_bank: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Extra targets, such as training items.")
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ids of the targets: .npy, .txt or .parquet.")
+    ] = None,
+    payload: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Payload of the targets: .parquet, .jsonl or .csv.")
+    ] = None,
+    payload_schema: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN=TYPE", help="Type of a payload column; repeatable.")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Turns texts into vectors: a folder, or a .json or .toml file.")
+    ] = None,
+    metric: MetricOption = "cosine",
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", callback=_one_of(CORRECTIONS), help=f"How hubness is removed: {listed(CORRECTIONS)}."
+        ),
+    ] = _DEFAULT_CORRECTION,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the correction; repeatable.")
+    ] = None,
+    correction_from: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Take correction and parameters from a file that `tune` wrote.")
+    ] = None,
+    index: Annotated[
+        str,
+        typer.Option(metavar="NAME", callback=_one_of(_INDEXES), help=f"Kind of index: {listed(_INDEXES)}."),
+    ] = "auto",
+    recall: Annotated[
+        float, typer.Option(metavar="SHARE", help="Share of the exact top 10 that the index must find.")
+    ] = RECALL,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Memory that the index may take, such as 4GB.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Time of a single query on one thread, such as 2ms.")
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is held out and trained.")] = 0,
+    device: Annotated[
+        str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
+    ] = CPU,
+    bank_of_targets: BankOfTargetsOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Build a new version of a collection and make it current.
+
+    \b
+    Example:
+      hubless build --catalog catalog --collection photos \\
+          --targets images.npy --query-bank captions.npy
+    """
+    parameters = _parameters(correction, set_ or [])
+    if correction_from is not None:
+        if parameters or correction != _DEFAULT_CORRECTION:
+            raise typer.BadParameter("cannot be combined with --correction or --set", param_hint="--correction-from")
+        correction, parameters = read_correction(correction_from)
+    manifest = hubless.build(
+        catalog,
+        collection,
+        targets,
+        query_bank,
+        target_bank=target_bank,
+        ids=ids,
+        payload=payload,
+        payload_schema=dict(_typed_columns(payload_schema or [])),
+        encoder=encoder,
+        metric=metric,
+        correction=correction,
+        parameters=parameters,
+        index=index,
+        recall=recall,
+        memory=memory,
+        latency=latency,
+        seed=seed,
+        device=device,
+        bank_of_targets=bank_of_targets,
+    )
+    _print_manifest(manifest, json_)
+    if not json_:
+        _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
+
+
+def inspect_command(
+    catalog: CatalogOption, collection: CollectionOption, version: VersionOption = None, json_: JsonOption = False
+) -> None:
+    """Verify a version and show what was measured."""
+    opened = hubless.open(catalog, collection, version=version)
+    opened.check_canaries()
+    for note in opened.manifest.notes:
+        warn(note)
+    _print_manifest(opened.manifest, json_)
+    if not json_:
+        _print_payload(opened)
+
+
+def list_command(
+    catalog: CatalogOption,
+    collection: Annotated[str | None, typer.Option(metavar="NAME", help="List only this collection.")] = None,
+    json_: JsonOption = False,
+) -> None:
+    """List collections and their versions."""
+    home = hubless.Catalog(catalog)
+    names = home.collections() if collection is None else [collection]
+    found = {name: home.versions(name) for name in names}
+    if json_:
+        print_json(
+            {
+                name: [{"version": v.id, "current": v.current, "problem": v.problem} for v in found[name]]
+                for name in found
+            }
+        )
+        return
+    table = Table("collection", "version", "current", "targets", "correction", "index")
+    table.columns[1].no_wrap = True
+    for name, versions in found.items():
+        for version in versions:
+            known = version.manifest
+            cells = (
+                [str(known.count), known.correction.name, known.index.type]
+                if known
+                else ["", f"damaged: {version.problem}", ""]
+            )
+            table.add_row(name, version.id, "✓" if version.current else "", *cells)
+    print_table(table)
+
+
+def rollback_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: Annotated[
+        str | None, typer.Option("--version", metavar="ID", help="Version to take; by default the one before.")
+    ] = None,
+) -> None:
+    """Make an earlier version current again."""
+    typer.echo(hubless.Catalog(catalog).rollback(collection, version))
+
+
+def alias_command(
+    catalog: CatalogOption,
+    name: Annotated[
+        str | None, typer.Option("--alias", metavar="NAME", help="Alias to set or remove; without it all are listed.")
+    ] = None,
+    collection: Annotated[str | None, typer.Option(metavar="NAME", help="Collection that it stands for.")] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """List, set or remove aliases, other names of collections."""
+    if (collection is not None or remove) != (name is not None) or (remove and collection is not None):
+        raise typer.BadParameter("needs either --collection or --remove", param_hint="--alias")
+    home = hubless.Catalog(catalog)
+    if name is not None and collection is not None:
+        home.set_alias(name, collection)
+    elif name is not None:
+        home.remove_alias(name)
+    found = {known: standing.collection for known, standing in home.aliases().items()}
+    if json_:
+        print_json(found)
+        return
+    table = Table("alias", "collection")
+    for known, standing_for in found.items():
+        table.add_row(known, standing_for)
+    print_table(table)
+
+
+def prune_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    keep: Annotated[int, typer.Option(min=1, metavar="N", help="How many of the newest versions to keep.")] = 2,
+) -> None:
+    """Delete old versions, but never the current one.
+
+    Prints the ids of the deleted versions.
+    """
+    for version in hubless.Catalog(catalog).prune(collection, keep):
+        typer.echo(version)
+
+
+def _typed_columns(settings: list[str]) -> Iterator[tuple[str, str]]:
+    for setting in settings:
+        name, separator, kind = setting.rpartition("=")
+        if not separator or kind not in TYPES:
+            expected = f"COLUMN=TYPE, the type one of {listed(TYPES)}"
+            raise typer.BadParameter(f"expected {expected}, got {setting}", param_hint="--payload-schema")
+        yield name, kind
+
+
+def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
+    parameters = key_values(settings, "--set")
+    try:
+        make_correction(correction, parameters)
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint="--set") from error
+    return parameters
+
+
+def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
+    if as_json:
+        print_json(manifest.model_dump(mode="json"))
+        return
+    measured = manifest.measured
+    raw, corrected = measured.hubness_raw, measured.hubness_corrected
+    chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
+    three = (raw, corrected, chance)
+    queries = f"{measured.queries} {'held-out ' if measured.held_out else ''}bank queries"
+    rows = {
+        "collection": manifest.collection,
+        "version": manifest.version,
+        "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
+        "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}",
+        "fitted": _settings(manifest.correction.details),
+        "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}",
+        "note": "; ".join(manifest.index.notes),
+        "measured with": queries,
+        "recall@10": f"{measured.recall_at_10:.3f} against exact search",
+        "skewness of N_10": _beside_chance(f"{one.skewness:.2f}" for one in three),
+        "most found": _beside_chance(f"{one.most:,}" for one in three),
+        "never found": _beside_chance(f"{one.antihubs:.1%}" for one in three),
+        "payload": ", ".join(manifest.payload_columns) or "none",
+        "text queries": "yes" if manifest.encoder else "no",
+        "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
+    }
+    table = Table(show_header=False)
+    for name, value in rows.items():
+        if value:
+            table.add_row(name, value.strip())
+    print_table(table)
+    if len(manifest.index.curve) > 1:
+        print_table(curve_table(manifest.index))
+
+
+def _beside_chance(figures: Iterable[str]) -> str:
+    """A measure of the raw and the corrected answers, and what finds at random would give."""
+    return "{} raw, {} corrected, {} by chance".format(*figures)
+
+
+def _print_payload(collection: hubless.Collection) -> None:
+    """The columns of the payload: name, type, and the first target's value."""
+    if not collection.payload_types:
+        return
+    table = Table("payload", "type", "example")
+    (first,) = collection.payload([0])
+    for name, kind in collection.payload_types.items():
+        example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)
+        table.add_row(name, kind, example if len(example) <= EXAMPLE else example[: EXAMPLE - 1] + "…")
+    print_table(table)
+
+
+def _settings(values: dict[str, Any]) -> str:
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())

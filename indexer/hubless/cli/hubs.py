@@ -1,0 +1,270 @@
+"""Commands that look at hubs. Parsing and printing only."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.table import Table
+
+import hubless
+from hubless.cli.options import BankOfTargetsOption, CatalogIfAny, JsonOption, MetricOption, PayloadIfAny, VersionOption
+from hubless.cli.printing import print_json, print_table
+from hubless.errors import InputError
+from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
+from hubless.lab.gallery import Gallery, gallery_of, open_gallery
+from hubless.lab.report.contents import SEEDS, make_report
+from hubless.lab.report.page import write_report
+from hubless.lab.report.plots import load_matplotlib
+from hubless.lab.scan.findings import Scan
+from hubless.lab.scan.scanning import BUDGET, scan
+from hubless.store.durable import check_place
+
+ALERT = 3
+"""Exit code of `scan` if a target reaches the threshold."""
+
+ExaminedOption = Annotated[
+    str | None, typer.Option("--collection", metavar="NAME", help="Examine this collection instead of files.")
+]
+TargetsOption = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
+]
+IdsOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Ids of the targets: .npy, .txt or .parquet.")]
+ExtraTargetsOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Extra targets, such as training items.")]
+
+
+def diagnose_command(
+    targets: TargetsOption = None,
+    query_bank: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Example queries; a collection has its own."),
+    ] = None,
+    target_bank: ExtraTargetsOption = None,
+    catalog: CatalogIfAny = None,
+    collection: ExaminedOption = None,
+    version: VersionOption = None,
+    ids: IdsOption = None,
+    payload: PayloadIfAny = None,
+    metric: MetricOption = "cosine",
+    queries: Annotated[Path | None, typer.Option(metavar="FILE", help="Labelled queries, to measure the gain.")] = None,
+    relevant: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Row numbers of their right targets: .npy, or .json lists.")
+    ] = None,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="Number of hubs to name.")] = SHOWN,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is sampled and held out.")] = 0,
+    bank_of_targets: BankOfTargetsOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Find out without labels whether hubness hurts.
+
+    Says how unevenly targets are found, whether the query bank is good, and what
+    auto changes; with labels, also what it gains. Give --targets, or --catalog and --collection.
+
+    \b
+    Example:
+      hubless diagnose --targets images.npy --query-bank captions.npy
+    """
+    gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    if (queries is None) != (relevant is None):
+        raise typer.BadParameter("needs --queries and --relevant", param_hint="--relevant" if queries else "--queries")
+    if collection is None and query_bank is None and queries is None:
+        raise typer.BadParameter("--targets needs a query bank", param_hint="--query-bank")
+    diagnosis = diagnose(
+        gallery,
+        query_bank,
+        target_bank=target_bank,
+        queries=queries,
+        relevant=relevant,
+        top=top,
+        seed=seed,
+        bank_of_targets=bank_of_targets,
+    )
+    if json_:
+        print_json(diagnosis.as_json())
+        return
+    for sentence in diagnosis.verdict:
+        typer.echo(f"• {sentence}")
+    for note in diagnosis.notes:
+        typer.echo(f"• Note: {note}.")
+    typer.echo()
+    for table in _diagnosis_tables(diagnosis):
+        print_table(table)
+
+
+def scan_command(
+    queries: Annotated[Path, typer.Option(metavar="FILE", help="Real queries, such as logged ones; at least 20.")],
+    targets: TargetsOption = None,
+    catalog: CatalogIfAny = None,
+    collection: ExaminedOption = None,
+    version: VersionOption = None,
+    ids: IdsOption = None,
+    payload: PayloadIfAny = None,
+    metric: MetricOption = "cosine",
+    admit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="New items: score these before you add them.")
+    ] = None,
+    budget: Annotated[int, typer.Option(min=1, metavar="N", help="Number of targets to list.")] = BUDGET,
+    threshold: Annotated[
+        float | None, typer.Option(min=0, max=1, metavar="X", help="Exit with code 3 if a score reaches this.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Accept queries that are targets.")] = False,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the topics.")] = 0,
+    json_: JsonOption = False,
+) -> None:
+    """List targets that real queries find too often.
+
+    Such hubs may have been planted. Give --targets, or --catalog and
+    --collection.
+
+    \b
+    Example:
+      hubless scan --targets images.npy --queries logged.npy --threshold 0.6
+    """
+    gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
+    found = scan(gallery, queries, admit=new, budget=budget, threshold=threshold, force=force, seed=seed)
+    if json_:
+        print_json(found.as_json())
+    else:
+        print_table(_scan_table(found))
+    if found.alerts:
+        raise typer.Exit(ALERT)
+
+
+def report_command(
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the page: .html.")],
+    targets: TargetsOption = None,
+    query_bank: Annotated[Path | None, typer.Option(metavar="FILE", help="Example queries.")] = None,
+    target_bank: ExtraTargetsOption = None,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Labelled queries, to compare corrections.")
+    ] = None,
+    relevant: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Row numbers of their right targets: .npy, or .json lists.")
+    ] = None,
+    catalog: CatalogIfAny = None,
+    collection: ExaminedOption = None,
+    version: VersionOption = None,
+    ids: IdsOption = None,
+    payload: PayloadIfAny = None,
+    metric: MetricOption = "cosine",
+    seeds: Annotated[
+        int, typer.Option(min=1, metavar="N", help="Number of splits, with labels and without a bank.")
+    ] = SEEDS,
+    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is sampled and held out.")] = 0,
+    bank_of_targets: BankOfTargetsOption = False,
+) -> None:
+    """Write one HTML page with all that the lab says of your data.
+
+    Give --targets, or --catalog and --collection. Plots need the extra demo.
+
+    \b
+    Example:
+      hubless report --targets images.npy --query-bank captions.npy \\
+          --output report.html
+    """
+    if output.suffix not in (".html", ".htm"):
+        raise typer.BadParameter("expected a file that ends in .html", param_hint="--output")
+    # fail before the long work if the page cannot be written
+    check_place(output)
+    load_matplotlib()
+    gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    report = make_report(
+        gallery,
+        query_bank,
+        target_bank=target_bank,
+        queries=queries,
+        relevant=relevant,
+        seeds=seeds,
+        seed=seed,
+        bank_of_targets=bank_of_targets,
+    )
+    write_report(report, output)
+    typer.echo(str(output))
+
+
+def gallery_from(
+    targets: Path | None,
+    catalog: Path | None,
+    collection: str | None,
+    version: str | None,
+    ids: Path | None,
+    payload: Path | None,
+    metric: Literal["cosine", "dot"],
+) -> Gallery:
+    """Open the targets to examine, from files or from a collection."""
+    if (collection is None) == (targets is None):
+        raise typer.BadParameter("give either --targets or --collection", param_hint="--targets")
+    if targets is not None:
+        if catalog is not None or version is not None:
+            raise typer.BadParameter("needs --collection", param_hint="--catalog" if catalog else "--version")
+        return open_gallery(targets, ids=ids, payload=payload, metric=metric)
+    if catalog is None:
+        raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
+    for option, given in (("--ids", ids), ("--payload", payload)):
+        if given is not None:
+            raise typer.BadParameter("is for --targets only: a collection has its own", param_hint=option)
+    if collection is None:
+        raise InputError("collection", "a name", "none")
+    return gallery_of(hubless.open(catalog, collection, version=version))
+
+
+def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
+    uneven = Table("", "raw", "auto", "chance", title=f"How uneven, over {diagnosis.held_out:,} held-out queries")
+    for depth in diagnosis.depths:
+        raw, corrected, chance = depth.raw, depth.corrected, depth.chance
+        all_three = (raw, corrected, chance)
+        uneven.add_row(f"skewness of N_{depth.k}", *(f"{shape.skewness:.2f}" for shape in all_three))
+        uneven.add_row(f"most found, N_{depth.k}", *(f"{shape.most:,}" for shape in all_three))
+        uneven.add_row(f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in all_three))
+        robin_hood = (f"{shape.robin_hood:.1%}" for shape in (raw, corrected))
+        uneven.add_row(f"Robin Hood, N_{depth.k}", *robin_hood, "", end_section=True)
+    hubs = Table("id", "found raw", "by auto", "offset", "payload", title="The largest hubs, N_10")
+    for hub in diagnosis.hubs:
+        shown = _payload(hub.target.payload)
+        hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
+    bank, effective = diagnosis.bank, diagnosis.bank.effective
+    about = Table(show_header=False, title="The query bank")
+    rows = {
+        "queries": f"{bank.queries:,}, {bank.repeated:,} repeated",
+        "targets covered": f"{bank.coverage:.1%}",
+        "effective queries per target": f"{effective.mean:.0f} (5 % of the targets: under {effective.low:.0f})",
+        "distance to the targets": "–" if bank.distance is None else f"{bank.distance:.3f}",
+        "distance within the bank": "–" if bank.own_distance is None else f"{bank.own_distance:.3f}",
+        "auto": str(diagnosis.auto.get("why", "")),
+        "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",
+    }
+    for name, value in rows.items():
+        about.add_row(name, value)
+    return [uneven, hubs, about]
+
+
+def _scan_table(found: Scan) -> Table:
+    listed = "New items" if found.admitted is not None else "Targets"
+    headings = ["id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
+    table = Table("", *headings, title=f"{listed} that {found.queries:,} queries see too often")
+    for column in table.columns[:-1]:
+        column.no_wrap = True
+    for finding in found.findings:
+        measured = finding.measured
+        table.add_row(
+            str(finding.place),
+            str(finding.target.id),
+            f"{measured.score:.2f}",
+            f"{measured.counts[10]:,}",
+            f"{100 * measured.offset_percentile:.1f} %",
+            f"{measured.exposure['raw']:.2f}",
+            f"{measured.exposure['corrected']:.2f}",
+            f"{finding.why} {_payload(finding.target.payload)}".strip(),
+        )
+    said = [f"{found.targets:,} targets; topics of queries: {', '.join(map(str, found.topics)) or 'too few queries'}"]
+    said += [f"corrected: {found.correction}", "offset: the share of the targets with a lower one"]
+    if found.threshold is not None:
+        said.append(f"{found.alerts:,} reach the threshold of {found.threshold:g}")
+    table.caption = ". ".join([*said, *found.notes]) + "."
+    table.caption_justify = "left"
+    return table
+
+
+def _payload(payload: dict[str, Any] | None) -> str:
+    return "" if payload is None else json.dumps(payload, ensure_ascii=False, default=str)

@@ -1,0 +1,43 @@
+"""Options that commands share, and parsing of `KEY=VALUE`."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from hubless.cli.printing import parse_value
+
+CatalogOption = Annotated[Path, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
+CollectionOption = Annotated[str, typer.Option("--collection", metavar="NAME", help="Name of the collection.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+VersionOption = Annotated[
+    str | None, typer.Option("--version", metavar="ID", help="A version instead of the current one.")
+]
+CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
+PayloadIfAny = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Payload of the targets: .parquet, .jsonl or .csv.")
+]
+MetricOption = Annotated[
+    Literal["cosine", "dot"],
+    typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1."),
+]
+
+
+BankOfTargetsOption = Annotated[bool, typer.Option("--bank-of-targets", help="Accept a query bank that holds targets.")]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names as a help text shows them."""
+    return ", ".join(names)
+
+
+def key_values(settings: list[str], option: str) -> dict[str, Any]:
+    """Return settings that are written as KEY=VALUE."""
+    values: dict[str, Any] = {}
+    for setting in settings:
+        key, separator, value = setting.partition("=")
+        if not separator:
+            raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint=option)
+        values[key] = parse_value(value)
+    return values

@@ -1,0 +1,44 @@
+"""A fitted correction with the constant that centring takes out of its offsets."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.query_time import QueryTime
+from hubless.corrections.state import Details, State
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32
+
+CENTRE = "centre"
+"""The name of the constant among the arrays of the state."""
+
+
+@dataclass(frozen=True)
+class CentredCorrection:
+    """h(t) − c: offsets of any target, comparable with the stored ones.
+
+    Parameters
+    ----------
+    fitted : gives h(t)
+    constant : c, the mean offset of the targets that the correction was first used for
+    """
+
+    fitted: FittedCorrection
+    constant: float
+
+    @property
+    def details(self) -> Details:
+        return self.fitted.details
+
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
+        return (self.fitted.offsets(targets, advance).astype(np.float64) - self.constant).astype(np.float32)
+
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
+        return self.fitted.query_time(targets, advance)
+
+    def __repr__(self) -> str:
+        return f"<{self.fitted!r} less {self.constant:.4g}>"
+
+    def state(self) -> State:
+        return self.fitted.state() | {CENTRE: np.array(self.constant)}

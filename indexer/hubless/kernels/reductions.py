@@ -1,0 +1,312 @@
+"""Reductions of targets × bank: log-sum-exp, the top k, entropy. The only hot code of the offline side.
+
+Products are float32, sums are float64. Inside `hubless.kernels.devices.on_device` offsets are computed there.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.kernels import devices
+from hubless.kernels.streaming import TARGET_ROWS, NewReduction, stream
+from hubless.kernels.threads import in_parallel
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
+
+STRIP_SIZE = 2**16
+"""Numbers of a matrix that are reduced at once, so that they stay in the cache."""
+MOST_SPREAD = 50.0
+"""float32 holds the factors of logarithms this far apart, with 16 orders of magnitude to spare."""
+
+
+def log_sum_exp(
+    bank: VectorSource,
+    targets: VectorSource,
+    temperature: float,
+    potentials: F64 | None = None,
+    advance: Advance = no_progress,
+) -> F64:
+    """Return the LSE over the bank for each target t: log Σ_i exp(q_i·t/τ + a_i).
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    temperature : τ, in units of similarity
+    potentials : (b,) a; None for zeros
+
+    Returns
+    -------
+    (n,) float64. Exponents are shifted, so no τ above zero under- or overflows.
+    """
+    if device := devices.current():
+        return device.log_sum_exp(bank, targets, temperature, potentials, advance)
+    columns = _Columns(bank.shape[0], potentials)
+    (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
+    return result
+
+
+def log_sum_exps(
+    bank: VectorSource,
+    targets: VectorSource,
+    temperature: float,
+    potentials: Sequence[F64 | None],
+    advance: Advance = no_progress,
+) -> F64:
+    """`log_sum_exp` for several potentials a (b,) at once: (p, n) float64. They share the products."""
+    if not len(potentials):
+        return np.empty((0, targets.shape[0]))
+    if device := devices.current():
+        return np.stack([device.log_sum_exp(bank, targets, temperature, each, advance) for each in potentials])
+
+    def reduction(each: F64 | None) -> NewReduction:
+        columns = _Columns(bank.shape[0], each)
+        return lambda rows: _LogSumExp(rows, temperature, columns)
+
+    return np.stack(stream(bank, targets, *map(reduction, potentials), advance=advance))
+
+
+class _Columns:
+    """Potentials a of the columns: factors exp(a − max a) of the sum if float32 holds them, else addends.
+
+    Factors cost nothing: the product with them is the sum. Addends cost a pass over the products.
+    """
+
+    def __init__(self, count: int, potentials: F64 | None) -> None:
+        self.factors = np.ones(count, np.float32)
+        self.addends: F32 | None = None
+        self.shift = 0.0
+        if potentials is None:
+            return
+        if np.ptp(potentials) <= MOST_SPREAD:
+            self.shift = float(potentials.max())
+            self.factors = np.exp(potentials - self.shift).astype(np.float32)
+        else:
+            self.addends = potentials.astype(np.float32)
+
+
+class _LogSumExp:
+    """log Σ exp, shifted by the largest exponent of the first columns, or of all columns if float32 needs that."""
+
+    def __init__(self, rows: int, temperature: float, columns: _Columns) -> None:
+        self._scale = np.float32(1 / temperature)
+        self._columns = columns
+        self._shift = np.full(rows, -np.inf, np.float32)
+        self._total = np.zeros(rows)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        here = slice(first, first + products.shape[1])
+        if first == 0:
+            self._shift[rows] = self._exponents(products, here).max(axis=1)
+        total = self._sum(rows, products, here)
+        if not np.isfinite(total).all():  # an exponent exceeds the shift by more than float32 can hold
+            shift = np.maximum(self._shift[rows], self._exponents(products, here).max(axis=1))
+            self._total[rows] *= np.exp((self._shift[rows] - shift).astype(np.float64))
+            self._shift[rows] = shift
+            total = self._sum(rows, products, here)
+        self._total[rows] += total
+
+    def _exponents(self, products: F32, columns: slice) -> F32:
+        exponents = products * self._scale
+        if self._columns.addends is not None:
+            exponents += self._columns.addends[columns]
+        return exponents
+
+    def _sum(self, rows: slice, products: F32, columns: slice) -> F32:
+        exponents = self._exponents(products, columns)
+        exponents -= self._shift[rows, np.newaxis]
+        with np.errstate(over="ignore"):
+            total: F32 = np.exp(exponents, out=exponents) @ self._columns.factors[columns]
+        return total
+
+    def result(self) -> F64:
+        return self._shift.astype(np.float64) + self._columns.shift + np.log(self._total)
+
+
+def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
+    """Return the mean of the k largest similarities q·t over the bank, for each target.
+
+    Parameters
+    ----------
+    bank : (b, d), with b ≥ k
+    targets : (n, d)
+
+    Returns
+    -------
+    (n,) float64
+    """
+    if device := devices.current():
+        mean: F64 = device.top_k(bank, targets, k, advance).mean(axis=1, dtype=np.float64)
+        return mean
+    (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
+    return result
+
+
+def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
+    """Return the k largest similarities q·t over the bank, for each target: (n, k) in any order; b ≥ k."""
+    if device := devices.current():
+        return device.top_k(bank, targets, k, advance)
+    (result,) = stream(bank, targets, lambda rows: _TopK(rows, k), advance=advance)
+    return result
+
+
+class _TopK:
+    """The k largest so far, the smallest of them first."""
+
+    def __init__(self, rows: int, k: int) -> None:
+        self._k = k
+        self._largest = np.full((rows, k), -np.inf, np.float32)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        largest = self._largest[rows]
+        # after the first columns few are larger, and comparing costs a tenth of finding the k-th largest
+        found = np.flatnonzero(products > largest[:, :1])
+        if not len(found):
+            return
+        count, width = products.shape
+        row = found // width
+        larger = np.bincount(row, minlength=count)
+        most = int(larger.max())
+        if 4 * most > width:
+            candidates = np.concatenate([largest, products], axis=1)
+        else:
+            candidates = np.full((count, self._k + most), -np.inf, np.float32)
+            candidates[:, : self._k] = largest
+            place = np.arange(len(found)) - (np.cumsum(larger) - larger)[row]
+            candidates[row, self._k + place] = products.ravel()[found]
+        candidates.partition(candidates.shape[1] - self._k, axis=1)
+        self._largest[rows] = candidates[:, -self._k :]
+
+    def result(self) -> NDArray[Any]:
+        return self._largest
+
+
+class _TopKMean(_TopK):
+    """The mean of the k largest."""
+
+    def result(self) -> F64:
+        mean: F64 = self._largest.mean(axis=1, dtype=np.float64)
+        return mean
+
+
+def reaches(bank: VectorSource, targets: VectorSource, thresholds: F32) -> NDArray[np.bool_]:
+    """Whether each target (n,) is at least as similar to some bank query as that one's threshold (b,) says."""
+    (found,) = stream(bank, targets, lambda rows: _Reaches(rows, thresholds))
+    return found
+
+
+class _Reaches:
+    def __init__(self, rows: int, thresholds: F32) -> None:
+        self._thresholds = thresholds
+        self._found = np.zeros(rows, np.bool_)
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        self._found[rows] |= (products >= self._thresholds[first : first + products.shape[1]]).any(axis=1)
+
+    def result(self) -> NDArray[np.bool_]:
+        return self._found
+
+
+def nearest(queries: VectorSource, targets: VectorSource, k: int) -> I64:
+    """Return the rows of the k targets most similar to each query: (b, k), best first; k is at most n."""
+    (found,) = stream(targets, queries, lambda rows: _Best(rows, min(k, targets.shape[0]), None))
+    return np.ascontiguousarray(found["row"])
+
+
+def products_with(direction: NDArray[np.floating], vectors: VectorSource, advance: Advance = no_progress) -> F64:
+    """v·t of a direction v (d,) with each row t, (n,) in float64. A row's product does not depend on its neighbours."""
+    parts = []
+    wide = direction.astype(np.float64)
+    for block in vectors.blocks(block_rows(len(direction))):
+        parts.append(np.einsum("ij,j->i", block, wide))
+        advance(len(block))
+    return np.concatenate(parts)
+
+
+def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64, F64]:
+    """Return the mean (d,) and covariance (d, d) of all rows, in one pass. The covariance is divided by n."""
+    count, dim = vectors.shape
+    shift: F32 | None = None
+    total, products = np.zeros(dim), np.zeros((dim, dim))
+    for block in vectors.blocks(TARGET_ROWS):
+        if shift is None:  # near the mean, so that only the spread is squared
+            shift = block.mean(axis=0)
+        centred = block - shift
+        total += centred.sum(axis=0, dtype=np.float64)
+        products += centred.T @ centred
+        advance(len(block))
+    mean = total / count
+    return mean + (0 if shift is None else shift), products / count - np.outer(mean, mean)
+
+
+def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = None) -> tuple[F32, I64]:
+    """Search exactly: return the k best targets of each query by q·t − h(t), ties by the lower row.
+
+    Parameters
+    ----------
+    queries : (m, d)
+    targets : (n, d)
+    offsets : (n,) h; None for zeros
+
+    Returns
+    -------
+    scores (m, k) and rows (m, k), best first; k is at most n.
+    """
+    return rankings(queries, targets, k, offsets)[0]
+
+
+def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[tuple[F32, I64]]:
+    """Return what `top_k` gives with each of the offsets, in one pass over the targets."""
+    count = min(k, targets.shape[0])
+    reductions = [partial(_Best, k=count, offsets=each) for each in offsets]
+    found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
+    return [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
+
+
+class _Best:
+    """Scores and columns of the k largest q·t − h(t) so far, best first, ties by the lower column."""
+
+    def __init__(self, rows: int, k: int, offsets: F32 | None) -> None:
+        self._best = np.empty((rows, k), [("score", np.float32), ("row", np.int64)])
+        self._best["score"] = -np.inf
+        self._offsets = offsets
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        scores = products if self._offsets is None else products - self._offsets[first : first + products.shape[1]]
+        best = self._best[rows]
+        # an equal score is no better, since its column is later; after the first columns few scores are better
+        better = scores > best["score"][:, -1:]
+        for row in np.flatnonzero(better.any(axis=1)):
+            columns = np.flatnonzero(better[row])
+            candidates = np.empty(len(columns), best.dtype)
+            candidates["score"], candidates["row"] = scores[row, columns], first + columns
+            together = np.concatenate([best[row], candidates])
+            best[row] = together[np.argsort(-together["score"], kind="stable")[: best.shape[1]]]
+
+    def result(self) -> NDArray[Any]:
+        return self._best
+
+
+def mean_entropy(similarities: F32, temperature: float) -> float:
+    """Return the mean entropy, in nats, of the softmax of each row: p_i ∝ exp(s_i/τ).
+
+    Parameters
+    ----------
+    similarities : (n, b), targets by bank queries
+    """
+    entropies = np.empty(len(similarities))
+
+    def reduce(rows: slice) -> None:
+        block = similarities[rows]
+        exponents = (block - block.max(axis=1, keepdims=True)) * np.float32(1 / temperature)
+        weights = np.exp(exponents)
+        total = weights.sum(axis=1, dtype=np.float64)
+        expected = np.einsum("ij,ij->i", weights, exponents, dtype=np.float64) / total
+        entropies[rows] = np.log(total) - expected
+
+    in_parallel(reduce, len(similarities), max(1, STRIP_SIZE // similarities.shape[1]))
+    return float(entropies.mean())

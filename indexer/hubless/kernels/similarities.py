@@ -1,0 +1,221 @@
+"""Similarities of bank and targets for repeated log-sum-exps over both sides, as Sinkhorn needs them.
+
+LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. A small matrix is kept: as exponentials if
+float32 holds them, so that a log-sum-exp is a matrix-vector product at the speed of the memory; else as similarities. A
+larger matrix, and any matrix on a torch device, is computed anew in each pass.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from hubless.kernels import devices
+from hubless.kernels.reductions import MOST_SPREAD, STRIP_SIZE, log_sum_exp
+from hubless.kernels.streaming import BANK_ROWS
+from hubless.kernels.threads import cores, in_parallel, slices
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import VectorSource, in_memory
+
+KEEP_BYTES = 192 * 2**20
+"""The largest matrix that is kept."""
+SLAB_COLUMNS = 1024
+"""Columns that are reduced at once, so that they stay in the cache."""
+FACTORS_SIZE = 2**20
+"""Factors that are reduced at once. Each is read once and is little work, so the pieces are larger."""
+
+
+class Similarities(Protocol):
+    """The similarities of b bank queries and n targets, divided by a temperature."""
+
+    def over_bank(self, potentials: F64) -> F64:
+        """LSE_i(q_i·t_j/τ + a_i) for each target j: (b,) → (n,)."""
+
+    def over_targets(self, potentials: F64) -> F64:
+        """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
+
+
+def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> Similarities:
+    """Return the similarities, kept in the form that fits.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    temperature : τ
+    """
+    if devices.current() or 4 * bank.shape[0] * targets.shape[0] > KEEP_BYTES:
+        return Recomputed(bank, targets, temperature)
+    matrix = _products(bank, targets)
+    of_bank = matrix.max(axis=1)
+    of_targets = _most_above(matrix, of_bank)
+    if np.ptp(of_targets) > MOST_SPREAD * temperature:
+        return Kept(matrix, temperature)
+    _exponentiate(matrix, of_bank, of_targets, temperature)
+    return Factors(
+        matrix,
+        of_bank.astype(np.float64) / temperature,
+        of_targets.astype(np.float64) / temperature,
+        Recomputed(bank, targets, temperature),
+    )
+
+
+def rows_kept(targets: int) -> int:
+    """Return the most bank queries for which the matrix with this number of targets is kept."""
+    return max(2, KEEP_BYTES // (4 * targets))
+
+
+@dataclass(frozen=True)
+class Factors:
+    """exp(S_ij/τ − u_i − v_j), (b, n). By the choice of u and v, each row and column has a 1 and nothing larger.
+
+    u and v are added to the potentials. In Sinkhorn these sums spread little, even if float32 cannot hold exp(S_ij/τ)
+    itself: factors below 1e-38 do not count beside the 1. If the sums spread too far, `exact` answers.
+    """
+
+    factors: F32
+    of_bank: F64
+    of_targets: F64
+    exact: "Recomputed"
+
+    def over_bank(self, potentials: F64) -> F64:
+        exponents = potentials + self.of_bank
+        if np.ptp(exponents) > MOST_SPREAD:
+            return self.exact.over_bank(potentials)
+        weights, shift = _weights(exponents)
+        parts = np.empty((-(-len(self.factors) // self._rows), self.factors.shape[1]), np.float32)
+
+        def sum_up(rows: slice) -> None:
+            np.matmul(weights[rows], self.factors[rows], out=parts[rows.start // self._rows])
+
+        in_parallel(sum_up, len(self.factors), self._rows)
+        total: F64 = parts.sum(axis=0, dtype=np.float64)
+        return np.log(total) + shift + self.of_targets
+
+    def over_targets(self, potentials: F64) -> F64:
+        exponents = potentials + self.of_targets
+        if np.ptp(exponents) > MOST_SPREAD:
+            return self.exact.over_targets(potentials)
+        weights, shift = _weights(exponents)
+        total = np.empty(len(self.factors))
+
+        def sum_up(rows: slice) -> None:
+            total[rows] = self.factors[rows] @ weights
+
+        in_parallel(sum_up, len(self.factors), self._rows)
+        return np.log(total) + shift + self.of_bank
+
+    @property
+    def _rows(self) -> int:
+        return max(1, FACTORS_SIZE // int(self.factors.shape[1]))
+
+
+def _weights(exponents: F64) -> tuple[F32, float]:
+    most = float(exponents.max())
+    return np.exp(exponents - most).astype(np.float32), most
+
+
+def _most_above(matrix: F32, of_bank: F32) -> F32:
+    """Return max_i(S_ij − u_i) of each column j."""
+    strip_rows = _strip_rows(matrix)
+    parts = np.empty((-(-len(matrix) // strip_rows), matrix.shape[1]), np.float32)
+
+    def reduce(rows: slice) -> None:
+        (matrix[rows] - of_bank[rows, np.newaxis]).max(axis=0, out=parts[rows.start // strip_rows])
+
+    in_parallel(reduce, len(matrix), strip_rows)
+    most: F32 = parts.max(axis=0)
+    return most
+
+
+def _exponentiate(matrix: F32, of_bank: F32, of_targets: F32, temperature: float) -> None:
+    """Replace the similarities by exp((S_ij − u_i − v_j)/τ)."""
+    scale = np.float32(1 / temperature)
+
+    def exponentiate(rows: slice) -> None:
+        strip = matrix[rows]
+        strip -= of_bank[rows, np.newaxis]
+        strip -= of_targets
+        strip *= scale
+        np.exp(strip, out=strip)
+
+    in_parallel(exponentiate, len(matrix), _strip_rows(matrix))
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Similarities S_ij, (b, n), in memory."""
+
+    matrix: F32
+    temperature: float
+
+    def over_bank(self, potentials: F64) -> F64:
+        result = np.empty(self.matrix.shape[1])
+        added = potentials.astype(np.float32)[:, np.newaxis]
+
+        def reduce(slab: slice) -> None:  # some columns, from the top down, since the matrix is stored by rows
+            width = slab.stop - slab.start
+            strips = list(slices(len(self.matrix), max(1, STRIP_SIZE // width)))
+            shift = np.full(width, -np.inf, np.float32)
+            for strip in strips:
+                np.maximum(shift, self._exponents(strip, slab, added[strip]).max(axis=0), out=shift)
+            total = np.zeros(width)
+            for strip in strips:
+                exponents = self._exponents(strip, slab, added[strip])
+                exponents -= shift
+                total += np.exp(exponents, out=exponents).sum(axis=0)
+            result[slab] = shift + np.log(total)
+
+        in_parallel(reduce, self.matrix.shape[1], SLAB_COLUMNS)
+        return result
+
+    def over_targets(self, potentials: F64) -> F64:
+        result = np.empty(len(self.matrix))
+        added = potentials.astype(np.float32)
+
+        def reduce(rows: slice) -> None:
+            exponents = self._exponents(rows, slice(None), added)
+            shift = exponents.max(axis=1)
+            exponents -= shift[:, np.newaxis]
+            result[rows] = shift + np.log(np.exp(exponents, out=exponents).sum(axis=1, dtype=np.float64))
+
+        in_parallel(reduce, len(self.matrix), _strip_rows(self.matrix))
+        return result
+
+    def _exponents(self, rows: slice, columns: slice, added: F32) -> F32:
+        exponents = self.matrix[rows, columns] * np.float32(1 / self.temperature)
+        exponents += added
+        return exponents
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Similarities S_ij, computed from the vectors in each pass."""
+
+    bank: VectorSource
+    targets: VectorSource
+    temperature: float
+
+    def over_bank(self, potentials: F64) -> F64:
+        return log_sum_exp(self.bank, self.targets, self.temperature, potentials)
+
+    def over_targets(self, potentials: F64) -> F64:
+        return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
+
+
+def _products(bank: VectorSource, targets: VectorSource) -> F32:
+    matrix = np.empty((bank.shape[0], targets.shape[0]), np.float32)
+    columns = in_memory(targets).T
+    done = 0
+    for block in bank.blocks(BANK_ROWS):
+
+        def multiply(rows: slice, block: F32 = block, done: int = done) -> None:
+            np.matmul(block[rows], columns, out=matrix[done + rows.start : done + rows.stop])
+
+        in_parallel(multiply, len(block), -(-len(block) // cores()))
+        done += len(block)
+    return matrix
+
+
+def _strip_rows(matrix: F32) -> int:
+    return max(1, STRIP_SIZE // int(matrix.shape[1]))

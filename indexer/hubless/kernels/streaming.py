@@ -1,0 +1,123 @@
+"""The engine of the offline side: makes products of targets and bank block by block, and reduces each at once.
+
+Each worker thread multiplies a block of targets with one block of the bank after the other. BLAS has one thread, so all
+cores make products and reduce them. A product is reduced in strips that stay in the cache. Memory is bounded by the
+blocks, for any b and n, and several reductions share one product.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.kernels.threads import cores, one_blas_thread, slices
+from hubless.progress import Advance, no_progress
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource, in_memory
+
+TARGET_ROWS = 1024
+BANK_ROWS = 2048
+"""Larger products are no faster, and the products of two cores fit into a last-level cache."""
+STRIP_ROWS = 32
+"""Rows of a product that are reduced at once: a quarter of a megabyte with BANK_ROWS columns."""
+PRODUCT_BYTES = 128 * 2**20
+"""Size of the products of all workers. With more than 16 workers the blocks get smaller."""
+RESIDENT_BYTES = 256 * 2**20
+"""A bank up to this size is read into memory once."""
+BLOCKS_A_READING = 4
+"""A larger bank is read anew for every this many blocks of targets, since reading costs more than a copy."""
+
+
+class Reduction(Protocol):
+    """Reduces the products of one block of targets with the whole bank."""
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        """Take the products of some targets with the bank queries from `first` on. Do not change them."""
+
+    def result(self) -> NDArray[Any]:
+        """Return what remains of each target: (targets of the block, …)."""
+
+
+NewReduction: TypeAlias = Callable[[int], Reduction]
+"""Number of targets in a block → a reduction for it."""
+Blocks: TypeAlias = Callable[[], Iterator[F32]]
+
+
+def stream(
+    bank: VectorSource, targets: VectorSource, *reductions: NewReduction, advance: Advance = no_progress
+) -> list[NDArray[Any]]:
+    """Reduce targets × bank. Return what each reduction leaves of each target, (n, …), in the order of the targets.
+
+    Equal inputs give equal bytes on the same number of cores.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    reductions : applied to the same products, in one pass
+    """
+    workers = cores()
+    bank_blocks, readings = _bank_blocks(bank)
+    target_rows = min(TARGET_ROWS, max(1, PRODUCT_BYTES // (4 * BANK_ROWS * workers)))
+    pending: deque[Future[list[NDArray[Any]]]] = deque()
+    results: list[NDArray[Any]] = []
+    done = 0
+
+    def collect() -> None:
+        nonlocal done
+        parts = pending.popleft().result()
+        if not results:
+            results.extend(np.empty((targets.shape[0], *part.shape[1:]), part.dtype) for part in parts)
+        for result, part in zip(results, parts, strict=True):
+            result[done : done + len(part)] = part
+        done += len(parts[0])
+        advance(len(parts[0]))
+
+    with one_blas_thread, ThreadPoolExecutor(workers, "hubless-kernel") as pool:
+        try:
+            for block in targets.blocks(_even(targets.shape[0], target_rows * readings, workers)):
+                pending.append(pool.submit(_reduce, bank_blocks, block, target_rows, reductions))
+                if len(pending) > workers:  # so that blocks of targets do not accumulate
+                    collect()
+            while pending:
+                collect()
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)  # do not wait for blocks that have not begun
+            raise
+    return results
+
+
+def _bank_blocks(bank: VectorSource) -> tuple[Blocks, int]:
+    """Return a function that gives the bank in blocks, and how many blocks of targets share a reading."""
+    if 4 * bank.shape[0] * bank.shape[1] > RESIDENT_BYTES:
+        return lambda: bank.blocks(BANK_ROWS), BLOCKS_A_READING
+    resident = in_memory(bank)
+    return lambda: (resident[rows] for rows in slices(len(resident), BANK_ROWS)), 1
+
+
+def _reduce(
+    bank_blocks: Blocks, targets: F32, target_rows: int, new_reductions: tuple[NewReduction, ...]
+) -> list[NDArray[Any]]:
+    reductions = [new(len(targets)) for new in new_reductions]
+    blocks = list(slices(len(targets), _even(len(targets), target_rows)))
+    buffer = np.empty((blocks[0].stop, BANK_ROWS), np.float32)
+    first = 0
+    for bank_block in bank_blocks():
+        for block in blocks:
+            products = buffer.reshape(-1)[: (block.stop - block.start) * len(bank_block)].reshape(-1, len(bank_block))
+            np.matmul(targets[block], bank_block.T, out=products)
+            for strip in slices(len(products), STRIP_ROWS):
+                rows = slice(block.start + strip.start, block.start + strip.stop)
+                for reduction in reductions:
+                    reduction.add(rows, products[strip], first)
+        first += len(bank_block)
+    return [reduction.result() for reduction in reductions]
+
+
+def _even(count: int, most: int, ways: int = 1) -> int:
+    """Return the rows per block: at most `most`, and equally many blocks per worker, so that none waits at the end."""
+    rounds = -(-count // (most * ways))
+    return -(-count // (rounds * ways))

@@ -1,0 +1,77 @@
+"""Worker threads of the kernels. BLAS has one thread in each."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from threading import Event, Lock, Thread
+from types import TracebackType
+
+from threadpoolctl import ThreadpoolController
+
+
+def slices(count: int, step: int) -> Iterator[slice]:
+    """Return slices of `step` out of `count`. The last one may be shorter."""
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def in_parallel(work: Callable[[slice], None], count: int, step: int) -> None:
+    """Do the work on slices of `step` out of `count`, on all cores."""
+    with one_blas_thread, ThreadPoolExecutor(cores(), "hubless-kernel") as pool:
+        list(pool.map(work, slices(count, step)))
+
+
+def cores() -> int:
+    """Return how many cores this process may use. A container often has fewer than the machine."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _OneBlasThread:
+    """Holds BLAS to one thread, because the workers are the threads.
+
+    The setting is the process's, and only the thread that made it can undo it. So one thread holds it for all workers,
+    until the last one leaves.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._release = Event()
+        self._holder: Thread | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._holder is None:
+                held, self._release = Event(), Event()
+                self._holder = Thread(target=_hold, args=(held, self._release), name="hubless-blas", daemon=True)
+                self._holder.start()
+                held.wait()
+            self._inside += 1
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._holder is not None and not self._inside:
+                self._release.set()
+                self._holder.join()
+                self._holder = None
+
+
+def _hold(held: Event, release: Event) -> None:
+    try:
+        with _libraries().limit(limits=1, user_api="blas"):
+            held.set()
+            release.wait()
+    finally:
+        held.set()  # also if the setting fails: products are right with any number of threads
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Return the BLAS libraries of this process. To find them takes a millisecond, as long as a small search."""
+    return ThreadpoolController()
+
+
+one_blas_thread = _OneBlasThread()

@@ -1,0 +1,129 @@
+"""Folds offsets into vectors: a target becomes [t, −h], a query [q, λ]. Their inner product is q·t − λh.
+
+A second coordinate holds the rest of −h if the first is rounded to float16, and 0 otherwise; it is λ in queries. Zeros
+pad the d+2 coordinates to a multiple of 16: scans over other dimensions are several times slower.
+
+A *pivot* v, a vector of d dimensions, changes them to [t, −(h − v·t)] and [q − λv, λ]. The inner product stays. Where
+the offsets follow v·t, h − v·t and q − λv are smaller, and so are the errors of product codes. On 100,000 targets with
+severe hubs, 160 candidates of a fast scan hold 0.99 of the best 10 with a pivot, and 0.63 without.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.errors import InputError, NotFinite
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.sources import VectorSource, block_rows
+
+MULTIPLE = 16
+LARGEST_HALF = 65504.0
+
+
+def augmented_dim(dim: int) -> int:
+    """Return the dimensions of an augmented vector: d+2, rounded up to a multiple of 16."""
+    return -(-(dim + 2) // MULTIPLE) * MULTIPLE
+
+
+def centre(offsets: F32) -> F32:
+    """Return offsets (n,) less their mean. No ranking changes, but graph indexes collapse on a large mean offset.
+
+    Raises
+    ------
+    NotFinite
+        if an offset is not finite, as inner products of very long vectors are; names the first such target.
+    """
+    if not (finite := np.isfinite(offsets)).all():
+        row = int(np.argmin(finite))
+        raise NotFinite(f"offset of target {row}", "a finite number, so vectors short enough", offsets[row])
+    exact: F64 = offsets.astype(np.float64)
+    exact -= exact.mean()
+    return exact.astype(np.float32)
+
+
+def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
+    """Return the part of the mean bank query q̄ that the offsets follow: β·q̄, β = cov(h, q̄·t) / var(q̄·t) in [0, 1].
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    offsets : (n,) h
+
+    Returns
+    -------
+    (d,)
+    """
+    mean = sum(block.sum(axis=0, dtype=np.float64) for block in bank.blocks(block_rows(bank.shape[1]))) / bank.shape[0]
+    pivot = np.asarray(mean, np.float32)
+    projections = np.concatenate([block @ pivot for block in targets.blocks(block_rows(targets.shape[1]))])
+    spread = projections - projections.mean(dtype=np.float64)
+    variance = spread @ spread
+    share = (offsets @ spread) / variance if 0 < variance < np.inf else 0.0
+    return np.float32(min(max(share, 0.0), 1.0)) * pivot
+
+
+def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, half: bool = False) -> F32:
+    """Return [t, −(h − v·t), 0 …] as (n, augmented_dim(d)), from targets (n, d), offsets (n,) and a pivot (d,) or None.
+
+    Parameters
+    ----------
+    half : whether they will be rounded to float16
+
+    Raises
+    ------
+    InputError
+        if float16 cannot hold an offset.
+    """
+    folded = -offsets if pivot is None else targets @ pivot - offsets
+    if half and np.abs(folded).max() > LARGEST_HALF:
+        raise InputError("offsets", f"at most {LARGEST_HALF:g}, to be kept in float16", f"{np.abs(folded).max():.6g}")
+    high = folded.astype(np.float16).astype(np.float32) if half else folded
+    count, dim = targets.shape
+    augmented = np.zeros((count, augmented_dim(dim)), np.float32)
+    augmented[:, :dim] = targets
+    augmented[:, dim] = high
+    augmented[:, dim + 1] = folded - high
+    return augmented
+
+
+def augment_queries(queries: F32, strength: float, pivot: F32 | None = None) -> F32:
+    """Return [q − λv, λ, λ, 0 …] as (m, augmented_dim(d)), from queries (m, d). λ = 0 gives the raw ranking."""
+    count, dim = queries.shape
+    # few NumPy calls: for a single query, each costs as much as a scan of hundreds of codes
+    augmented = np.empty((count, augmented_dim(dim)), np.float32)
+    if pivot is None:
+        augmented[:, :dim] = queries
+    else:
+        np.subtract(queries, pivot if strength == 1 else np.float32(strength) * pivot, out=augmented[:, :dim])
+    augmented[:, dim:] = 0
+    augmented[:, dim : dim + 2] = strength
+    return augmented
+
+
+@dataclass(frozen=True)
+class AugmentedVectors:
+    """A source of augmented targets."""
+
+    targets: VectorSource
+    offsets: F32
+    pivot: F32 | None = None
+    half: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.targets.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.targets.shape[0], augmented_dim(self.targets.shape[1])
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.targets.blocks(rows):
+            yield augment_targets(block, self.offsets[start : start + len(block)], self.pivot, half=self.half)
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return augment_targets(self.targets.take(rows), self.offsets[rows], self.pivot, half=self.half)

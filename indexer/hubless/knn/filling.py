@@ -1,0 +1,34 @@
+"""Makes an index in bounded memory: trains it on a sample, and fills it block by block."""
+
+import faiss
+
+from hubless.knn.base import IndexType, TrainingSample
+from hubless.progress import Steps
+from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
+
+
+def make_index(
+    kind: IndexType, vectors: VectorSource, seed: int, steps: Steps, folded: int | None = None
+) -> faiss.Index:
+    """Return an index of vectors (n, d'), usually augmented, in their order. Equal inputs and seed: equal index.
+
+    Beside the index, memory holds first the training sample, then one block of vectors.
+
+    Parameters
+    ----------
+    folded : d, the column of the offsets; None if the vectors have none
+    """
+    count, dim = vectors.shape
+    trained_on = None
+    if rows := kind.training_rows(count):
+        steps.step(f"training the {kind.name} index")
+        trained_on = TrainingSample(in_memory(sample(vectors, rows, seed)), folded)
+    index = kind.new(count, dim, seed, trained_on)
+    if trained_on is not None:
+        index.train(trained_on.vectors)
+        trained_on = None  # to free its memory before blocks are added
+    advance = steps.step(f"building the {kind.name} index", count)
+    for block in vectors.blocks(block_rows(dim)):
+        index.add(block)
+        advance(len(block))
+    return index

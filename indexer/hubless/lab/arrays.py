@@ -1,0 +1,205 @@
+"""The lab as functions of arrays: `hubless.compare`, `tune`, `diagnose` and `scan`.
+
+They differ from the functions that they call in two ways: the metric has to be given, as a wrong one measures
+something else in silence; and what can be found is an index, or targets with their ids and payload.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from hubless.builder.recipe import Metric, check_metric
+from hubless.errors import InputError
+from hubless.lab import compare as comparing
+from hubless.lab import diagnose as diagnosing
+from hubless.lab import tune as tuning
+from hubless.lab.comparison import Comparison
+from hubless.lab.diagnose import Diagnosis
+from hubless.lab.entries import Entry, parse_entries
+from hubless.lab.gallery import Gallery, gallery_of, open_gallery
+from hubless.lab.relevance import Relevant
+from hubless.lab.scan import scanning
+from hubless.lab.scan.findings import Scan
+from hubless.lab.tune import Tuned
+from hubless.search.collection import Collection
+from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
+from hubless.vectors.payload import PayloadLike
+
+Corrections = Sequence[str] | Mapping[str, Mapping[str, Any]]
+"""Names of corrections, or their parameters by name."""
+
+
+def compare(
+    queries: Vectors,
+    targets: Vectors,
+    relevant: str | Path | Relevant,
+    *,
+    metric: Metric | None = None,
+    corrections: Corrections | None = None,
+    query_bank: Vectors | None = None,
+    target_bank: Vectors | None = None,
+    **options: Any,
+) -> Comparison:
+    """Measure several corrections on labelled queries, beside the raw ranking.
+
+    Without a query bank the targets are split in half at random, several times: one half is searched; the queries whose
+    targets are in the other half are the bank. With a query bank, all targets are searched and all queries test.
+
+    Parameters
+    ----------
+    queries : (m, d)
+    targets : (n, d)
+    relevant : for each query the row number of its right target, or a list of several, or an empty one
+    metric : "cosine" or "dot"; it has to be given
+    corrections : names, or parameters by name; None for the usual ones
+    query_bank : (b, d), whose own targets are not among the targets
+    target_bank : (g, d), only with a query bank
+    options : `seeds`, how many splits; `strength`; `recalls`, the k of R@k; `baseline`; `bank_of_targets`; `progress`
+
+    Returns
+    -------
+    A comparison: `rows` has one entry a correction, `as_json()` all of it.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input.
+    """
+    return comparing.compare(
+        queries,
+        targets,
+        relevant,
+        None if corrections is None else _entries(corrections),
+        metric=check_metric(metric),
+        query_bank=query_bank,
+        target_bank=target_bank,
+        **options,
+    )
+
+
+def _entries(corrections: Corrections) -> list[Entry]:
+    if isinstance(corrections, str):
+        raise InputError("corrections", "a list of names", repr(corrections))
+    settings = corrections if isinstance(corrections, Mapping) else {}
+    return parse_entries(corrections, {name: values for name, values in settings.items() if values})
+
+
+def tune(
+    queries: Vectors,
+    targets: Vectors,
+    relevant: str | Path | Relevant,
+    *,
+    metric: Metric | None = None,
+    corrections: Sequence[str] | None = None,
+    query_bank: Vectors | None = None,
+    target_bank: Vectors | None = None,
+    **options: Any,
+) -> Tuned:
+    """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
+
+    Parameters
+    ----------
+    queries, targets, relevant, metric, query_bank, target_bank : as for `compare`
+    corrections : names of those to try
+    options : `seeds`, how many splits; `folds` of the queries; `bank_of_targets`; `progress`
+
+    Returns
+    -------
+    The choice: `correction` and `parameters` go into `Index` or `build`; `gain` is measured on queries that had no
+    part in the choice.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input.
+    """
+    return tuning.tune(
+        queries,
+        targets,
+        relevant,
+        metric=check_metric(metric),
+        corrections=corrections,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        **options,
+    )
+
+
+def diagnose(
+    targets: Vectors | Collection,
+    query_bank: Vectors | None = None,
+    *,
+    metric: Metric | None = None,
+    target_bank: Vectors | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
+    **options: Any,
+) -> Diagnosis:
+    """How uneven the answers to bank queries are, and what `auto` does to that. Needs no labels.
+
+    Parameters
+    ----------
+    targets : (n, d), or an index
+    query_bank : (b, d); may be left out for an index, which then takes the queries that its correction was fitted on
+    metric : "cosine" or "dot"; it has to be given, unless the targets are an index
+    target_bank : (g, d) extra targets
+    ids, payload : of the targets, to name them in the answer
+    options : `top`, how many hubs to name; `seed`; `bank_of_targets`; `progress`
+
+    Returns
+    -------
+    The diagnosis: `verdict` says in sentences what it means.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input.
+    """
+    return diagnosing.diagnose(_gallery(targets, metric, ids, payload), query_bank, target_bank=target_bank, **options)
+
+
+def scan(
+    targets: Vectors | Collection,
+    queries: Vectors,
+    *,
+    metric: Metric | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
+    admit: Vectors | None = None,
+    **options: Any,
+) -> Scan:
+    """List targets that real queries find surprisingly often: hubs that may have been planted.
+
+    Parameters
+    ----------
+    targets : (n, d), or an index
+    queries : (m, d) real ones
+    metric, ids, payload : as for `diagnose`
+    admit : (a, d) new items, each scored as if it alone were added
+    options : `budget`, the length of the list; `threshold` of alerts; `force`, to take queries that look like targets;
+        `seed`; `progress`
+
+    Returns
+    -------
+    The scan: `findings`, the most suspicious first.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input.
+    """
+    gallery = _gallery(targets, metric, ids, payload)
+    new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
+    return scanning.scan(gallery, queries, admit=new, **options)
+
+
+def _gallery(
+    targets: Vectors | Collection, metric: Metric | None, ids: Ids | None, payload: PayloadLike | None
+) -> Gallery:
+    if not isinstance(targets, Collection):
+        return open_gallery(targets, ids=ids, payload=payload, metric=check_metric(metric))
+    given = {"ids": ids is not None, "payload": payload is not None, "metric": metric not in (None, targets.metric)}
+    for name in (name for name, there in given.items() if there):
+        raise InputError(name, "none, as the index has its own", "one")
+    return gallery_of(targets)

@@ -1,0 +1,407 @@
+"""Is hubness hurting, without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hubless import measures
+from hubless.builder.bank_checks import check_bank
+from hubless.corrections import CORRECTIONS, Details
+from hubless.corrections.temperature import resolve_temperature
+from hubless.errors import InputError
+from hubless.lab.compare import compare
+from hubless.lab.cross_fit import HeldOut, held_out_rankings
+from hubless.lab.entries import Entry
+from hubless.lab.gallery import Gallery, Named
+from hubless.lab.relevance import Relevant
+from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
+from hubless.progress import progress_bars
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.files import Vectors
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
+
+DEPTHS = (1, 10, 20)
+MAIN_DEPTH = 10
+SHOWN = 10
+SAMPLED_TARGETS = 2048
+MOVED_POINTS = 1000
+"""Earth mover's distances are measured on so many vectors of a side."""
+NEAR_QUANTILE = 0.05
+FEW, ENOUGH = 100, 1000
+"""Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
+LOW_COVERAGE, FAR = 0.9, 1.25
+CLEAR, SEVERE = 1.4, 4.0
+"""Levels of skewness beyond that of chance."""
+HIDDEN = 0.1
+"""Share of the targets never found, beyond that of chance, from which on there is hubness."""
+CONSTANT = 1e-6
+SPLITS = 5
+SMALL_GAIN = "0.7 to 2.3 points"
+"""What `auto` gained on the three real sets whose level is "none"; docs/lab.md."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How uneven the finds are: measures of N_k."""
+
+    skewness: float
+    most: int
+    antihubs: float
+    robin_hood: float
+    curve: list[tuple[int, int]]
+    """N_k, and how many targets have it, descending."""
+
+    @classmethod
+    def of(cls, occurrence: I64) -> "Shape":
+        values, targets = np.unique(occurrence, return_counts=True)
+        return cls(
+            measures.skewness(occurrence),
+            int(occurrence.max()),
+            measures.antihub_occurrence(occurrence),
+            measures.robin_hood(occurrence),
+            list(zip(values[::-1].tolist(), targets[::-1].tolist(), strict=True)),
+        )
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What the same measures would be if every target were found equally often."""
+
+    skewness: float
+    most: int
+    antihubs: float
+
+
+@dataclass(frozen=True)
+class Depth:
+    """N_k raw, corrected by `auto`, and by chance."""
+
+    k: int
+    raw: Shape
+    corrected: Shape
+    chance: Chance
+
+
+@dataclass(frozen=True)
+class Hub:
+    """A target that is found too often, and how often after the correction."""
+
+    target: Named
+    raw: int
+    corrected: int
+    offset: float
+
+
+@dataclass(frozen=True)
+class Effective:
+    """Effective bank queries of a target, exp(entropy) of the softmax over the bank, at the temperature of `auto`."""
+
+    temperature: float
+    mean: float
+    low: float
+    """What 5 % of the targets stay below."""
+    median: float
+
+
+@dataclass(frozen=True)
+class Bank:
+    """Whether the query bank is large and close enough.
+
+    Parameters
+    ----------
+    coverage : share of the targets that have a bank query at least as near as queries are to what they find first (the
+        nearest 95 % of them)
+    distance : earth mover's distance from bank to targets; None without the extra `lab`
+    own_distance : the same between two halves of the bank: what is noise
+    """
+
+    queries: int
+    repeated: int
+    effective: Effective
+    coverage: float
+    distance: float | None
+    own_distance: float | None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What is wrong, whether the bank is good enough to measure it, and what a correction would bring."""
+
+    targets: int
+    dim: int
+    metric: str
+    held_out: int
+    depths: list[Depth]
+    hubs: list[Hub]
+    never: list[Named]
+    bank: Bank
+    auto: Details
+    level: str
+    verdict: list[str]
+    notes: list[str]
+    occurrences: dict[str, I64] = field(repr=False)
+    """N_10 (n,) raw and corrected."""
+    offsets: F32 = field(repr=False)
+
+    def depth(self, k: int) -> Depth:
+        """The measures of N_k."""
+        return next(depth for depth in self.depths if depth.k == k)
+
+    def as_json(self) -> dict[str, Any]:
+        """All of it as plain JSON values, but for the arrays."""
+        values = asdict(self)
+        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
+
+
+def diagnose(
+    gallery: Gallery,
+    query_bank: Vectors | None = None,
+    *,
+    target_bank: Vectors | None = None,
+    top: int = SHOWN,
+    queries: Vectors | None = None,
+    relevant: str | Path | Relevant | None = None,
+    seed: int = 0,
+    bank_of_targets: bool = False,
+    progress: bool | None = None,
+) -> Diagnosis:
+    """Measure hubness with bank queries that are held out from the fit of `auto`, in turn.
+
+    Parameters
+    ----------
+    gallery : what can be found
+    query_bank : (b, d) example queries; None takes those that a collection's correction was fitted on
+    target_bank : (g, d) extra targets
+    top : how many hubs to name
+    queries, relevant : labelled queries (m, d) and their right targets, to measure what `auto` gains; without a query
+        bank these queries are the bank
+    bank_of_targets : take a query bank that holds targets; that of a collection is taken always
+
+    Raises
+    ------
+    InputError
+        if inputs do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
+    """
+    if (queries is None) != (relevant is None):
+        given = "queries" if relevant is None else "relevant"
+        raise InputError("labels", "both queries and relevant targets", f"only {given}")
+    if query_bank is None and gallery.collection is None:
+        query_bank = queries
+    bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
+    extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
+    count, dim = gallery.targets.shape
+    told = bank_of_targets or query_bank is None
+    checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
+    with progress_bars(progress) as steps:
+        auto = CORRECTIONS["auto"]()
+        advance = steps.step("holding out bank queries in turn", 5)
+        held = held_out_rankings(
+            auto, bank, gallery.targets, min(max(DEPTHS), count), target_bank=extra, seed=seed, advance=advance
+        )
+        steps.step("examining the bank")
+        examined, notes = _examine(bank, gallery.targets, held, seed)
+    notes = [*(note.rstrip(".") for note in checked.notes), *notes]
+    depths = [_depth(held, k, count) for k in DEPTHS if k <= count]
+    k = min(MAIN_DEPTH, count)
+    main = next((depth for depth in depths if depth.k == k), depths[-1])
+    raw, corrected = (measures.k_occurrence(rows[:, : main.k], count) for rows in (held.raw, held.corrected))
+    hubs = np.argsort(-raw, kind="stable")[:top]
+    never = np.flatnonzero(raw == 0)[:top]
+    constant = np.ptp(held.similarities, axis=1).max() < CONSTANT
+    if constant:
+        notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
+    if examined.repeated:
+        notes.append(f"{examined.repeated:,} of the bank queries repeat others, and so count more than once")
+    level = _level(main)
+    gain = [] if queries is None or relevant is None else _measured_gain(gallery, queries, relevant)
+    return Diagnosis(
+        targets=count,
+        dim=dim,
+        metric=gallery.metric,
+        held_out=len(held.raw),
+        depths=depths,
+        hubs=[
+            Hub(named, int(raw[named.row]), int(corrected[named.row]), float(held.offsets[named.row]))
+            for named in gallery.describe(hubs.tolist())
+        ],
+        never=gallery.describe(never.tolist()),
+        bank=examined,
+        auto=held.details,
+        level=level,
+        verdict=gain + _verdict(level, main, examined, len(held.raw), count),
+        notes=notes,
+        occurrences={"raw": raw, "corrected": corrected},
+        offsets=held.offsets,
+    )
+
+
+def stored_bank(gallery: Gallery) -> VectorSource:
+    """The query bank within a collection's correction.
+
+    Raises
+    ------
+    InputError
+        if there is no collection, or its correction keeps no bank.
+    """
+    state = {} if gallery.collection is None else gallery.collection.correction().state()
+    if "bank" not in state:
+        reason = "none is stored with it" if gallery.collection else "none"
+        raise InputError("query bank", f"a query bank for {gallery.name}", reason)
+    return ArrayVectors(state["bank"], "query bank")
+
+
+def _depth(held: HeldOut, k: int, targets: int) -> Depth:
+    queries = len(held.raw)
+    raw, corrected = (Shape.of(measures.k_occurrence(rows[:, :k], targets)) for rows in (held.raw, held.corrected))
+    chance = Chance(
+        skewness_by_chance(queries, targets, k),
+        most_by_chance(queries, targets, k),
+        antihubs_by_chance(queries, targets, k),
+    )
+    return Depth(k, raw, corrected, chance)
+
+
+def _examine(bank: VectorSource, targets: VectorSource, held: HeldOut, seed: int) -> tuple[Bank, list[str]]:
+    queries = in_memory(bank)
+    distinct = len({row.tobytes() for row in queries})
+    sampled = in_memory(sample(targets, SAMPLED_TARGETS, seed))
+    similarities = sampled @ queries.T
+    temperature = resolve_temperature("auto", None, bank, targets).value
+    effective = np.exp(_entropies(similarities, float(held.details.get("temperature", temperature))))
+    near = float(np.quantile(held.similarities[:, 0], NEAR_QUANTILE))
+    distance, own, notes = _distances(bank, targets, seed)
+    return (
+        Bank(
+            queries=len(queries),
+            repeated=len(queries) - distinct,
+            effective=Effective(
+                float(held.details.get("temperature", temperature)),
+                float(effective.mean()),
+                float(np.quantile(effective, 0.05)),
+                float(np.median(effective)),
+            ),
+            coverage=float(np.mean(similarities.max(axis=1) >= near)),
+            distance=distance,
+            own_distance=own,
+        ),
+        notes,
+    )
+
+
+def _entropies(similarities: F32, temperature: float) -> F64:
+    """Entropy, in nats, of the softmax of each row."""
+    entropies = np.empty(len(similarities))
+    for row, line in enumerate(similarities):
+        exponents = (line - line.max()).astype(np.float64) / temperature
+        weights = np.exp(exponents)
+        entropies[row] = np.log(weights.sum()) - weights @ exponents / weights.sum()
+    return entropies
+
+
+def _distances(bank: VectorSource, targets: VectorSource, seed: int) -> tuple[float | None, float | None, list[str]]:
+    shuffled = in_memory(bank)[np.random.default_rng(seed).permutation(bank.shape[0])]
+    half = len(shuffled) // 2
+    try:
+        own = measures.earth_movers_distance(shuffled[:half], shuffled[half:], most=MOVED_POINTS, seed=seed)
+        # as many vectors as in a half, because the distance between samples falls with their size
+        points = min(half, MOVED_POINTS)
+        across = measures.earth_movers_distance(bank, targets, most=points, seed=seed)
+    except InputError as error:
+        if error.parameter != "earth mover's distance":
+            raise
+        return None, None, [f"no distance between bank and targets: it needs {error.expected}"]
+    return across.value, own.value, []
+
+
+def _level(depth: Depth) -> str:
+    beyond = depth.raw.skewness - depth.chance.skewness
+    even = depth.raw.most <= 2 * depth.chance.most
+    hidden = depth.raw.antihubs - depth.chance.antihubs > HIDDEN
+    if (beyond < CLEAR / 2 or even) and not hidden:
+        return "none"
+    return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
+
+
+_FINDING = {
+    "none": "There are no hubs to speak of, finds are spread about as chance would spread them",
+    "mild": "There is mild hubness",
+    "clear": "There is clear hubness",
+    "severe": "Hubness is severe",
+}
+
+
+def _verdict(level: str, depth: Depth, bank: Bank, queries: int, targets: int) -> list[str]:
+    """What it all means, in sentences."""
+    raw, corrected, chance = depth.raw, depth.corrected, depth.chance
+    said = [
+        f"{_FINDING[level]}: of {queries:,} held-out queries, {raw.most:,} find the same target among their first "
+        f"{depth.k} (chance alone would give {chance.most:,}), and {raw.antihubs:.1%} of the {targets:,} targets are "
+        f"never found (chance: {chance.antihubs:.1%}). Skewness of N_{depth.k} is {raw.skewness:.1f} "
+        f"(chance: {chance.skewness:.1f})."
+    ]
+    if level == "none":
+        done = "has little to even out"
+    elif corrected.skewness < raw.skewness - 0.1 * abs(raw.skewness) and corrected.antihubs <= raw.antihubs:
+        done = "evens it out"
+    else:
+        done = "changes little"
+    said.append(
+        f"`auto` {done}: the most found target goes to {corrected.most:,} queries, skewness to "
+        f"{corrected.skewness:.1f}, and those never found to {corrected.antihubs:.1%}."
+    )
+    said += _about_bank(bank)
+    if level != "none":
+        said.append(
+            "Even finds are not yet right finds: with labelled pairs, `hubless evaluate --strict` measures what a "
+            "correction does to the ranking."
+        )
+    elif bank.queries < FEW:
+        said.append("Few queries can miss hubs: diagnose again with more, before you go by this.")
+    else:
+        said.append(
+            "Hubs are not the main problem of this search, so expect little of a correction. Keep `auto` all the same: "
+            f"on real sets that look like this it gained {SMALL_GAIN} of R@1, at no cost per query. With labelled "
+            "pairs, `hubless diagnose --queries F --relevant F` measures it."
+        )
+    return said
+
+
+def _measured_gain(gallery: Gallery, queries: Vectors, relevant: str | Path | Relevant) -> list[str]:
+    """What `auto` does to R@1 by the strict protocol, in a sentence."""
+    entries = [Entry("none"), Entry("auto")]
+    found = compare(queries, gallery.targets, relevant, entries, metric=gallery.metric, seeds=SPLITS, progress=False)
+    before, after = (100 * row.quality["recall_at_1"] for row in found.rows)
+    change = found.row("auto").change
+    if change is None:
+        return []
+    low, high = 100 * change.interval.low, 100 * change.interval.high
+    meaning = "a real gain" if low > 0 else "a real loss: use `none`" if high < 0 else "which may be chance"
+    return [
+        f"Measured with your labels, on {SPLITS} strict splits: `auto` takes R@1 from {before:.1f} to {after:.1f} %, "
+        f"{after - before:+.1f} points [{low:+.1f}, {high:+.1f}], {meaning}."
+    ]
+
+
+def _about_bank(bank: Bank) -> Sequence[str]:
+    said = []
+    if bank.queries < FEW:
+        said.append(f"The query bank of {bank.queries} is too small to trust: {ENOUGH:,} or more are better.")
+    elif bank.queries < ENOUGH:
+        said.append(f"The query bank of {bank.queries} is small: {ENOUGH:,} or more are better.")
+    else:
+        said.append(f"The query bank of {bank.queries:,} is large enough.")
+    if bank.coverage < LOW_COVERAGE:
+        said.append(
+            f"It leaves out a part of the targets: only {bank.coverage:.0%} have a bank query as near as queries are "
+            "to what they find. Add queries about the others."
+        )
+    if bank.distance is not None and bank.own_distance is not None and bank.distance > FAR * bank.own_distance:
+        said.append(
+            f"Bank and targets lie apart (earth mover's distance {bank.distance:.2f}, within the bank "
+            f"{bank.own_distance:.2f}), as texts and images do. Where both are of one kind, see whether the bank is "
+            "like the live queries."
+        )
+    return said

@@ -1,0 +1,98 @@
+"""Corrections that take part in a comparison, by name and parameters."""
+
+import inspect
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from hubless.corrections import CORRECTIONS, Correction
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+from hubless.lab.trials import Plan, Scorer, Trial
+
+DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
+
+PLAN_NAMES = {"otn": "otn", "l2n": "l2n", "hn": "hn", "sn_whole": "sn"}
+"""Plans of `hubless.lab.plans` by their names here, where `sn` is the correction."""
+KNOWN = (*CORRECTIONS, *PLAN_NAMES)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A correction that takes part. One that is `optional` is left out where the banks are not what it needs."""
+
+    name: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    optional: bool = False
+
+    @property
+    def label(self) -> str:
+        """Name and parameters: `nnn k=16`."""
+        return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
+
+    def correction(self) -> Correction:
+        """The correction with these parameters.
+
+        Raises
+        ------
+        InputError
+            naming the known corrections or parameters.
+        """
+        return make_correction(self.name, self.parameters)
+
+    def check(self) -> None:
+        """Raise `InputError` for an unknown name or parameter, naming the known ones, or a value that is refused."""
+        if self.name not in KNOWN:
+            raise InputError("correction", f"one of {', '.join(KNOWN)}", self.name)
+        if self.name in PLAN_NAMES:
+            self._plan()
+        else:
+            self.correction()
+
+    def fit(self, trial: Trial) -> Scorer:
+        """What scores the targets of a trial.
+
+        Raises
+        ------
+        InputError
+            if the banks are not what the correction needs.
+        """
+        if self.name in PLAN_NAMES:
+            return Scorer.of_plan(self._plan(), len(trial.targets))
+        return trial.fit(self.correction())
+
+    def _plan(self) -> Plan:
+        from hubless.lab.plans import WHOLE_MATRIX as PLANS  # an extra
+
+        function = PLANS[PLAN_NAMES[self.name]]
+        known = list(inspect.signature(function).parameters)[1:]
+        for parameter in self.parameters:
+            if parameter not in known:
+                expected = f"one of {', '.join(known)}" if known else "no parameters"
+                raise InputError(f"parameter of {self.name}", expected, parameter)
+        return partial(function, **self.parameters)
+
+
+def default_entries() -> list[Entry]:
+    """What is compared when nothing is asked for: the raw ranking and the foldable methods of the papers."""
+    return [Entry(name, optional=True) for name in DEFAULT_CORRECTIONS]
+
+
+def parse_entries(names: Iterable[str] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+    """Entries by name, the default ones if none is named, with the parameters that are set for them.
+
+    Raises
+    ------
+    InputError
+        for an unknown name or parameter, and for a setting of a correction that takes no part.
+    """
+    wanted = list(dict.fromkeys(names or DEFAULT_CORRECTIONS))
+    for name in settings:
+        if name not in wanted:
+            known = f"one of the corrections that take part, {', '.join(wanted)}"
+            raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
+    entries = [Entry(name, settings.get(name, {}), optional=not names and name not in settings) for name in wanted]
+    for entry in entries:
+        entry.check()
+    return entries

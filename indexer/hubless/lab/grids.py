@@ -1,0 +1,77 @@
+"""What `tune` tries: corrections with their parameters, from the simplest and weakest to the strongest."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from hubless.corrections import CORRECTIONS, QUERY_TIMES
+from hubless.errors import InputError
+from hubless.lab.entries import Entry
+
+NEIGHBOURS = (1, 4, 16, 64, 128, 256)
+WEIGHTS = (0.25, 0.5, 0.75, 1.0)
+PERPLEXITIES = (200, 100, 50, 20, 10, 5)
+"""From soft to sharp: fewer effective bank queries a target make a stronger correction."""
+
+NEED_TARGET_BANK = ("dual_is", "dbsn")
+
+Parameters = dict[str, Any]
+
+
+def _defaults(bank: int) -> list[Parameters]:
+    return [{}]
+
+
+def _neighbours(bank: int) -> list[int]:
+    """Up to half the bank: all of it would be its mean."""
+    return [k for k in NEIGHBOURS if k <= bank / 2] or [1]
+
+
+def _perplexities(bank: int) -> list[Parameters]:
+    return [{"perplexity": perplexity} for perplexity in PERPLEXITIES if perplexity <= bank / 2] or [{}]
+
+
+GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
+    "none": _defaults,
+    "auto": _defaults,
+    "cent": lambda bank: [{"weight": weight} for weight in WEIGHTS],
+    "dn": lambda bank: [{"weight": weight} for weight in WEIGHTS],
+    "csls": lambda bank: [{"k": k} for k in _neighbours(bank)],
+    "nnn": lambda bank: [{"k": k, "weight": weight} for weight in WEIGHTS if weight != 0.5 for k in _neighbours(bank)],
+    "is": _perplexities,
+    "sn": _perplexities,
+    "dual_is": lambda bank: [{"query_temperature": "auto", "target_temperature": other} for other in ("auto", 1.0)],
+    "dbsn": _perplexities,
+    "dis": _perplexities,
+    "dsl": _perplexities,
+    "ls": lambda bank: [{"k": k} for k in _neighbours(bank)],
+    "nicdm": lambda bank: [{"k": k} for k in _neighbours(bank)],
+}
+"""In the order of simplicity; others are tried with their defaults. Nothing of `none` and `auto` is chosen by labels;
+`csls` is `nnn` of weight ½."""
+
+
+def grid_entries(bank: int, target_bank: bool, names: Iterable[str] | None = None) -> list[Entry]:
+    """All that fold into the index, or those of the named corrections; `none` is always the first.
+
+    Parameters
+    ----------
+    bank : rows of the smallest query bank
+    target_bank : whether there is one; without it, methods that need it are tried only if they are named
+
+    Raises
+    ------
+    InputError
+        for a name that is no correction.
+    """
+    if names is None:
+        foldable = [name for name in GRIDS if name not in QUERY_TIMES]
+        wanted = [name for name in foldable if target_bank or name not in NEED_TARGET_BANK]
+    else:
+        asked = ["none", *names]
+        for name in asked:
+            if name not in CORRECTIONS:
+                raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+        wanted = [name for name in GRIDS if name in asked] + [name for name in asked if name not in GRIDS]
+    return [
+        Entry(name, parameters) for name in dict.fromkeys(wanted) for parameters in GRIDS.get(name, _defaults)(bank)
+    ]

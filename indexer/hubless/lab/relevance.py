@@ -1,0 +1,84 @@
+"""Which targets are right for each query: read, checked, and brought to one shape."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.errors import InputError, StorageError, one_line
+from hubless.vectors.arrays import I64
+from hubless.vectors.npy import read_npy
+
+NAMED_ROWS = 10
+
+Relevant = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
+
+
+def read_relevant(path: str | Path) -> Relevant:
+    """Row numbers of the relevant targets, a number or a list a query: from a `.npy` or a `.json`.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it holds anything else.
+    """
+    path = Path(path)
+    name = f"relevant ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "relevant: there is no such file")
+    try:
+        match path.suffix:
+            case ".npy":
+                return read_npy(path)
+            case ".json":
+                read: Relevant = json.loads(path.read_text("utf-8"))
+                return read
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    raise InputError(name, "a file ending in .npy or .json", path.suffix or "no ending")
+
+
+def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
+    """One array of target rows a query, each row once; an empty one for a query with no relevant target.
+
+    Raises
+    ------
+    InputError
+        if there is not one entry a query, or a row is no target.
+    """
+    if isinstance(relevant, np.ndarray) and (relevant.dtype.kind not in "iu" or relevant.ndim == 0):
+        raise InputError("relevant", "row numbers of targets", f"an array of {relevant.dtype}, shape {relevant.shape}")
+    if not isinstance(relevant, Sequence | np.ndarray):
+        raise InputError("relevant", "a list of row numbers, or of lists of them", type(relevant).__name__)
+    if len(relevant) != queries:
+        raise InputError("relevant", f"{queries} entries, one a query", f"{len(relevant)}")
+    rows = []
+    for query, entry in enumerate(relevant):
+        row = _row_numbers(entry, query)
+        if (wrong := row[(row < 0) | (row >= targets)]).size:
+            raise InputError(f"relevant, entry {query}", f"rows of targets, 0 to {targets - 1}", int(wrong[0]))
+        rows.append(np.unique(row).astype(np.int64))
+    return rows
+
+
+def _row_numbers(entry: Any, query: int) -> NDArray[Any]:
+    try:
+        row = np.atleast_1d(np.asarray(entry))
+    except ValueError:  # a list within a list of numbers
+        row = np.empty(0, object)
+    if row.ndim != 1 or row.dtype.kind not in ("iu" if row.size else "iuf"):
+        raise InputError(f"relevant, entry {query}", "a row number, or a list of them", repr(entry))
+    return row
+
+
+def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
+    """What is said of the queries without a relevant target; nothing if there is none."""
+    if not rows:
+        return []
+    named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
+    return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]

@@ -1,0 +1,4 @@
+"""The scan for planted hubs: how often targets are seen, how near they lie, and what is found.
+
+Stands on the other modules of `lab`.
+"""

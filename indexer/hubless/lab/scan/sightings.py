@@ -1,0 +1,166 @@
+"""Who is seen by which query, and how surprising that is: over all queries, and within topics."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.measures.chance import binomial_tail
+from hubless.vectors.arrays import F32, F64, I64
+
+DEPTHS = (1, 10, 20)
+MOST_DEPTH = max(DEPTHS)
+COARSE, FINEST = 8, 256
+QUERIES_A_TOPIC = 10
+"""A topic of fewer queries says nothing."""
+ITERATIONS = 20
+NORMAL_QUANTILE = 1.96
+
+
+@dataclass(frozen=True)
+class Sightings:
+    """An entry for each time that a query has an item among its first 20: (s,) each, places from 0."""
+
+    queries: I64
+    items: I64
+    places: I64
+
+    @classmethod
+    def of(cls, rows: I64) -> "Sightings":
+        """From the rows (m, k) of the items that each query finds, best first."""
+        m, k = rows.shape
+        return cls(np.repeat(np.arange(m), k), rows.ravel(), np.tile(np.arange(k), m))
+
+    def together(self, group: I64) -> "Sightings":
+        """Of groups (n,) of items: a query sees a group once, where it sees the first of it."""
+        group_of = group[self.items]
+        order = np.lexsort((self.places, group_of, self.queries))
+        first = np.ones(len(order), bool)
+        seen = np.stack([self.queries[order], group_of[order]])
+        first[1:] = (seen[:, 1:] != seen[:, :-1]).any(axis=0)
+        kept = order[first]
+        return Sightings(self.queries[kept], group_of[kept], self.places[kept])
+
+    def within(self, k: int) -> "Sightings":
+        """Among the first k."""
+        chosen = self.places < k
+        return Sightings(self.queries[chosen], self.items[chosen], self.places[chosen])
+
+    def counts(self, items: int) -> I64:
+        """N of each item."""
+        return np.bincount(self.items, minlength=items).astype(np.int64)
+
+    def exposure(self, items: int, queries: int) -> F64:
+        """Mean of 1/log2(1 + rank) over all queries, 0 where an item is not seen: 1 is first for every query."""
+        seen: F64 = np.bincount(self.items, 1 / np.log2(self.places + 2), items) / queries
+        return seen
+
+
+@dataclass(frozen=True)
+class Topics:
+    """A cluster for each query, (m,), and how many queries each cluster has."""
+
+    labels: I64
+    sizes: I64
+
+
+@dataclass(frozen=True)
+class Surprise:
+    """How surprising it is that items are seen as often as they are, each (n,), from 0 to about 1.
+
+    Parameters
+    ----------
+    overall : over all queries
+    topical : the highest over the clusters of any clustering
+    topic : which clustering, cluster and k that is, (n, 3), or −1
+    rate : the share of that cluster's queries that see the item
+    """
+
+    overall: F64
+    topical: F64
+    topic: I64
+    rate: F64
+
+    @property
+    def score(self) -> F64:
+        """The higher of the two."""
+        return np.maximum(self.overall, self.topical)
+
+
+def cluster(queries: F32, seed: int = 0) -> list[Topics]:
+    """Topics by k-means: a few large ones, and many small ones; none where there are too few queries."""
+    count = len(queries)
+    numbers = {min(COARSE, count // (2 * QUERIES_A_TOPIC)), min(int(np.sqrt(count / 2)), FINEST)}
+    return [_k_means(queries, number, seed) for number in sorted(numbers) if number >= 2]
+
+
+def _k_means(queries: F32, number: int, seed: int) -> Topics:
+    means = faiss.Kmeans(queries.shape[1], number, niter=ITERATIONS, seed=seed, min_points_per_centroid=1)
+    means.train(queries)
+    labels = means.index.search(queries, 1)[1][:, 0].astype(np.int64)
+    return Topics(labels, np.bincount(labels, minlength=number).astype(np.int64))
+
+
+def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Sequence[Topics]) -> Surprise:
+    """Information per query, in units of that of being the first for every query, log n.
+
+    For a rate r of queries that have an item among their first k, where k/n is expected, it is the divergence
+    D(r ‖ k/n) = r·log(r·n/k) + (1 − r)·log((1 − r)/(1 − k/n)), which the logarithm of the binomial tail is −m times of.
+    r is the lower end of its Wilson interval, as a rate among few queries is uncertain; the highest over k counts.
+    """
+    overall = np.zeros(items)
+    topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)
+    for k in DEPTHS:
+        near = seen.within(k)
+        expected = min(k / targets, 1.0)
+        overall = np.maximum(overall, _information(near.counts(items), np.full(items, queries), expected))
+        for number, clustering in enumerate(topics):
+            clusters = len(clustering.sizes)
+            pairs, counts = np.unique(near.items * clusters + clustering.labels[near.queries], return_counts=True)
+            item, label = pairs // clusters, pairs % clusters
+            size = clustering.sizes[label]
+            value = np.where(size < QUERIES_A_TOPIC, 0.0, _information(counts, size, expected))
+            order = np.argsort(value, kind="stable")
+            item, label, size, value, counts = (given[order] for given in (item, label, size, value, counts))
+            best = np.full(items, -1)
+            best[item] = np.arange(len(item))  # the last, which is the highest, stays
+            better = np.flatnonzero(best >= 0)
+            better = better[value[best[better]] > topical[better]]
+            chosen = best[better]
+            topical[better], rate[better] = value[chosen], counts[chosen] / size[chosen]
+            topic[better] = np.stack([np.full(len(chosen), number), label[chosen], np.full(len(chosen), k)], axis=1)
+    unit = np.log(targets) if targets > 1 else 1.0
+    return Surprise(overall / unit, topical / unit, topic, rate)
+
+
+def _information(counts: NDArray[np.integer], trials: I64, expected: float) -> F64:
+    """D(r ‖ p), in nats, of the lower Wilson bound r; 0 where it is not above p."""
+    if expected >= 1:
+        return np.zeros(len(counts))
+    z = NORMAL_QUANTILE
+    share = counts / trials
+    low = (share + z * z / (2 * trials) - z * np.sqrt(share * (1 - share) / trials + (z / (2 * trials)) ** 2)) / (
+        1 + z * z / trials
+    )
+    rate = np.clip(low, expected, 1.0)
+    rest = np.maximum(1 - rate, np.finfo(np.float64).tiny)
+    information: F64 = rate * np.log(rate / expected) + (1 - rate) * np.log(rest / (1 - expected))
+    return information
+
+
+def tails(counts: Mapping[int, I64], queries: int, targets: int) -> F64:
+    """log10 of the smallest binomial tail over the depths, times their number (Bonferroni), at most 0."""
+    all_tails = [binomial_tail(seen, queries, min(k / targets, 1)) for k, seen in counts.items()]
+    found: F64 = np.minimum((np.min(all_tails, axis=0) + np.log(len(counts))) / np.log(10), 0.0)
+    return found
+
+
+def entropies(seen: Sightings, items: int, topics: Topics) -> F64:
+    """Entropy, in bits, of each item's sightings over the clusters: 0 is one topic, log2 of their number all alike."""
+    clusters = len(topics.sizes)
+    pairs, counts = np.unique(seen.items * clusters + topics.labels[seen.queries], return_counts=True)
+    item = pairs // clusters
+    share = counts / np.bincount(item, counts, items)[item]
+    return np.bincount(item, -share * np.log2(share), items).astype(np.float64)

@@ -1,0 +1,230 @@
+"""A comparison as the tables of the papers: for the terminal, Markdown, LaTeX and CSV."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from hubless.errors import InputError, storage_errors
+from hubless.lab.comparison import Comparison, Row
+from hubless.store.durable import replace_text
+
+_RECALL = re.compile(r"recall_at_(\d+)$")
+_LATEX = {"\\": r"\textbackslash{}"} | {mark: f"\\{mark}" for mark in "_%&#{}$"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A measure in a table: how it is headed and written, and whether the highest is the best."""
+
+    heading: str
+    scale: float = 1.0
+    digits: int = 2
+    high_is_best: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number in words, and whether it is the best of its column."""
+
+    text: str
+    best: bool = False
+
+
+def _columns(comparison: Comparison) -> dict[str, Column]:
+    measured = comparison.rows[0].quality
+    recalls = {name: Column(f"R@{found[1]}", 100, 1, True) for name in measured if (found := _RECALL.match(name))}
+    several = {
+        "mean_average_precision_at_10": Column("mAP@10", 100, 1, True),
+        "ndcg_at_10": Column("nDCG@10", 100, 1, True),
+    }
+    ranks = {"median_rank": Column("MdR", digits=1), "mean_rank": Column("MnR", digits=1)}
+    hubness = {
+        "skewness": Column("skewness N10"),
+        "robin_hood": Column("Robin Hood", 100, 1),
+        "antihubs": Column("antihubs", 100, 1),
+    }
+    return recalls | ranks | (several if comparison.several_relevant else {}) | hubness
+
+
+def grid(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
+    """Headings, and a line of cells for each correction: what all formats show."""
+    columns = _columns(comparison)
+    headings = ["correction", *(column.heading for column in columns.values()), "ΔR@1 [95 %]"]
+    tested = any(row.mcnemar for row in comparison.rows)
+    best = {name: _best(comparison, name, column) for name, column in columns.items()}
+    lines = []
+    for row in comparison.rows:
+        cells = [_cell(row, name, column, best[name]) for name, column in columns.items()]
+        line = [Cell(row.label), *cells, Cell(_change(row))]
+        lines.append([*line, Cell(_p_value(row))] if tested else line)
+    groups = list(comparison.group_shares)
+    for row, line in zip(comparison.rows, lines, strict=True):
+        line += [Cell(f"{100 * row.group_shares[group]:.1f}") for group in groups]
+    shares = [f"{group} ({100 * share:.1f})" for group, share in comparison.group_shares.items()]
+    return [*headings, *(["p"] if tested else []), *shares], lines
+
+
+def caption(comparison: Comparison) -> str:
+    """What was compared, and what there is to know of it."""
+    sizes = f"{comparison.queries:,} queries, {comparison.targets:,} targets"
+    banks = f", query bank of {comparison.query_bank:,}" if comparison.query_bank else ""
+    banks += f", target bank of {comparison.target_bank:,}" if comparison.target_bank else ""
+    several = len(comparison.seeds) > 1
+    splits = f"Strict protocol, mean ± standard deviation over {len(comparison.seeds)} splits: " if several else ""
+    percent = "R@k, Robin Hood and antihubs in %; Δ against " + comparison.baseline
+    groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
+    return ". ".join([splits + sizes + banks, percent, *groups, *comparison.notes]) + "."
+
+
+def as_table(comparison: Comparison) -> Table:
+    """For the terminal; the best of each column is bold."""
+    headings, lines = grid(comparison)
+    table = Table(caption=caption(comparison), caption_justify="left")
+    for number, heading in enumerate(headings):
+        table.add_column(heading, justify="right" if number else "left", no_wrap=number == 0)
+    for line in lines:
+        table.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in line))
+    return table
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """A table for a README."""
+    headings, lines = grid(comparison)
+    rule = ["---", *(["---:"] * (len(headings) - 1))]
+    shown = [[f"**{cell.text}**" if cell.best else cell.text for cell in line] for line in lines]
+    table = "\n".join(f"| {' | '.join(cells)} |" for cells in [headings, rule, *shown])
+    return f"{table}\n\n{caption(comparison)}\n"
+
+
+def as_latex(comparison: Comparison) -> str:
+    """A table for a paper; needs the package booktabs."""
+    headings, lines = grid(comparison)
+    shown = [
+        [rf"\textbf{{{_escaped(cell.text)}}}" if cell.best else _escaped(cell.text) for cell in line] for line in lines
+    ]
+    rows = [r"\toprule", _latex_line([_escaped(heading) for heading in headings]), r"\midrule"]
+    rows += [*map(_latex_line, shown), r"\bottomrule"]
+    return "\n".join(
+        [
+            r"\begin{table}",
+            r"\centering",
+            rf"\begin{{tabular}}{{l{'r' * (len(headings) - 1)}}}",
+            *rows,
+            r"\end{tabular}",
+            rf"\caption{{{_escaped(caption(comparison))}}}",
+            r"\end{table}",
+            "",
+        ]
+    )
+
+
+def as_csv(comparison: Comparison) -> str:
+    """All measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
+    lines = [_flat(row) for row in comparison.rows]
+    names = list(dict.fromkeys(name for line in lines for name in line))
+    written = io.StringIO()
+    writer = csv.DictWriter(written, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return written.getvalue()
+
+
+def as_json(comparison: Comparison) -> str:
+    """All of it."""
+    return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+FORMATS: dict[str, Callable[[Comparison], str]] = {
+    ".json": as_json,
+    ".csv": as_csv,
+    ".md": as_markdown,
+    ".tex": as_latex,
+}
+
+
+def check_output(path: Path) -> None:
+    """Raise `InputError` unless the path ends in a known format."""
+    if path.suffix not in FORMATS:
+        raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
+
+
+def write(comparison: Comparison, path: Path) -> None:
+    """Write a comparison in the format of the path's ending.
+
+    Raises
+    ------
+    InputError
+        for any other ending.
+    StorageError
+    """
+    check_output(path)
+    with storage_errors(path):
+        replace_text(path, FORMATS[path.suffix](comparison))
+
+
+def _best(comparison: Comparison, name: str, column: Column) -> str:
+    """How the best value is written."""
+    values = [row.quality[name] for row in comparison.rows]
+    best, worst = (max(values), min(values)) if column.high_is_best else (min(values), max(values))
+    shown = _number(best, column)
+    return "" if shown == _number(worst, column) else shown  # nothing stands out where all are the same
+
+
+def _number(value: float, column: Column) -> str:
+    return f"{column.scale * value:.{column.digits}f}"
+
+
+def _cell(row: Row, name: str, column: Column, best: str) -> Cell:
+    text = _number(row.quality[name], column)
+    if name != "recall_at_1":
+        return Cell(text, text == best)
+    if row.spread is not None:
+        return Cell(f"{text} ± {_number(row.spread[name], column)}", text == best)
+    interval = row.intervals[name]
+    return Cell(f"{text} [{_number(interval.low, column)}, {_number(interval.high, column)}]", text == best)
+
+
+def _change(row: Row) -> str:
+    if row.change is None:
+        return "–"
+    interval = row.change.interval
+    return f"{100 * row.change.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+
+
+def _p_value(row: Row) -> str:
+    if row.mcnemar is None:
+        return "–"
+    return "<0.001" if row.mcnemar.p_value < 0.001 else f"{row.mcnemar.p_value:.3f}"
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {"correction": row.label} | row.quality
+    for name, interval in row.intervals.items():
+        flat |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    flat |= {f"{name}_spread": value for name, value in (row.spread or {}).items()}
+    if row.change is not None:
+        interval = row.change.interval
+        flat |= {"change": row.change.value, "change_error": row.change.error}
+        flat |= {"change_low": interval.low, "change_high": interval.high}
+    if row.mcnemar is not None:
+        flat["mcnemar_p"] = row.mcnemar.p_value
+    return flat | {f"share_{group}": share for group, share in row.group_shares.items()}
+
+
+def _latex_line(cells: list[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _escaped(text: str) -> str:
+    escaped = "".join(_LATEX.get(mark, mark) for mark in text)
+    for sign, command in {"Δ": r"$\Delta$", "±": r"$\pm$", "–": "--"}.items():
+        escaped = escaped.replace(sign, command)
+    return escaped

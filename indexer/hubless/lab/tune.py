@@ -1,0 +1,272 @@
+"""Choosing a correction and its parameters by labelled pairs, carefully."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from hubless import measures
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.lab.entries import Entry
+from hubless.lab.grids import grid_entries
+from hubless.lab.relevance import Relevant, left_out_note
+from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, refuse_targets, strict_trial
+from hubless.measures import PairedDifference, paired_difference
+from hubless.progress import progress_bars
+from hubless.store.durable import replace_text
+from hubless.vectors.arrays import F64, I64, check_at_least
+from hubless.vectors.files import Vectors
+
+SEEDS = 10
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Tried:
+    """R@1 of a candidate, and how far it is below the best one, with the standard error of that over the queries."""
+
+    label: str
+    recall_at_1: float
+    below_best: float
+    error: float
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What was chosen, and how good it is on queries that had no part in the choice.
+
+    Parameters
+    ----------
+    correction, parameters : the choice
+    gain : change of R@1 against the raw ranking, of choices made without the fold on which they are measured
+    why : in words
+    best : label of the candidate with the highest R@1
+    tried : number of candidates
+    candidates : all of them, from the simplest to the strongest
+    """
+
+    correction: str
+    parameters: dict[str, Any]
+    why: str
+    gain: PairedDifference
+    best: str
+    tried: int
+    queries: int
+    query_bank: int
+    seeds: int
+    folds: int
+    candidates: list[Tried]
+    notes: list[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """A parameter file: `correction` and `parameters`, and under `tuned` the evidence."""
+        evidence = asdict(self)
+        return {name: evidence.pop(name) for name in ("correction", "parameters")} | {"tuned": evidence}
+
+    def save(self, path: str | Path) -> None:
+        """Write the parameter file that `read_correction` reads.
+
+        Raises
+        ------
+        StorageError
+        """
+        with storage_errors(Path(path)):
+            replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
+
+
+def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a correction from a parameter file, as `tune` writes it.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it is no parameter file, or names an unknown correction or parameter.
+    """
+    path = Path(path)
+    name = f"correction from ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "correction from: there is no such file")
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(name, "a JSON file, as tune writes it", one_line(error)) from error
+    if not isinstance(read, dict) or not isinstance(read.get("correction"), str):
+        raise InputError(name, 'an object with "correction" and "parameters"', one_line(ValueError(repr(read)[:80])))
+    parameters = read.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
+    make_correction(read["correction"], parameters)
+    return read["correction"], parameters
+
+
+def tune(
+    queries: Vectors,
+    targets: Vectors,
+    relevant: str | Path | Relevant,
+    *,
+    corrections: Sequence[str] | None = None,
+    query_bank: Vectors | None = None,
+    target_bank: Vectors | None = None,
+    metric: Literal["cosine", "dot"] = "cosine",
+    seeds: int = SEEDS,
+    folds: int = FOLDS,
+    bank_of_targets: bool = False,
+    progress: bool | None = None,
+) -> Tuned:
+    """Choose the correction that ranks best on labelled pairs, under the strict protocol.
+
+    All candidates are fitted on the same splits, and rank the same test queries by the same similarities. Chosen is, by
+    the one-standard-error rule, the simplest candidate that is not worse than the best one by more than the standard
+    error of their paired difference. To say what that brings, the choice is repeated without each fold of the queries
+    and measured on that fold. If the interval of that gain reaches down to zero, the choice is `none`.
+
+    Parameters
+    ----------
+    queries : (m, d)
+    targets : (n, d)
+    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
+    corrections : names of those to try; by default all that fold into the index
+    query_bank : (b, d), without a leak, instead of the strict protocol's splits
+    target_bank : (g, d), only with a query bank
+    seeds : how many splits
+    bank_of_targets : take a query bank that holds targets
+    folds : of the queries; those with the same relevant target are in the same fold
+
+    Raises
+    ------
+    InputError
+        if inputs do not fit each other, or there are fewer queries (of different targets) than folds.
+    """
+    pairs = open_pairs(queries, targets, relevant, metric)
+    check_at_least("seeds", seeds, 1)
+    check_at_least("folds", folds, 2)
+    fold_of = _folds(pairs, folds)
+    trials = _trials(pairs, seeds, query_bank, target_bank, metric, bank_of_targets)
+    smallest = min(len(trial.query_bank) for trial in trials)
+    entries = grid_entries(smallest, all(trial.target_bank is not None for trial in trials), corrections)
+    hits = np.zeros((len(entries), len(pairs.queries)))
+    times = np.zeros(len(pairs.queries))
+    with progress_bars(progress) as steps:
+        advance = steps.step(f"tuning, {len(entries)} candidates", len(trials) * len(entries))
+        for trial in trials:
+            times[trial.rows] += 1
+            hits[:, trial.rows] += _hits(trial, entries)
+            advance(len(entries))
+    tested = np.flatnonzero(times)
+    means, weights, fold_of = hits[:, tested] / times[tested], times[tested], fold_of[tested]
+    return _tuned(entries, means, weights, fold_of, pairs, len(trials), smallest, folds)
+
+
+def _tuned(
+    entries: list[Entry],
+    hits: F64,
+    weights: F64,
+    fold_of: I64,
+    pairs: Pairs,
+    splits: int,
+    bank: int,
+    folds: int,
+) -> Tuned:
+    held_out = hits[0].copy()
+    for fold in range(folds):
+        inside = fold_of == fold
+        held_out[inside] = hits[best_of(hits[:, ~inside], weights[~inside]), inside]
+    gain = paired_difference(hits[0], held_out, weights=weights)
+    chosen, compared = best_of(hits, weights), _compare(entries, hits, weights)
+    best = max(compared, key=lambda candidate: candidate.recall_at_1)
+    if chosen != 0 and not gain.interval.above_zero:
+        chosen, why = 0, "the gain on held-out queries may be zero, so the raw ranking is kept"
+    elif chosen == 0:
+        why = "the raw ranking is within one standard error of the best candidate"
+    else:
+        why = "the simplest candidate within one standard error of the best one"
+    return Tuned(
+        correction=entries[chosen].name,
+        parameters=dict(entries[chosen].parameters),
+        why=why,
+        gain=gain,
+        best=best.label,
+        tried=len(entries),
+        queries=len(weights),
+        query_bank=bank,
+        seeds=splits,
+        folds=folds,
+        candidates=compared,
+        notes=left_out_note(pairs.left_out.tolist(), len(pairs.queries)),
+    )
+
+
+def _trials(
+    pairs: Pairs,
+    seeds: int,
+    query_bank: Vectors | None,
+    target_bank: Vectors | None,
+    metric: Literal["cosine", "dot"],
+    bank_of_targets: bool,
+) -> list[Trial]:
+    if query_bank is not None:
+        bank = read_vectors(query_bank, "query bank", metric)
+        if not bank_of_targets:
+            refuse_targets(bank, pairs)
+        extra = None if target_bank is None else read_vectors(target_bank, "target bank", metric)
+        return [banked_trial(pairs, bank, extra)]
+    if target_bank is not None:
+        raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
+    return [strict_trial(pairs, seed) for seed in range(seeds)]
+
+
+def _folds(pairs: Pairs, folds: int) -> I64:
+    """The fold of each query, by its first relevant target; −1 for a query without one."""
+    first = np.array([rows[0] if len(rows) else -1 for rows in pairs.relevant])
+    distinct = np.unique(first[first >= 0])
+    if len(distinct) < folds:
+        raise InputError("folds", f"at most as many as queries of different targets, {len(distinct)}", folds)
+    place = np.full(len(pairs.targets) + 1, -1)
+    place[distinct] = np.random.default_rng(0).permutation(len(distinct)) % folds
+    fold_of: I64 = place[first]
+    return fold_of
+
+
+def _hits(trial: Trial, entries: list[Entry]) -> F64:
+    """Whether each candidate puts a relevant target of each test query first, (candidates, m)."""
+    scorers = [trial.fit(entry.correction()) for entry in entries]
+    hits = np.empty((len(entries), len(trial.rows)))
+    for number, block, scores in trial.rankings(scorers):
+        hits[number, block] = measures.ranks(scores, trial.relevant[block]) <= 1
+    return hits
+
+
+def best_of(hits: F64, weights: F64) -> int:
+    """The first candidate within one standard error of the best one, the error being that of their difference.
+
+    Parameters
+    ----------
+    hits : (candidates, m), from the simplest to the strongest: how often each query found its target first
+    weights : (m,) of the queries
+    """
+    means = hits @ weights / weights.sum()
+    best = int(np.argmax(means))
+    below, errors = means[best] - means, _errors(hits, weights, best)
+    return int(np.argmax(below <= errors))
+
+
+def _errors(hits: F64, weights: F64, best: int) -> F64:
+    """Standard error of how far each candidate is below the best, over the queries."""
+    differences = hits[best] - hits
+    centred = differences - (differences @ weights / weights.sum())[:, np.newaxis]
+    m = len(weights)
+    errors: F64 = np.sqrt((weights * centred) ** 2 @ np.ones(m) * m / max(1, m - 1)) / weights.sum()
+    return errors
+
+
+def _compare(entries: list[Entry], hits: F64, weights: F64) -> list[Tried]:
+    means = hits @ weights / weights.sum()
+    best = int(np.argmax(means))
+    columns = zip(entries, means, means[best] - means, _errors(hits, weights, best), strict=True)
+    return [Tried(entry.label, float(mean), float(below), float(error)) for entry, mean, below, error in columns]

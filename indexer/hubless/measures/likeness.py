@@ -1,0 +1,92 @@
+"""How two sets of vectors lie to each other: shared rows, the same cloud, or not related at all."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import VectorSource, block_rows
+
+SAME = 1e-5
+"""Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
+the nearest query and target of real sets are a thousand times further apart."""
+CROWDED = 0.8
+"""Where strangers are this similar already, nearness does not tell who is related."""
+
+
+def share_among(rows: F32, others: VectorSource) -> float:
+    """Share of rows (m, d) that stand among others (n, d), from 0 to 1. A copy in float16 counts as the same row."""
+    lengths = np.einsum("ij,ij->i", rows, rows)
+    nearest = np.full(len(rows), np.inf, np.float32)
+    for block in others.blocks(block_rows(others.shape[1])):
+        squared = np.einsum("ij,ij->i", block, block)
+        np.minimum(nearest, (squared - 2 * (rows @ block.T)).min(axis=1), out=nearest)
+    return float(np.mean(nearest + lengths <= SAME * lengths))
+
+
+def told_apart(first: F32, second: F32) -> float:
+    """How well a linear classifier tells two clouds apart, as AUC: near 0.5 it can only guess, 1 is without an error.
+
+    A ridge discriminant is trained on one half of either cloud and tested on the other half, both ways.
+
+    Parameters
+    ----------
+    first, second : (m, d) and (n, d), in random order, at least 4 rows each
+    """
+    found = []
+    for train in (0, 1):
+        one, other = first[train::2], second[train::2]
+        direction = _discriminant(one, other)
+        found.append(_auc(first[1 - train :: 2] @ direction, second[1 - train :: 2] @ direction))
+    return float(np.mean(found))
+
+
+def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
+    """How much nearer queries are to their nearest target than strangers are, as AUC: 0.5 is no nearer.
+
+    Both sides are centred, so that only what differs within a side counts. A stranger is a query with its dimensions
+    shuffled, and their signs drawn anew.
+
+    Parameters
+    ----------
+    queries, targets : (m, d) and (n, d)
+
+    Returns
+    -------
+    None where strangers are near as well: with few dimensions, or many targets for them.
+    """
+    rng = np.random.default_rng(seed)
+    dim = queries.shape[1]
+    centred, others = _directions(queries), _directions(targets)
+    strangers = (centred * rng.choice(np.array([-1, 1], np.float32), dim))[:, rng.permutation(dim)]
+    real, chance = (_nearest(each, others) for each in (centred, strangers))
+    return None if float(np.median(chance)) > CROWDED else _auc(real, chance)
+
+
+def _discriminant(one: F32, other: F32) -> F64:
+    """The direction that tells two clouds apart; the ridge is the mean variance."""
+    means = one.mean(axis=0, dtype=np.float64) - other.mean(axis=0, dtype=np.float64)
+    covariance = np.atleast_2d((np.cov(one, rowvar=False) + np.cov(other, rowvar=False)) / 2)
+    ridge = np.trace(covariance) / len(covariance)
+    if ridge == 0:
+        return np.asarray(means)
+    direction: F64 = np.linalg.solve(covariance + ridge * np.eye(len(covariance)), means)
+    return direction
+
+
+def _directions(rows: F32) -> F32:
+    centred = rows - rows.mean(axis=0)
+    lengths = np.linalg.norm(centred, axis=1, keepdims=True)
+    directions: F32 = centred / np.where(lengths > 0, lengths, 1)
+    return directions
+
+
+def _nearest(rows: F32, others: F32) -> F32:
+    nearest: F32 = (rows @ others.T).max(axis=1)
+    return nearest
+
+
+def _auc(high: NDArray[np.floating], low: NDArray[np.floating]) -> float:
+    """The probability that one of `high` is above one of `low`, ties counted half."""
+    ordered = np.sort(low)
+    below, up_to = (np.searchsorted(ordered, high, side) for side in ("left", "right"))
+    return float(np.mean(below + up_to) / (2 * len(low)))

@@ -1,0 +1,85 @@
+"""Canary queries: held-out bank queries with their exact answers. A version is asked them to prove that it is whole."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.errors import BundleDamaged
+from hubless.knn import SCORE_TOLERANCE, agreement
+from hubless.search.indexed import IndexedTargets
+from hubless.search.ranker import Ranker
+from hubless.store.bundle import read_arrays, reading
+from hubless.vectors.arrays import F32
+
+Canary = Mapping[str, NDArray[Any]]
+"""Canary queries and their answers, as plain arrays."""
+CANARIES = 16
+_SAME_ANSWERS = 0.9
+"""Share of equal scores. Not 1, as the rank among a bank can jump where two similarities differ by rounding only."""
+
+
+def ask(targets: IndexedTargets, queries: F32, k: int, answers: F32 | None) -> Canary:
+    """The first of some queries, with their exact hits and the recall of the index on them.
+
+    Parameters
+    ----------
+    queries : (m, d), prepared
+    k : hits of each
+    answers : the final scores (m, k), where a gate or a rescorer changes those of the index
+    """
+    canaries = queries[:CANARIES]
+    augmented = targets.augmented(canaries, 1.0)
+    scores, rows = targets.kind.exact(targets.index, augmented, k)
+    found, _ = targets.kind.search(targets.index, augmented, k, targets.defaults)
+    arrays: dict[str, NDArray[Any]] = {
+        "queries": canaries,
+        "rows": rows,
+        "scores": scores,
+        "recall": np.array(agreement(found, scores)),
+    }
+    return arrays if answers is None else arrays | {"answers": answers[:CANARIES]}
+
+
+def check(path: Path, ranker: Ranker, offsets: F32) -> None:
+    """Ask the canary queries and compare with the stored answers.
+
+    Parameters
+    ----------
+    offsets : (n,) of all targets
+
+    Raises
+    ------
+    BundleDamaged
+        if the recall is lower, or scores differ.
+    """
+    canary = read_arrays(path)
+    with reading(path):
+        queries, expected_rows = canary["queries"], canary["rows"]
+        expected_scores, expected_recall = canary["scores"], float(canary["recall"])
+        answers = canary.get("answers")
+    tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
+    stored = ranker.targets.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, queries.shape[1])
+    scores = np.einsum("md,mkd->mk", queries, stored) - offsets[expected_rows]
+    if (wrong := np.abs(scores - expected_scores) > tolerance).any():
+        line, place = np.argwhere(wrong)[0]
+        problem = (
+            f"canary query {line} gives row {expected_rows[line, place]} the score {scores[line, place]:.6g}, "
+            f"and gave it {expected_scores[line, place]:.6g} when built"
+        )
+        raise BundleDamaged(path, problem)
+    found = ranker.folded(queries, expected_scores.shape[1]).scores
+    if (found > expected_scores + tolerance).any():
+        raise BundleDamaged(path, "canary queries find targets that were not there when it was built")
+    recall = agreement(found, expected_scores)
+    if recall < expected_recall - SCORE_TOLERANCE:
+        problem = f"canary queries reach a recall of {recall:.3f}, and reached {expected_recall:.3f} when built"
+        raise BundleDamaged(path, problem)
+    if answers is not None:
+        answered = ranker.rank(queries, answers.shape[1], 1.0, {}).scores
+        same = np.mean(np.abs(answered - answers) <= SCORE_TOLERANCE * np.maximum(1.0, np.abs(answers)))
+        if same < _SAME_ANSWERS:
+            problem = f"{1 - same:.0%} of the canary queries' answers have other scores than when it was built"
+            raise BundleDamaged(path, problem)

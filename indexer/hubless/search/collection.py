@@ -1,0 +1,459 @@
+"""Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hubless.corrections import corrected_scores
+from hubless.corrections.centred import CentredCorrection
+from hubless.errors import InputError, NoEncoder, PointNotFound
+from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.search import canaries
+from hubless.search.indexed import StoredVectors
+from hubless.search.matches import Matches, MatchesCache
+from hubless.search.opening import open_parts
+from hubless.search.parts import Parts
+from hubless.search.results import RAW_DEPTH, Explanation, Point, Results
+from hubless.store.bundle import CANARY, Manifest, verify
+from hubless.store.catalog import Catalog
+from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
+from hubless.vectors.sources import block_rows
+
+MOST_STRENGTH = 2.0
+QUERY_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
+"""Default strengths: of queries, and of `ids`, which ask for targets like a target."""
+FILTER_CACHE = 64 * 2**20
+
+
+class Collection:
+    """Targets that can be searched; read only. Safe to use from several threads.
+
+    The service opens its collections with `open_collection`. `hubless.open` gives an `Index`, which can be changed too.
+    """
+
+    def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE) -> None:
+        self._filter_cache = filter_cache
+        self._become(parts)
+
+    def _become(self, parts: Parts) -> None:
+        """Use these parts from now on."""
+        matches = None if parts.payload is None else MatchesCache(parts.payload, self._filter_cache)
+        # one assignment, so that a query that runs now uses either all old parts or all new ones
+        self._state = parts, matches
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_state":
+            raise InputError("collection", "an open one", "one that was closed")
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} {self.manifest}>"
+            if "_state" in self.__dict__
+            else f"<{type(self).__name__}, closed>"
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Release the files. A closed collection answers no query. Closing twice is allowed."""
+        self.__dict__.pop("_state", None)
+
+    @property
+    def _parts(self) -> Parts:
+        return self._state[0]
+
+    @property
+    def manifest(self) -> Manifest:
+        """The manifest of the version."""
+        return self._parts.manifest
+
+    @property
+    def bank_sample(self) -> F32 | None:
+        """Some queries of the bank (s, d), as `prepare` gives queries. None in bundles that do not have them."""
+        return self._parts.bank_sample
+
+    @property
+    def name(self) -> str:
+        return self.manifest.collection
+
+    @property
+    def version(self) -> str:
+        return self.manifest.version
+
+    @property
+    def count(self) -> int:
+        """Number of targets, n."""
+        return len(self._parts.offsets)
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors as they were given, d."""
+        return self.manifest.dim
+
+    @property
+    def metric(self) -> str:
+        """`cosine` or `dot`."""
+        return self.manifest.metric
+
+    @property
+    def payload_types(self) -> dict[str, str]:
+        """Arrow's name of the type of each payload column."""
+        payload = self._parts.payload
+        return {} if payload is None else {field.name: str(field.type) for field in payload.schema}
+
+    @property
+    def has_encoder(self) -> bool:
+        """Whether queries can be texts."""
+        return self._parts.encoder is not None
+
+    @property
+    def encodes_quickly(self) -> bool:
+        """Whether encoding a short text costs less than handing it to another thread."""
+        encoder = self._parts.encoder
+        return encoder is None or encoder.quick
+
+    @property
+    def encoder_left_alone(self) -> bool | None:
+        """Whether the encoder is skipped for now because it failed repeatedly. None if it never is."""
+        encoder = self._parts.encoder
+        return None if encoder is None else encoder.left_alone
+
+    @property
+    def offsets(self) -> F32:
+        """Offsets h (n,) of all targets, centred: their mean was 0 when the correction was fitted."""
+        return self._parts.offsets
+
+    @property
+    def source(self) -> StoredVectors:
+        """The stored vectors (n, d) as a source, of length 1 under metric cosine."""
+        return StoredVectors(self._parts.targets, f"collection {self.name}")
+
+    def takes_all_cores(self, matches: Matches | None = None) -> bool:
+        """Whether one search at a time, on all cores, is faster than several side by side.
+
+        Parameters
+        ----------
+        matches : the targets that meet the filter; None without a filter
+        """
+        return self._parts.targets.is_shared(matches)
+
+    def query(
+        self,
+        vectors: ArrayLike | None = None,
+        limit: int = 10,
+        strength: float | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        filter: Filter | Matches | Mapping[str, Any] | None = None,
+        *,
+        ids: Sequence[str | int] | None = None,
+        skip: int = 0,
+        explain: bool = False,
+        prepared: bool = False,
+    ) -> Results:
+        """Find the best targets of each query by score = similarity − strength·offset.
+
+        Parameters
+        ----------
+        vectors : (d,) or (m, d). Their lengths do not matter under metric cosine
+        limit : hits per query; fewer if there are fewer targets
+        strength : λ from 0 to 2. 0 is the raw ranking, 1 the full correction. None is 1 for vectors and 0 for ids, as
+            offsets say how often queries find a target, not how often targets do
+        parameters : search parameters of the index, instead of those in the manifest. `exact` compares with every
+            target. `candidates` is how many targets a rescored correction scores
+        filter : search only targets whose payload meets it: JSON, or what `filter` or `matches` gave. The ranking is
+            that of a collection of these targets, with the offsets of this one
+        ids : of m targets, instead of vectors: find targets like each of them, without itself
+        skip : leave out so many of the best hits
+        explain : also give each hit's rank without the correction, and how often it was found when this was built
+        prepared : the vectors are what `prepare` gave: do not check them again
+
+        Raises
+        ------
+        InputError, UnknownField, DimensionMismatch, NotFinite, ZeroVector
+        PointNotFound
+            if no target bears one of the ids.
+        """
+        parts, cache = self._state
+        ranker = parts.ranker
+        if vectors is not None and ids is None:
+            queries = np.asarray(vectors) if prepared else self.prepare(vectors)
+        elif vectors is None and ids is not None:
+            rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
+            queries, ranker = self.prepare(parts.targets.vectors(rows)), ranker.without(rows)
+        else:
+            raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
+        check_at_least("limit", limit, 1)
+        check_at_least("skip", skip, 0)
+        if strength is None:
+            strength = QUERY_STRENGTH if ids is None else TARGET_STRENGTH
+        check_between("strength", strength, 0, MOST_STRENGTH)
+        matches = None if filter is None else self._matches_of(filter, parts, cache)
+        most = ranker.room(matches)
+        ranked = ranker.rank(queries, int(min(skip + limit, most)), strength, parameters or {}, matches)
+        explanations = None
+        if explain:
+            depth = min(max(RAW_DEPTH, skip + limit), most)
+            raw = ranker.rank(queries, depth, 0.0, parameters or {}, matches).rows
+            explanations = [
+                _explanations(line, before, parts.occurrence)[skip:]
+                for line, before in zip(ranked.rows, raw, strict=True)
+            ]
+        if skip:
+            ranked = ranked.after(skip)
+        return Results(ranked, [parts.ids.ids(line) for line in ranked.rows], strength, explanations)
+
+    def filter(self, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter") -> Filter:
+        """A filter from its JSON, checked against the payload's columns: see docs/filters.md.
+
+        Parameters
+        ----------
+        name : what errors call it
+
+        Raises
+        ------
+        UnknownField
+            for a column that the payload does not have, naming those that it has.
+        InputError
+        """
+        return self._parsed(document, self._parts, limits, name)
+
+    def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
+        """The targets that meet a filter. Matches are returned as they are.
+
+        Raises
+        ------
+        InputError, UnknownField
+        """
+        return self._matches_of(filter, *self._state)
+
+    def known_matches(self, filter: Filter) -> Matches | None:
+        """The targets that meet a filter, if they are in the cache; else None."""
+        cache = self._state[1]
+        return None if cache is None else cache.known(filter)
+
+    def _matches_of(
+        self, filter: Filter | Matches | Mapping[str, Any], parts: Parts, cache: MatchesCache | None
+    ) -> Matches:
+        if isinstance(filter, Matches):
+            if filter.total != len(parts.offsets):
+                raise InputError("filter", f"matches among the {len(parts.offsets)} targets", f"among {filter.total}")
+            return filter
+        parsed = filter if isinstance(filter, Filter) else self._parsed(filter, parts)
+        if cache is None:
+            raise self._no_payload("filter")
+        return cache.of(parsed)
+
+    def _parsed(
+        self, document: Mapping[str, Any], parts: Parts, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
+    ) -> Filter:
+        if parts.payload is None:
+            raise self._no_payload(name)
+        return parse_filter(document, parts.payload.schema, limits, name)
+
+    def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
+        """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation.
+
+        They rank as `query` does with an exact index.
+        """
+        parts = self._parts
+        count, vectors = len(parts.offsets), parts.targets.vectors
+        similarities = np.empty((len(queries), count), np.float32)
+        step = block_rows(self.dim)
+        for start in range(0, count, step):
+            rows = np.arange(start, min(start + step, count))
+            similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T
+        return [
+            corrected_scores(queries, similarities, strength, parts.offsets, parts.ranker.query_time, vectors)
+            for strength in strengths
+        ]
+
+    def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
+        """Queries as they are compared with targets: checked, (m, d), of length 1 under metric cosine.
+
+        Parameters
+        ----------
+        vectors : (d,) or (m, d)
+        name : what errors call them
+
+        Raises
+        ------
+        InputError, DimensionMismatch, NotFinite, ZeroVector
+        """
+        queries = as_vectors(vectors, name, self.dim, f'collection "{self.name}"')
+        return unit_rows(queries, name, None if len(queries) == 1 else 0) if self.metric == "cosine" else queries
+
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
+        """Texts as query vectors (m, d).
+
+        Parameters
+        ----------
+        seconds : the most that an encoder on another machine may take, beside its own timeout
+
+        Raises
+        ------
+        EncoderFailed, EncoderTimeout
+            if the encoder is not on this machine, or another package's.
+        NoEncoder
+            if the collection was built without one.
+        UnknownWords
+            naming the first text of which the encoder knows no word.
+        """
+        if (encoder := self._parts.encoder) is None:
+            raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
+        return encoder.encode(texts, seconds)
+
+    def parse_id(self, text: str) -> str | int:
+        """An id from its text, by the type of this collection's ids.
+
+        Raises
+        ------
+        PointNotFound
+            if it cannot be one.
+        """
+        return self._parts.ids.parse(text)
+
+    def point(self, wanted: str | int, *, vector: bool = False) -> Point:
+        """A stored target by its id, with its vector if asked for (of length 1 under metric cosine).
+
+        Raises
+        ------
+        PointNotFound
+        """
+        parts = self._parts
+        row = parts.ids.row(wanted)
+        stored = parts.targets.vectors(np.array([row]))[0] if vector else None
+        payload = None if parts.payload is None else parts.payload.take([row])[0]
+        return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
+
+    def find(self, ids: Sequence[str | int]) -> list[int | None]:
+        """The rows of some ids; None for an id that no target has.
+
+        Raises
+        ------
+        InputError
+            naming the first that is not of the type of this collection's ids.
+        """
+        expected, kind = ("a string", str) if self.manifest.id_type == "string" else ("a whole number", int)
+        for place, wanted in enumerate(ids):
+            if not isinstance(wanted, kind) or isinstance(wanted, bool):
+                raise InputError(
+                    f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
+                )
+        return [self._find(wanted) for wanted in ids]
+
+    def _find(self, wanted: str | int) -> int | None:
+        try:
+            return self.row(wanted)
+        except PointNotFound:
+            return None
+
+    def row(self, wanted: str | int) -> int:
+        """The row of an id.
+
+        Raises
+        ------
+        PointNotFound
+        """
+        return self._parts.ids.row(wanted)
+
+    def page(self, start: int, limit: int, filter: Filter | Matches | Mapping[str, Any] | None = None) -> I64:
+        """The first `limit` rows, from row `start` on, of all targets or of those that meet a filter.
+
+        Raises
+        ------
+        InputError, UnknownField
+        """
+        if filter is None:
+            return np.arange(start, min(start + limit, self.count))
+        return self.matches(filter).page(start, limit)
+
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        """The ids of some rows."""
+        return self._parts.ids.ids(rows)
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        """The stored vectors of some rows, (r, d)."""
+        return self._parts.targets.vectors(rows)
+
+    def payload(
+        self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
+    ) -> list[dict[str, Any] | None]:
+        """Payload of some rows, all columns or some; None for each row if the collection has none."""
+        payload = self._parts.payload
+        return [None] * len(rows) if payload is None else [*payload.take(rows, columns)]
+
+    def _no_payload(self, name: str) -> InputError:
+        return InputError(name, f"none, as collection {self.name!r} has no payload", "a filter")
+
+    def correction(self) -> CentredCorrection:
+        """The fitted correction. Its `offsets` of further targets, prepared as queries are, compare with stored ones.
+
+        Raises
+        ------
+        BundleDamaged, StorageError
+        """
+        return self._parts.correction()
+
+    def check_hashes(self) -> None:
+        """Compare the content of all files with the manifest. Does nothing for an index in memory.
+
+        Raises
+        ------
+        BundleDamaged, StorageError
+        """
+        if (folder := self._parts.folder) is not None:
+            verify(folder, self.manifest)
+
+    def check_canaries(self) -> None:
+        """Ask the canary queries and compare with the stored answers. Does nothing for an index in memory.
+
+        Raises
+        ------
+        BundleDamaged
+            if the recall is lower, or scores differ.
+        """
+        parts = self._parts
+        if parts.folder is not None:
+            canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
+
+
+def _explanations(rows: I64, raw: I64, occurrence: NDArray[np.integer[Any]] | None) -> list[Explanation]:
+    """Of one query's hits (k,), with the rows (depth,) of the raw ranking."""
+    raw_ranks = {row: rank for rank, row in enumerate(raw.tolist(), 1)}
+    before, after = np.full((2, len(rows)), -1).tolist() if occurrence is None else occurrence[:, rows].tolist()
+    return [
+        Explanation(rank, raw_ranks.get(row), _known(corrected), _known(uncorrected))
+        for rank, (row, corrected, uncorrected) in enumerate(zip(rows.tolist(), after, before, strict=True), 1)
+    ]
+
+
+def _known(occurrence: int) -> int | None:
+    return None if occurrence < 0 else occurrence
+
+
+def open_collection(
+    catalog: str | Path | Catalog,
+    collection: str,
+    *,
+    version: str | None = None,
+    hashes: bool = True,
+    filter_cache: int = FILTER_CACHE,
+    encoder: Mapping[str, Any] | None = None,
+    lenient: bool = False,
+) -> Collection:
+    """Open a version of a collection for queries, as `open_parts`.
+
+    Parameters
+    ----------
+    filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
+    """
+    parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
+    return Collection(parts, filter_cache)

@@ -1,0 +1,148 @@
+"""Targets in one index, with their offsets folded in: searched approximately, exactly, or among some of them only."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeAlias
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.errors import NotFinite
+from hubless.knn import IndexType, is_scanned, is_shared, search_selected
+from hubless.knn.augment import augment_queries
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64
+
+How: TypeAlias = Mapping[str, Any] | None
+"""Search parameters of the index; None compares with every target."""
+
+
+class Targets(Protocol):
+    """What a ranker searches: n targets in rows 0 to n − 1."""
+
+    def __len__(self) -> int: ...
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors, d."""
+
+    @property
+    def kind(self) -> IndexType:
+        """The kind of index that search parameters are for."""
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """Search parameters of a query that brings none."""
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        """Prepared queries (m, d), as `find` takes them."""
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        """The k best targets: scores (m, k) and rows (m, k), best first.
+
+        Parameters
+        ----------
+        k : at most as many as there are targets, or matches
+        matches : look at these only
+
+        Raises
+        ------
+        NotFinite
+            if a query is so long that a score does not fit float32.
+        """
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        """The stored vectors of some rows, (r, d)."""
+
+    def is_shared(self, matches: Matches | None) -> bool:
+        """Whether several threads can work on one query."""
+
+
+@dataclass(frozen=True, eq=False)
+class IndexedTargets:
+    """Targets in a Faiss index.
+
+    Parameters
+    ----------
+    dim : d
+    defaults : search parameters
+    pivot : (d,) with which offsets are folded, or None
+    """
+
+    kind: IndexType
+    index: faiss.Index
+    dim: int
+    defaults: Mapping[str, Any]
+    pivot: F32 | None = None
+    _shared: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_shared", is_shared(self.index))
+
+    def __len__(self) -> int:
+        return int(self.index.ntotal)
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        return augment_queries(queries, strength, self.pivot)
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        scores, rows = self._approximate(augmented, k, how, matches)
+        if rows.min(initial=0) < 0:
+            # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
+            missed = (rows < 0).any(axis=1)
+            scores[missed], rows[missed] = self._exact(augmented[missed], k, matches)
+        check_scores(scores, rows)
+        return scores, rows
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        stored: F32 = self.index.reconstruct_batch(np.asarray(rows, np.int64))
+        return np.ascontiguousarray(stored[:, : self.dim])
+
+    def is_shared(self, matches: Matches | None) -> bool:
+        # the vectors are read in their order
+        return self._shared and (matches is None or is_scanned(self.kind, matches))
+
+    def _approximate(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        if how is None:
+            return self._exact(augmented, k, matches)
+        if matches is None:
+            return self.kind.search(self.index, augmented, k, how)
+        narrowed = self.kind.narrowed(how, matches.count, matches.total)
+        if narrowed is None:
+            return self._exact(augmented, k, matches)
+        return self.kind.search(self.index, augmented, k, narrowed, matches.selector)
+
+    def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
+        if matches is None:
+            return self.kind.exact(self.index, augmented, k)
+        return search_selected(self.kind, self.index, augmented, k, matches)
+
+
+@dataclass(frozen=True)
+class StoredVectors:
+    """The stored vectors of targets, as a source."""
+
+    targets: Targets
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.targets), self.targets.dim
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        count = len(self.targets)
+        for start in range(0, count, rows):
+            yield self.take(np.arange(start, min(start + rows, count)))
+
+    def take(self, rows: I64) -> F32:
+        return self.targets.vectors(rows)
+
+
+def check_scores(scores: F32, rows: I64) -> None:
+    """Raise `NotFinite` where a search found too few rows or a score that is not finite.
+
+    Under metric dot the product of two finite vectors can be infinite, and Faiss passes over it.
+    """
+    if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
+        raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")

@@ -1,0 +1,127 @@
+"""The targets that meet a filter: a bitmap for Faiss and, where they are few, their row numbers."""
+
+from collections import OrderedDict
+from threading import Lock
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import I64
+from hubless.vectors.payload import Masks, PayloadRows
+
+_KEPT = np.dtype(np.uint32)
+_PAGE_BYTES = 8192
+
+
+class Matches:
+    """Which of n targets meet a filter.
+
+    Attributes
+    ----------
+    bits : (⌈n/8⌉,) uint8; target i is bit i mod 8, from the lowest, of byte ⌊i/8⌋, as in Arrow and in Faiss
+    total : n
+    count : how many targets match
+    selector : reads the bits and keeps them alive; several threads may use it
+    tried, missed : how many queries looked for matches among the best of all targets, and how many found too few there.
+        Approximate, as threads count without a lock
+    """
+
+    def __init__(self, mask: NDArray[np.bool_]) -> None:
+        self.bits = np.packbits(mask, bitorder="little")
+        self.total = len(mask)
+        self.count = int(np.count_nonzero(mask))
+        self.selector = faiss.IDSelectorBitmap(self.bits)
+        self.tried = self.missed = 0
+        # they take no more memory than the bits, and an index of float32 looks up no more rows than these
+        few = self.count * _KEPT.itemsize <= self.bits.nbytes and self.total <= np.iinfo(_KEPT).max
+        self._rows = np.flatnonzero(mask).astype(_KEPT) if few else None
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes."""
+        return self.bits.nbytes + (0 if self._rows is None else self._rows.nbytes)
+
+    @property
+    def mask(self) -> NDArray[np.bool_]:
+        """Whether each target matches, (n,)."""
+        return np.unpackbits(self.bits, count=self.total, bitorder="little").astype(np.bool_)
+
+    @property
+    def rows(self) -> I64:
+        """The rows that match, ascending, (count,)."""
+        if self._rows is not None:
+            return self._rows.astype(np.int64)
+        return np.flatnonzero(self.mask)
+
+    def hold(self, rows: I64) -> NDArray[np.bool_]:
+        """Whether each of some rows matches."""
+        found: NDArray[np.bool_] = (self.bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(np.bool_)
+        return found
+
+    def page(self, start: int, limit: int) -> I64:
+        """The first `limit` rows, from row `start` on, that match."""
+        if self._rows is not None:
+            place = int(np.searchsorted(self._rows, start))
+            return self._rows[place : place + limit].astype(np.int64)
+        found = [np.empty(0, np.int64)]
+        first = start // 8
+        while first < len(self.bits) and sum(map(len, found)) < limit:
+            block = 8 * first + np.flatnonzero(np.unpackbits(self.bits[first : first + _PAGE_BYTES], bitorder="little"))
+            found.append(block[block >= start])
+            first += _PAGE_BYTES
+        return np.concatenate(found)[:limit]
+
+
+def find_matches(filter: Masks, payload: PayloadRows) -> Matches:
+    """Evaluate a filter on all rows of a payload."""
+    return Matches(payload.mask(filter))
+
+
+class MatchesCache:
+    """A cache of the matches of recent filters, limited in bytes. Safe to use from several threads."""
+
+    def __init__(self, payload: PayloadRows, room: int) -> None:
+        self._payload = payload
+        self._room = room
+        self._held: OrderedDict[str, Matches] = OrderedDict()
+        self._taken = 0
+        self._lock = Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory in bytes, at most the limit."""
+        return self._taken
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def of(self, filter: Masks) -> Matches:
+        """The matches of a filter, from the cache or evaluated."""
+        if known := self.known(filter):
+            return known
+        # without the lock: rather two threads do the same work than one waits
+        found = find_matches(filter, self._payload)
+        with self._lock:
+            self._keep(filter.key, found)
+        return found
+
+    def known(self, filter: Masks) -> Matches | None:
+        """The matches of a filter from the cache; None if they are not there."""
+        with self._lock:
+            if found := self._held.get(filter.key):
+                self._held.move_to_end(filter.key)
+            return found
+
+    def _keep(self, key: str, found: Matches) -> None:
+        size = _size(key, found)
+        if key in self._held or size > self._room:
+            return
+        while self._taken + size > self._room:
+            self._taken -= _size(*self._held.popitem(last=False))
+        self._held[key] = found
+        self._taken += size
+
+
+def _size(key: str, found: Matches) -> int:
+    return found.nbytes + len(key)

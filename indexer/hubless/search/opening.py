@@ -1,0 +1,231 @@
+"""Opening a version: its files are read and checked against the manifest."""
+
+import logging
+from collections import ChainMap
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
+from hubless.corrections.centred import CENTRE, CentredCorrection
+from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
+from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError
+from hubless.knn import index_type, read_index
+from hubless.search.indexed import IndexedTargets
+from hubless.search.parts import Parts
+from hubless.store.bundle import (
+    BANK_SAMPLE,
+    CANARY,
+    CORRECTION,
+    IDS,
+    INDEX,
+    MANIFEST,
+    OCCURRENCE,
+    OFFSETS,
+    PAYLOAD,
+    PAYLOAD_MAPPED,
+    PIVOT,
+    QUERY_TIME,
+    Manifest,
+    read_arrays,
+    read_manifest,
+    reading,
+    verify,
+)
+from hubless.store.catalog import Catalog
+from hubless.vectors.arrays import F32
+from hubless.vectors.ids import IdTable
+from hubless.vectors.npy import read_npy
+from hubless.vectors.payload import Payload
+
+COMPARED = 64
+"""How many stored offsets are compared with, to find the constant of a bundle that does not store it."""
+
+log = logging.getLogger("hubless.encoders")
+
+
+def open_parts(
+    catalog: str | Path | Catalog,
+    collection: str,
+    *,
+    version: str | None = None,
+    hashes: bool = True,
+    encoder: Mapping[str, Any] | None = None,
+    lenient: bool = False,
+) -> Parts:
+    """Open a version of a collection, by default the current one.
+
+    Parameters
+    ----------
+    catalog : the folder that holds the collections
+    collection : its name, or an alias of it
+    version : the id of a version
+    hashes : compare the content of all files with the manifest; without it only their sizes
+    encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
+    lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
+
+    Raises
+    ------
+    StorageError
+        if there is no catalog, or the disk or the folder refuses.
+    CollectionNotFound, VersionNotFound
+    BundleDamaged, BundleTooNew
+        naming the file and the problem.
+    InputError
+        naming the field of `encoder` that is wrong, unless `lenient`.
+    """
+    home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    name = home.resolve(collection)
+    while True:
+        folder = home.folder(name, version)
+        try:
+            manifest = read_manifest(folder)
+            verify(folder, manifest, hashes=hashes)
+            return _read_version(folder, manifest, encoder, lenient)
+        except (BundleError, StorageError):
+            # another version may have become current meanwhile, and this one been pruned
+            if version is not None or home.folder(name) == folder:
+                raise
+
+
+def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
+    """All files of a version; the large ones are mapped."""
+    with reading(folder / INDEX):
+        index = read_index(folder / INDEX)
+    with reading(folder / OFFSETS):
+        offsets: F32 = read_npy(folder / OFFSETS)
+    with reading(folder / IDS):
+        ids = IdTable.open(folder / IDS)
+    held = {INDEX: index.ntotal, OFFSETS: len(offsets), IDS: len(ids)}
+    payload = None
+    if manifest.payload_columns:
+        name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
+        with reading(folder / name):
+            payload = Payload.open(folder / name)
+        held[name] = len(payload)
+    for name, count in held.items():
+        if count != manifest.count:
+            raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
+    with reading(folder / MANIFEST):
+        kind = index_type(manifest.index.type)
+    pivot = _read_pivot(folder, manifest)
+    query_time = _read_query_time(folder, manifest)
+    targets = IndexedTargets(kind, index, manifest.dim, manifest.index.parameters, pivot)
+    return Parts(
+        manifest=manifest,
+        targets=targets,
+        offsets=offsets,
+        ids=ids,
+        payload=payload,
+        encoder=_usable_encoder(folder, manifest, encoder, lenient),
+        prepared=lambda: query_time,
+        occurrence=_read_occurrence(folder, manifest),
+        bank_sample=_read_bank_sample(folder, manifest),
+        correction=cache(lambda: _read_correction(folder, manifest, targets, offsets)),
+        canary=lambda: read_arrays(folder / CANARY),
+        folder=folder,
+    )
+
+
+def _read_correction(folder: Path, manifest: Manifest, targets: IndexedTargets, offsets: F32) -> CentredCorrection:
+    """The fitted correction, with the constant that centring took out of the stored offsets."""
+    record, path = manifest.correction, folder / CORRECTION
+    state = read_arrays(path)
+    with reading(path):
+        fitted = FITTED[record.name].from_state(state, record.details)
+        if CENTRE in state:
+            return CentredCorrection(fitted, float(state[CENTRE]))
+    # bundles from before 0.2.0 do not have the constant: compare with the stored offsets of some targets
+    rows = np.unique(np.linspace(0, len(offsets) - 1, COMPARED).astype(np.int64))
+    differences = fitted.offsets(targets.vectors(rows)).astype(np.float64) - offsets[rows]
+    return CentredCorrection(fitted, float(np.median(differences)))
+
+
+def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
+    """The encoder of a version: the stored one, or one of this description. None if there is none.
+
+    Raises
+    ------
+    BundleDamaged
+        if what was stored is wrong.
+    InputError
+        if what is described is, or does not fit the targets.
+    """
+    if described:
+        encoder = load_encoder(folder, manifest.dim, described)
+    elif manifest.encoder:
+        with reading(folder / ENCODER_FILE):
+            encoder = load_encoder(folder)
+    else:
+        return None
+    if encoder.dim != manifest.dim:
+        raise DimensionMismatch("encoder, dim", f"{manifest.dim}, as the targets have", encoder.dim)
+    return encoder
+
+
+def _usable_encoder(
+    folder: Path, manifest: Manifest, described: Mapping[str, Any] | None, lenient: bool
+) -> Encoder | None:
+    encoder = None
+    try:
+        encoder = read_encoder(folder, manifest, described)
+        if lenient and encoder:
+            encoder.check()
+    except InputError as error:
+        if not lenient:
+            raise
+        told = "collection %s: texts cannot be encoded, vectors are answered: %s"
+        log.warning(told, manifest.collection, error)
+        return encoder or Unusable(manifest.dim)
+    return encoder
+
+
+def _read_occurrence(folder: Path, manifest: Manifest) -> NDArray[np.unsignedinteger] | None:
+    """N_10 (2, n) of all targets, raw and corrected."""
+    path = folder / OCCURRENCE
+    if OCCURRENCE not in manifest.files:
+        return None
+    with reading(path):
+        found: NDArray[np.unsignedinteger] = read_npy(path)
+    if found.shape != (2, manifest.count):
+        raise BundleDamaged(path, f"has the shape {found.shape}, the manifest says {manifest.count} targets")
+    return found
+
+
+def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
+    path = folder / PIVOT
+    if PIVOT not in manifest.files:
+        return None
+    with reading(path):
+        pivot: F32 = read_npy(path)
+    if pivot.shape != (manifest.dim,):
+        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.dim} dimensions")
+    return pivot
+
+
+def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
+    path = folder / BANK_SAMPLE
+    if BANK_SAMPLE not in manifest.files:
+        return None
+    with reading(path):
+        sample: F32 = read_npy(path)
+    if sample.ndim != 2 or sample.shape[1] != manifest.dim:
+        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.dim} dimensions")
+    return sample
+
+
+def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
+    restore = QUERY_TIMES.get(manifest.correction.name)
+    if restore is None or QUERY_TIME not in manifest.files:  # a gate on each target is folded
+        return None
+    path, fitted = folder / QUERY_TIME, folder / CORRECTION
+    with (
+        reading(path),
+        np.load(path, allow_pickle=False) as arrays,
+        np.load(fitted, allow_pickle=False) as state,
+    ):
+        return restore.from_arrays(ChainMap(arrays, state), manifest.correction.details)

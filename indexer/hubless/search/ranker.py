@@ -1,0 +1,200 @@
+"""The search path: queries → index → candidates → gate or rescorer → the best k. Arrays in, arrays out."""
+
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from hubless.corrections import Gate, QueryTime, Rescorer
+from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
+from hubless.errors import InputError
+from hubless.search.indexed import How, Targets
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64, check_at_least
+
+MOST_CANDIDATES = 5000
+"""The most that a query may ask for, as a rescorer holds all of them in memory."""
+
+
+@dataclass(frozen=True)
+class Ranked:
+    """The best k targets of m queries, all (m, k), best first: score = similarity − strength·offset.
+
+    `corrected` (m,) says for a gated correction whether the query was corrected; None for other corrections.
+    `rescoring` is how many seconds the formula of a rescored correction took.
+    """
+
+    rows: I64
+    scores: F32
+    similarities: F32
+    offsets: F32
+    corrected: Flags | None = None
+    rescoring: float = 0.0
+
+    def after(self, skip: int) -> "Ranked":
+        """The same without the best `skip`."""
+        return replace(
+            self,
+            rows=self.rows[:, skip:],
+            scores=self.scores[:, skip:],
+            similarities=self.similarities[:, skip:],
+            offsets=self.offsets[:, skip:],
+        )
+
+
+class Ranker:
+    """Ranks targets: by their offsets (n,), and by the gate or rescorer of the correction if it has one."""
+
+    def __init__(self, targets: Targets, offsets: F32, query_time: QueryTime | None = None) -> None:
+        self.targets = targets
+        self.query_time = query_time
+        self._offsets = offsets
+        self._switched = isinstance(query_time, Switch)  # checked once, as that takes a tenth of a query
+        self._left_out: I64 | None = None
+
+    def without(self, rows: I64) -> "Ranker":
+        """The same ranker for m queries, each without the target of one row (m,)."""
+        other = copy(self)
+        other._left_out = rows
+        return other
+
+    def room(self, matches: Matches | None) -> int:
+        """The most targets that a query can find."""
+        everything = len(self._offsets) if matches is None else matches.count
+        if self._left_out is None:
+            return everything
+        return everything - bool(matches is None or matches.hold(self._left_out).any())
+
+    def rank(
+        self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
+    ) -> Ranked:
+        """The best k targets of each query (m, d). k is at most `room`, and 0 only if that is 0.
+
+        Parameters
+        ----------
+        matches : search these targets only, of which there are at least k. The ranking is that of a collection of
+            these targets, with the offsets of this one
+
+        Raises
+        ------
+        InputError
+            for parameters that the index or the correction does not know.
+        """
+        chosen = {**self.targets.defaults, **parameters}
+        rescorer = None if isinstance(self.query_time, Gate) else self.query_time
+        wanted = CANDIDATES if rescorer is None else chosen.pop("candidates", CANDIDATES)
+        exact = chosen.pop("exact", False)
+        if not isinstance(exact, bool):
+            raise InputError("parameters.exact", "true or false", exact)
+        self.targets.kind.check(chosen)
+        _check_candidates(wanted)
+        if k == 0:
+            return self._nothing(len(queries))
+        how = None if exact else chosen
+        if strength == 0 or self.query_time is None:
+            ranked = self._folded_ranking(queries, k, strength, how, matches)
+            return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
+        if isinstance(self.query_time, Gate):
+            return self._gated(self.query_time, queries, k, strength, how, matches)
+        return self._rescored(self.query_time, queries, k, strength, max(wanted, k), how, matches)
+
+    def folded(self, queries: F32, k: int) -> Ranked:
+        """The best k targets by the folded offsets alone, without gate or rescorer, as the index answers."""
+        return self._folded_ranking(queries, k, 1.0, self.targets.defaults)
+
+    def _folded_ranking(
+        self, queries: F32, k: int, strength: float, parameters: How, matches: Matches | None = None
+    ) -> Ranked:
+        return self._ranked(*self._search(self.targets.augmented(queries, strength), k, parameters, matches), strength)
+
+    def _gated(
+        self,
+        gate: Gate,
+        queries: F32,
+        k: int,
+        strength: float,
+        parameters: How,
+        matches: Matches | None,
+    ) -> Ranked:
+        """Rank raw and corrected in one call of the index. The raw top 1 of each query decides which one counts."""
+        m = len(queries)
+        both = np.concatenate([self.targets.augmented(queries, 0), self.targets.augmented(queries, strength)])
+        scores, rows = self._search(both, k, parameters, matches)
+        on = gate.is_on(rows[:m, 0])
+        raw, corrected = self._ranked(scores[:m], rows[:m], 0.0), self._ranked(scores[m:], rows[m:], strength)
+        line = on[:, np.newaxis]
+        return Ranked(
+            np.where(line, corrected.rows, raw.rows),
+            np.where(line, corrected.scores, raw.scores),
+            np.where(line, corrected.similarities, raw.similarities),
+            np.where(line, corrected.offsets, np.float32(0)),
+            on,
+        )
+
+    def _rescored(
+        self,
+        rescorer: Rescorer,
+        queries: F32,
+        k: int,
+        strength: float,
+        wanted: int,
+        parameters: How,
+        matches: Matches | None,
+    ) -> Ranked:
+        """Score candidates anew. They come from the folded ranking, and with a gate also from the raw one."""
+        count = min(wanted, self.room(matches))
+        strengths = (strength, 0.0) if isinstance(rescorer, Switch) else (strength,)
+        calls = np.concatenate([self.targets.augmented(queries, value) for value in strengths])
+        scores, rows = self._search(calls, count, parameters, matches)
+        found = [
+            self._ranked(*part, value) for part, value in zip(_parts(scores, rows, strengths), strengths, strict=True)
+        ]
+        started = perf_counter()
+        ranked = [np.empty((len(queries), k), kind) for kind in (np.int64, np.float32, np.float32, np.float32)]
+        for number, query in enumerate(queries):
+            candidates, first = np.unique(np.concatenate([part.rows[number] for part in found]), return_index=True)
+            similarities = np.concatenate([part.similarities[number] for part in found])[first]
+            asked = Candidates(candidates, similarities, partial(self.targets.vectors, candidates))
+            offsets, final = rescore(rescorer, query, asked, strength)
+            best = np.argsort(-final, kind="stable")[:k]
+            for column, values in zip(ranked, (candidates, final, similarities, offsets), strict=True):
+                column[number] = values[best]
+        on = rescorer.is_on(found[-1].rows[:, 0]) if isinstance(rescorer, Switch) else None
+        best_rows, best_scores, best_similarities, best_offsets = ranked
+        return Ranked(best_rows, best_scores, best_similarities, best_offsets, on, perf_counter() - started)
+
+    def _nothing(self, queries: int) -> Ranked:
+        none = np.empty((queries, 0), np.float32)
+        off = np.zeros(queries, np.bool_) if self._switched else None
+        return Ranked(none.astype(np.int64), none, none, none, off)
+
+    def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
+        if self._left_out is None:
+            return self.targets.find(augmented, k, parameters, matches)
+        everything = len(self._offsets) if matches is None else matches.count
+        scores, rows = self.targets.find(augmented, min(k + 1, everything), parameters, matches)
+        if rows.shape[1] == k:  # no query's own target matches
+            return scores, rows
+        # a call can hold each query twice, with two strengths
+        own = np.tile(self._left_out, len(rows) // len(self._left_out))
+        others = rows != own[:, np.newaxis]
+        others[others.all(axis=1), -1] = False
+        return scores[others].reshape(-1, k), rows[others].reshape(-1, k)
+
+    def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
+        offsets = self._offsets[rows]
+        return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
+
+
+def _check_candidates(wanted: int) -> None:
+    check_at_least("parameters.candidates", wanted, 1)
+    if wanted > MOST_CANDIDATES:
+        raise InputError("parameters.candidates", f"at most {MOST_CANDIDATES}", wanted)
+
+
+def _parts(scores: F32, rows: I64, strengths: tuple[float, ...]) -> list[tuple[F32, I64]]:
+    return list(zip(np.split(scores, len(strengths)), np.split(rows, len(strengths)), strict=True))

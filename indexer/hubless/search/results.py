@@ -1,0 +1,107 @@
+"""The results of a search: hits with their scores and, on demand, explanations."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.search.ranker import Ranked
+from hubless.vectors.arrays import F32, I64
+
+RAW_DEPTH = 1000
+"""A rank without the correction is searched for down to this one."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a hit stands where it does.
+
+    Attributes
+    ----------
+    rank : its rank, from 1
+    raw_rank : by similarity alone, among the same targets; None if there are `RAW_DEPTH` before it, or more
+    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction and
+        without; None if that is not stored
+    """
+
+    rank: int
+    raw_rank: int | None
+    occurrence: int | None
+    raw_occurrence: int | None
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A target that was found: score = similarity − strength·offset."""
+
+    id: str | int
+    row: int
+    score: float
+    similarity: float
+    offset: float
+    explanation: Explanation | None = None
+
+
+@dataclass(frozen=True)
+class Results:
+    """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
+
+    `strength` is the λ that was applied. `explanations` are m lists of k, if they were asked for.
+    """
+
+    ranked: Ranked
+    ids: list[list[str | int]]
+    strength: float
+    explanations: list[list[Explanation]] | None = None
+
+    @property
+    def rows(self) -> I64:
+        """Row numbers of the targets, (m, k)."""
+        return self.ranked.rows
+
+    @property
+    def scores(self) -> F32:
+        """Similarity − strength·offset, (m, k)."""
+        return self.ranked.scores
+
+    @property
+    def similarities(self) -> F32:
+        """q·t, (m, k)."""
+        return self.ranked.similarities
+
+    @property
+    def offsets(self) -> F32:
+        """h, (m, k)."""
+        return self.ranked.offsets
+
+    @property
+    def corrected(self) -> NDArray[np.bool_] | None:
+        """For a gated correction, whether it was switched on for each query, (m,)."""
+        return self.ranked.corrected
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
+
+    def __getitem__(self, query: int) -> list[Hit]:
+        columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
+        why = self.explanations[query] if self.explanations else [None] * len(self.ids[query])
+        return [Hit(*hit) for hit in zip(self.ids[query], *(column.tolist() for column in columns), why, strict=True)]
+
+    def __iter__(self) -> Iterator[list[Hit]]:
+        return (self[query] for query in range(len(self)))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A stored target."""
+
+    id: str | int
+    row: int
+    offset: float
+    payload: dict[str, Any] | None
+    vector: F32 | None

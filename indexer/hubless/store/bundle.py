@@ -1,0 +1,286 @@
+"""One version of a collection on disk: its manifest, and the check of its files against it.
+
+The manifest is written last, in one canonical form, with a hash of itself. So a change of any byte is noticed.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageError, one_line, storage_errors
+from hubless.store.durable import sync
+
+OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 1
+MANIFEST = "manifest.json"
+INDEX = "index.faiss"
+PIVOT = "pivot.npy"
+IDS = "ids.arrow"
+OFFSETS = "offsets.npy"
+OCCURRENCE = "occurrence.npy"
+CORRECTION = "correction.npz"
+QUERY_TIME = "query_time.npz"
+PAYLOAD = "payload.parquet"
+PAYLOAD_MAPPED = "payload.arrow"
+CANARY = "canary.npz"
+BANK_SAMPLE = "bank_sample.npy"
+
+_HASH = "manifest_sha256"
+_READ_BYTES = 2**20
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CorrectionRecord(_Record):
+    """The requested correction, and what the fit chose and measured."""
+
+    name: str
+    parameters: dict[str, Any] = Field(description="What was asked for.")
+    details: dict[str, Any] = Field(description="What the fit chose and measured, such as the temperature.")
+
+
+class AimsRecord(_Record):
+    """The aims of the index: recall, and limits in bytes and milliseconds; None for no limit."""
+
+    recall: float
+    memory: int | None
+    latency_ms: float | None
+
+
+class SettingRecord(_Record):
+    """Search parameters with their measured recall, and the time of a single query on one thread."""
+
+    parameters: dict[str, Any]
+    recall_at_10: float
+    latency_ms: float
+
+
+class IndexRecord(_Record):
+    """The kind of index, the default search parameters of a query, and how they were found."""
+
+    type: str
+    parameters: dict[str, Any] = Field(description="Search parameters of a query that brings none.")
+    precision: Literal["float32", "float16"] = "float32"
+    aims: AimsRecord | None = None
+    curve: list[SettingRecord] = []
+    notes: list[str] = []
+
+
+class Hubness(_Record):
+    """k-occurrence (k=10) of the targets over the measuring queries."""
+
+    skewness: float = Field(description="Of the 10-occurrence; near 0 without hubs.")
+    most: int = Field(description="Occurrences of the worst hub.")
+    antihubs: float = Field(description="Share of the targets that never occur.")
+
+
+class Measured(_Record):
+    """Measurements with bank queries. They are held out from the fit unless the bank is too small."""
+
+    queries: int
+    held_out: bool = Field(description="Whether these queries were kept out of the correction's fit.")
+    recall_at_10: float = Field(description="Of the index, against exact search.")
+    hubness_raw: Hubness
+    hubness_corrected: Hubness
+    hubness_chance: Hubness | None = Field(None, description="If each query found its targets at random.")
+
+
+class BankRecord(_Record):
+    """What was seen of the query bank before it was used, on samples of it and of the targets.
+
+    Attributes
+    ----------
+    repeated : share of the queries that repeat others
+    among_targets : share of the queries that are targets
+    apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
+    related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
+    relative_length : median length of bank queries over that of targets, under metric "dot"
+    """
+
+    queries: int
+    repeated: float
+    among_targets: float
+    apart_from_targets: float | None
+    related_to_targets: float | None
+    relative_length: float | None
+
+
+class FileRecord(_Record):
+    """Size in bytes and SHA-256 of a file."""
+
+    size: int
+    sha256: str
+
+
+class InputRecord(_Record):
+    """An input of the build: a file's or folder's name, or an array, with its size and hash."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+class Provenance(_Record):
+    """The origin of a bundle."""
+
+    inputs: dict[str, InputRecord]
+    seed: int
+    versions: dict[str, str]
+
+
+class Manifest(_Record):
+    """Everything about a version; see docs/bundle-format.md."""
+
+    format_version: int
+    collection: str
+    version: str
+    created: str
+    count: int
+    dim: int
+    metric: Literal["cosine", "dot"]
+    correction: CorrectionRecord
+    index: IndexRecord
+    id_type: Literal["int64", "string"]
+    payload_columns: list[str]
+    encoder: dict[str, Any] | None
+    measured: Measured
+    bank: BankRecord | None = None
+    notes: list[str] = []
+    provenance: Provenance
+    files: dict[str, FileRecord]
+
+    def __repr__(self) -> str:
+        return f"<Manifest {self}>"
+
+    def __str__(self) -> str:
+        about = f"{self.count:,} targets of {self.dim} dimensions, {self.metric}, {self.correction.name}"
+        return f"{self.collection!r} {self.version}: {about}, {self.index.type}"
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn any failure to read a file of a bundle into a `BundleDamaged` or `StorageError` that names it."""
+    try:
+        with storage_errors(path):
+            yield
+    except (BundleError, StorageError):
+        raise
+    except Exception as error:  # numpy, zipfile, pyarrow and json raise many kinds of errors on damaged content
+        raise BundleDamaged(path, f"cannot be read: {one_line(error)}") from error
+
+
+def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a `.npz`; pickled ones are refused. Errors are those of `reading`."""
+    # opened here: np.load leaves the file open if it is no archive
+    with reading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+        return dict(arrays)
+
+
+def record_of(path: Path) -> FileRecord:
+    """Return the size and hash of a file, read in blocks."""
+    digest = hashlib.sha256()
+    size = 0
+    with path.open("rb") as file:
+        while block := file.read(_READ_BYTES):
+            digest.update(block)
+            size += len(block)
+    return FileRecord(size=size, sha256=digest.hexdigest())
+
+
+def seal(folder: Path, manifest: Manifest) -> Manifest:
+    """Make a folder of files a bundle: record the files, sync them, and write the manifest last.
+
+    Parameters
+    ----------
+    folder : holds all files but the manifest
+    manifest : `files` is filled in here
+
+    Raises
+    ------
+    OSError
+        if the disk refuses.
+    """
+    files = {path.name: record_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
+    complete = manifest.model_copy(update={"files": files})
+    for name in files:
+        sync(folder / name)
+    path = folder / MANIFEST
+    path.write_text(sealed_text(complete.model_dump(mode="json")), "utf-8")
+    sync(path)
+    sync(folder)
+    return complete
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a bundle.
+
+    Raises
+    ------
+    BundleDamaged
+        if it is missing or was changed.
+    BundleTooNew
+        if its format is newer than this hubless knows.
+    StorageError
+        if the disk or the folder refuses.
+    """
+    path = folder / MANIFEST
+    with reading(path):
+        if not path.exists():
+            raise BundleDamaged(path, "missing")
+        # read_text would turn \r\n into \n
+        text = path.read_bytes().decode()
+        content = json.loads(text)
+    version = content.get("format_version") if isinstance(content, dict) else None
+    if type(version) is not int or version < OLDEST_FORMAT_VERSION:
+        raise BundleDamaged(path, "does not say its format version")
+    if version > FORMAT_VERSION:
+        raise BundleTooNew(path, f"has format {version}, this hubless reads up to {FORMAT_VERSION}: upgrade hubless")
+    content.pop(_HASH, None)
+    if text != sealed_text(content):
+        raise BundleDamaged(path, "was changed after it was written (its own hash differs)")
+    try:
+        return Manifest.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise BundleDamaged(path, f"field {field}: {first['msg']}") from error
+
+
+def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
+    """Check that all files exist with the size and (with `hashes`) the content of the manifest.
+
+    Raises
+    ------
+    BundleDamaged
+        if a file is missing or differs; names the first one.
+    StorageError
+        if the disk or the folder refuses.
+    """
+    for name, expected in manifest.files.items():
+        path = folder / name
+        with storage_errors(path):
+            if not path.is_file():
+                raise BundleDamaged(path, "missing")
+            size = path.stat().st_size
+            if size != expected.size:
+                raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
+            if hashes and record_of(path).sha256 != expected.sha256:
+                raise BundleDamaged(path, "was changed after it was written (its hash differs)")
+
+
+def sealed_text(content: dict[str, Any]) -> str:
+    """A manifest as it stands in its file: canonical JSON with its own hash."""
+    digest = hashlib.sha256(_canonical(content).encode()).hexdigest()
+    return _canonical(content | {_HASH: digest})
+
+
+def _canonical(content: dict[str, Any]) -> str:
+    return json.dumps(content, indent=2, sort_keys=True, ensure_ascii=False) + "\n"

@@ -1,0 +1,379 @@
+"""Collections and their versions on disk: stage, publish, list, roll back, delete; and their aliases.
+
+    <catalog>/<collection>/CURRENT               the id of the current version, replaced atomically
+    <catalog>/<collection>/LOCK                  held while the folder changes
+    <catalog>/<collection>/versions/<version>/   a bundle, never changed
+    <catalog>/<collection>/versions/.staging-*   a build under way, and its lock, held while the build lives
+    <catalog>/<collection>/versions/.deleted-*   a version that is being deleted
+
+You can kill a build at any time. Its lock is then free, and the next change of the collection removes what it left.
+"""
+
+import re
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hubless.errors import (
+    AliasNotFound,
+    BundleDamaged,
+    BundleError,
+    CollectionNotFound,
+    InputError,
+    PreconditionFailed,
+    StorageError,
+    VersionNotFound,
+    storage_errors,
+)
+from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
+from hubless.store.bundle import Manifest, read_manifest, seal, verify
+from hubless.store.durable import is_locked, locked, make_folder, replace_text, sync
+from hubless.vectors.arrays import check_at_least
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_CURRENT = "CURRENT"
+_LOCK = "LOCK"
+_VERSIONS = "versions"
+_STAGING = ".staging-"
+_STAGING_LOCK = ".lock"
+_DELETED = ".deleted-"
+
+
+@dataclass(frozen=True)
+class VersionInfo:
+    """A version of a collection. `problem` says why it cannot be opened; None if it can."""
+
+    id: str
+    current: bool
+    manifest: Manifest | None
+    problem: str | None = None
+
+
+def check_name(name: str, parameter: str = "collection") -> None:
+    """Raise `InputError` unless the name is safe in a path and a URL."""
+    if not _is_name(name):
+        raise InputError(parameter, "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
+
+
+@dataclass(frozen=True)
+class Staging:
+    """A new version, in a folder that nobody reads yet."""
+
+    version: str
+    folder: Path
+    _home: Path
+
+    def publish(self, manifest: Manifest) -> Manifest:
+        """Seal the folder, move it to its place, and make it the current version.
+
+        Raises
+        ------
+        StorageError
+            if the disk refuses; the current version stays.
+        """
+        with storage_errors(self.folder):
+            complete = seal(self.folder, manifest)
+            with _changing(self._home):
+                self.folder.rename(self._home / _VERSIONS / self.version)
+                sync(self._home / _VERSIONS)
+                replace_text(self._home / _CURRENT, self.version)
+                # before another build becomes current: a lock that is left says that this version never was current
+                _lock_of(self.folder).unlink()
+        return complete
+
+
+class Catalog:
+    """A folder of collections.
+
+    Raises
+    ------
+    StorageError
+        from every method, if the disk refuses.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+
+    def check_exists(self) -> None:
+        """Raise `StorageError` unless the folder is there."""
+        with storage_errors(self.path):
+            if not self.path.is_dir():
+                raise StorageError(self.path, "there is no catalog here (hubless build makes one)")
+
+    @contextmanager
+    def _present(self) -> Iterator[None]:
+        """Check that the folder exists, so that a lost folder is not taken for an empty one."""
+        try:
+            yield
+        finally:
+            self.check_exists()
+
+    def collections(self) -> list[str]:
+        """Return the names of collections with a current version, in order."""
+        with self._present(), storage_errors(self.path):
+            return sorted(
+                entry.name for entry in self.path.iterdir() if _is_name(entry.name) and (entry / _CURRENT).is_file()
+            )
+
+    def current(self, name: str) -> str:
+        """Return the id of the current version of a collection.
+
+        Raises
+        ------
+        CollectionNotFound
+            if there is no such collection, or it has no published version.
+        """
+        with self._present():
+            # an impossible name never reaches the file system
+            current = _read_current(self.path / name) if _is_name(name) else None
+        if current is None:
+            raise CollectionNotFound(f"there is no collection {name!r}")
+        return current
+
+    def folder(self, name: str, version: str | None = None) -> Path:
+        """Return the folder of a version, by default of the current one.
+
+        Raises
+        ------
+        CollectionNotFound, VersionNotFound
+        BundleDamaged
+            if the current version is missing.
+        """
+        current = self.current(name)
+        wanted = current if version is None else version
+        if wanted not in self._version_ids(name):
+            if version is None:
+                if self.current(name) != current:  # meanwhile another became current, and this one was pruned
+                    return self.folder(name)
+                raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
+            raise VersionNotFound(f"collection {name!r} has no version {version!r}")
+        return self.path / name / _VERSIONS / wanted
+
+    def versions(self, name: str) -> list[VersionInfo]:
+        """Return all versions of a collection, oldest first.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        current = self.current(name)
+        return [self._info(name, version, version == current) for version in self._version_ids(name)]
+
+    def version_ids(self, name: str) -> list[str]:
+        """Return the ids of all versions of a collection, oldest first, without opening them.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        self.current(name)
+        return self._version_ids(name)
+
+    def rollback(self, name: str, version: str | None = None) -> str:
+        """Make a version current: the named one, or the one before the current one. Return its id.
+
+        Raises
+        ------
+        CollectionNotFound
+        VersionNotFound
+            if there is no such version, or none before the current one.
+        BundleError
+            if a file of the version was changed.
+        """
+        self.current(name)
+        home = self.path / name
+        with storage_errors(home), _changing(home):
+            if version is None:
+                current = self.current(name)
+                older = [known for known in self._version_ids(name) if known < current]
+                if not older:
+                    raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
+                version = older[-1]
+            folder = self.folder(name, version)
+            verify(folder, read_manifest(folder))
+            replace_text(home / _CURRENT, version)
+        return version
+
+    def aliases(self) -> dict[str, Alias]:
+        """Return all aliases by name, in order."""
+        with self._present():
+            return dict(sorted(read_aliases(self.path).aliases.items()))
+
+    def resolve(self, name: str) -> str:
+        """Return the collection of a name: the collection with that name, or the one that the alias stands for."""
+        aliases = self.aliases()
+        if name not in aliases or (self.path / name).exists():
+            return name
+        return aliases[name].collection
+
+    def set_alias(self, alias: str, collection: str, *, expected: int | None = None) -> Alias:
+        """Let a name stand for a collection, also if it stood for another one.
+
+        Parameters
+        ----------
+        expected : revision that the alias must have; 0 if it must not exist, None for any
+
+        Raises
+        ------
+        InputError
+            if the name is not allowed, or a collection has it, even one whose build has only begun.
+        CollectionNotFound
+        PreconditionFailed
+            if the alias has another revision.
+        """
+        check_name(alias, "alias")
+        self.current(collection)
+        with changing_aliases(self.path) as table:
+            _check_revision(alias, table, expected)
+            if (self.path / alias).exists():
+                raise InputError("alias", "a name that no collection has", repr(alias))
+            changed = Alias(collection=collection, revision=table.revision + 1)
+            write_aliases(self.path, Table(revision=changed.revision, aliases={**table.aliases, alias: changed}))
+        return changed
+
+    def remove_alias(self, alias: str, *, expected: int | None = None) -> Alias:
+        """Remove an alias. Return what it stood for.
+
+        Raises
+        ------
+        AliasNotFound
+        PreconditionFailed
+            if the alias has another revision, as in `set_alias`.
+        """
+        self.check_exists()
+        with changing_aliases(self.path) as table:
+            if alias not in table.aliases:
+                raise AliasNotFound(f"there is no alias {alias!r}")
+            _check_revision(alias, table, expected)
+            left = {name: other for name, other in table.aliases.items() if name != alias}
+            write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
+        return table.aliases[alias]
+
+    def prune(self, name: str, keep: int) -> list[str]:
+        """Delete all versions but the newest `keep` and the current one. Return the deleted ids.
+
+        Raises
+        ------
+        InputError
+            if `keep` is below 1.
+        CollectionNotFound
+        """
+        check_at_least("keep", keep, 1)
+        self.current(name)
+        home = self.path / name
+        with storage_errors(home), _changing(home):
+            current = self.current(name)
+            superfluous = [version for version in self._version_ids(name)[:-keep] if version != current]
+            for version in superfluous:
+                _delete(home / _VERSIONS / version)
+        return superfluous
+
+    @contextmanager
+    def staging(self, name: str) -> Iterator[Staging]:
+        """Give a folder for a new version. It is removed at the end, unless it was published.
+
+        What killed builds left is removed first.
+
+        Raises
+        ------
+        InputError
+            if the name is not allowed, or is an alias.
+        """
+        check_name(name)
+        home = self.path / name
+        version = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
+        folder = home / _VERSIONS / (_STAGING + version)
+        try:
+            with ExitStack() as alive:
+                with storage_errors(home):
+                    self._make_home(name)
+                    with _changing(home):
+                        alive.enter_context(locked(_lock_of(folder)))
+                        folder.mkdir()
+                yield Staging(version, folder, home)
+        finally:
+            # the lock is free now, so this cleans up as after a kill; the next build removes what remains
+            with suppress(OSError), _changing(home):
+                pass
+
+    def _make_home(self, name: str) -> None:
+        if (self.path / name).exists():
+            make_folder(self.path / name / _VERSIONS)
+            return
+        with changing_aliases(self.path) as table:
+            if name in table.aliases:
+                raise InputError("collection", "a name that is no alias", repr(name))
+            make_folder(self.path / name / _VERSIONS)
+
+    def _version_ids(self, name: str) -> list[str]:
+        with storage_errors(self.path / name):
+            return sorted(
+                entry.name for entry in (self.path / name / _VERSIONS).iterdir() if not entry.name.startswith(".")
+            )
+
+    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
+        try:
+            return VersionInfo(version, current, read_manifest(self.path / name / _VERSIONS / version))
+        except BundleError as error:
+            return VersionInfo(version, current, None, str(error))
+
+
+def _check_revision(alias: str, table: Table, expected: int | None) -> None:
+    revision = table.aliases[alias].revision if alias in table.aliases else 0
+    if expected is not None and revision != expected:
+        raise PreconditionFailed(f"alias {alias!r} has revision {revision}, and not {expected}")
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _read_current(home: Path) -> str | None:
+    path = home / _CURRENT
+    with storage_errors(path):
+        try:
+            # do not fail on a damaged id: it names no version
+            return path.read_text("utf-8", errors="replace").strip()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+@contextmanager
+def _changing(home: Path) -> Iterator[None]:
+    """Hold a collection's lock to change it. First remove what dead builds left."""
+    with locked(home / _LOCK):
+        _remove_leftovers(home)
+        yield
+
+
+def _lock_of(staging: Path) -> Path:
+    return staging.with_name(staging.name + _STAGING_LOCK)
+
+
+def _remove_leftovers(home: Path) -> None:
+    """Remove what dead builds and deletions left. The collection must be locked."""
+    versions = home / _VERSIONS
+    for lock in sorted(versions.glob(f"{_STAGING}*{_STAGING_LOCK}")):
+        if is_locked(lock):
+            continue
+        staging = lock.with_suffix("")
+        if staging.exists():
+            shutil.rmtree(staging)
+        # killed between the move of its folder and becoming current: nobody has seen this version
+        version = staging.name.removeprefix(_STAGING)
+        if (versions / version).exists() and version != _read_current(home):
+            _delete(versions / version)
+        lock.unlink()
+    for doomed in versions.glob(f"{_DELETED}*"):
+        shutil.rmtree(doomed)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a version. Hide it first, so that an interrupted deletion leaves no half version."""
+    doomed = folder.with_name(_DELETED + folder.name)
+    folder.rename(doomed)
+    shutil.rmtree(doomed)

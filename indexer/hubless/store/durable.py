@@ -1,0 +1,89 @@
+"""Durable files and folders, locks, and writes that are whole or not at all."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from hubless.errors import HublessError, StorageError, storage_errors
+
+try:
+    import fcntl
+except ModuleNotFoundError:
+    raise HublessError("hubless runs on Linux and macOS; on Windows use WSL or the Docker image") from None
+
+
+def sync(path: Path) -> None:
+    """Sync a file's content, or a folder's entries, to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and its parents, so that they survive a power cut. An existing folder is fine."""
+    if not path.is_dir():
+        make_folder(path.parent)
+        path.mkdir(exist_ok=True)
+        sync(path.parent)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait for a file's lock and hold it. The lock of a dead process is free."""
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def is_locked(path: Path) -> bool:
+    """Whether a file's lock is held."""
+    with path.open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        return False
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Replace a file's content atomically and durably: readers see the old or the new content, never a part.
+
+    Replace a file from one thread at a time: all use one temporary file, so that a kill leaves at most that.
+    """
+    with _beside(path) as temporary:
+        temporary.write_text(text, "utf-8")
+        sync(temporary)
+        temporary.replace(path)
+    sync(path.parent)
+
+
+def check_place(path: Path) -> None:
+    """Check that a file can be written, before the work whose result it will hold.
+
+    Raises
+    ------
+    StorageError
+        if it cannot; an existing file stays as it is.
+    """
+    with storage_errors(path):
+        if path.is_dir():
+            raise StorageError(path, "a folder is in the place of a file")
+        with _beside(path) as temporary:
+            temporary.touch()
+
+
+@contextmanager
+def _beside(path: Path) -> Iterator[Path]:
+    """Give a temporary file in the same folder, removed at the end. Errors name the file itself."""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        yield temporary
+    except OSError as error:
+        error.filename = str(path)
+        raise
+    finally:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)

@@ -1,0 +1,4 @@
+"""Vectors, ids and payload: arrays, sources that are read in blocks, and the files that hold them.
+
+The lowest room: it stands on `errors` and `progress` only.
+"""

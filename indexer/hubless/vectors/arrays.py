@@ -1,0 +1,215 @@
+"""The types of arrays, the legend of shapes, and the checks that every vector passes.
+
+Legend, used in all docstrings: m queries, n targets, b bank queries, g bank targets, d dimensions, k neighbours.
+Vectors are float32, C-contiguous, one row an item.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector, one_line
+from hubless.vectors.lists import is_list, matrix_of
+
+_FLOATS = "float16, float32 or float64"
+_FEW = 4096  # numbers, of which booleans cost less than two settings of errstate
+_LARGEST = float(np.finfo(np.float64).max)
+F32 = NDArray[np.float32]
+F64 = NDArray[np.float64]
+I64 = NDArray[np.int64]
+
+
+def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -> F32:
+    """Rows as finite, C-contiguous float32. Not copied if they are that already.
+
+    Parameters
+    ----------
+    values : (m, d) float16, float32 or float64
+    name : what to call the values in an error
+    numbers : the number of the first row, or of each row, for errors about a part of what `name` names; None for a
+        single vector, which is no row of several
+
+    Raises
+    ------
+    InputError
+        for any other type of number or of shape.
+    NotFinite
+        naming the first row that holds NaN, infinity, or a number that float32 cannot hold.
+    """
+    if values.ndim != 2:
+        raise InputError(name, "a matrix, one row an item", f"an array of shape {values.shape}")
+    if values.dtype.kind != "f" or values.dtype.itemsize > 8:
+        raise InputError(name, _FLOATS, _describe_dtype(values.dtype))
+    if values.dtype == np.float32:
+        rows = np.ascontiguousarray(values)
+    else:
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(values, dtype=np.float32)
+    if not _is_finite(rows):
+        row, column = np.argwhere(~np.isfinite(rows))[0]
+        place = f"{name}[{column}]" if numbers is None else f"{_row(name, numbers, row)}, column {column}"
+        raise NotFinite(place, "a finite number that fits float32", values[row, column])
+    return rows
+
+
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """What NumPy makes of an array of another kind: a list, a tensor of torch, a column of lists of Arrow or polars.
+
+    Whole numbers in lists become float64. Nothing is copied where that can be avoided.
+
+    Raises
+    ------
+    InputError
+        for a ragged list, for nulls, and for what no array can be made of, such as a tensor on another device.
+    """
+    if isinstance(values, np.ndarray):
+        return values
+    if isinstance(values, pa.Array | pa.ChunkedArray) or hasattr(values, "__arrow_c_array__") or _is_column(values):
+        return _of_arrow(values, name)
+    try:
+        array: NDArray[Any] = np.asarray(values) if _is_plain(values) else np.from_dlpack(values)
+    except ValueError as error:
+        expected = "rows of one length" if isinstance(values, list | tuple) else "an array of numbers"
+        received = "rows of several lengths" if isinstance(values, list | tuple) else one_line(error)
+        raise InputError(name, expected, received) from error
+    except (TypeError, RuntimeError, BufferError, OverflowError) as error:  # of torch: on a GPU, or with a gradient
+        raise InputError(name, "an array that NumPy can read", one_line(error)) from error
+    return array.astype(np.float64) if isinstance(values, list | tuple) and array.dtype.kind in "iu" else array
+
+
+def _is_plain(values: Any) -> bool:
+    return hasattr(values, "__array__") or not hasattr(values, "__dlpack__")
+
+
+def _is_column(values: Any) -> bool:
+    """Whether it is a column of a table, as polars and Arrow have them, and not the table."""
+    return hasattr(values, "__arrow_c_stream__") and getattr(values, "ndim", 1) == 1 and not hasattr(values, "columns")
+
+
+def _of_arrow(values: Any, name: str) -> NDArray[Any]:
+    try:
+        array = pa.array(values) if hasattr(values, "__arrow_c_array__") else pa.chunked_array(values)
+        array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InputError(name, "an Arrow array", one_line(error)) from error
+    if is_list(array.type):
+        return matrix_of(array, name)
+    if array.null_count:
+        raise InputError(name, "numbers", f"{array.null_count} nulls")
+    plain: NDArray[Any] = array.to_numpy(zero_copy_only=False)
+    return plain
+
+
+def as_vectors(values: ArrayLike, name: str, dim: int | None = None, reference: str = "the collection") -> F32:
+    """Queries as the caller has them, one vector or several, as an (m, d) matrix.
+
+    Parameters
+    ----------
+    values : (d,) or (m, d): what `as_array` takes
+    name : what to call the values in an error
+    dim : the dimension that they must have, as `reference` has it
+
+    Raises
+    ------
+    InputError, NotFinite
+        as `as_float32`; a ragged list too.
+    DimensionMismatch
+        naming both dimensions.
+    """
+    array = as_array(values, name)
+    if array.ndim == 1:
+        array = array[np.newaxis]
+    if array.ndim == 2 and dim is not None:
+        check_dim(array.shape[1], dim, name, reference)
+    return as_float32(array, name, None if array.shape[:1] == (1,) else 0)
+
+
+def check_dim(got: int, expected: int, name: str, reference: str = "the collection") -> None:
+    """Raise `DimensionMismatch` unless the two dimensions are one."""
+    if got != expected:
+        raise DimensionMismatch(name, f"{expected} dimensions, as {reference} has", f"{got} dimensions")
+
+
+def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
+    """Rows divided by their length, a new (m, d) array. `numbers` as for `as_float32`.
+
+    Raises
+    ------
+    ZeroVector
+        naming the first row of length zero.
+    """
+    # squares of float32 can overflow or vanish in float32: lengths are float64
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if not lengths.all():
+        raise ZeroVector(
+            _row(name, numbers, int(np.argmin(lengths))),
+            "a vector of non-zero length, as the metric is cosine",
+            "zeros only",
+        )
+    unit: F32 = np.empty_like(rows)
+    np.divide(rows, lengths[:, np.newaxis], out=unit, dtype=np.float64, casting="same_kind")
+    return unit
+
+
+def half_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
+    """Rows with their numbers rounded to float16.
+
+    Parameters
+    ----------
+    rows : (n, d)
+    numbers : the number of the first row, or of each, for messages
+
+    Raises
+    ------
+    InputError
+        naming the first row that float16 cannot hold: its largest number is too large, or too small.
+    """
+    limits = np.finfo(np.float16)
+    largest = np.abs(rows).max(axis=1)
+    wrong = (largest > limits.max) | ((largest > 0) & (largest < limits.smallest_normal))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        expected = f"a largest number from {limits.smallest_normal:.2g} to {limits.max:g}, to be kept in float16"
+        raise InputError(_row(name, numbers, row), expected, f"{largest[row]:.3g}")
+    return rows.astype(np.float16).astype(np.float32)
+
+
+def _is_finite(rows: F32) -> bool:
+    if rows.size > _FEW:
+        # a sum is finite only if all its terms are, and costs no array of booleans; it may overflow, then look closely
+        with np.errstate(over="ignore", invalid="ignore"):
+            if np.isfinite(rows.sum(dtype=np.float64)):
+                return True
+    return bool(np.isfinite(rows).all())
+
+
+def _row(name: str, numbers: int | I64 | None, row: int) -> str:
+    if numbers is None:
+        return name
+    return f"{name}, row {numbers[row] if isinstance(numbers, np.ndarray) else numbers + row}"
+
+
+def _describe_dtype(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "O":
+        return "objects (a pickled or ragged array)"
+    return str(dtype)
+
+
+def check_at_least(parameter: str, value: int, minimum: int) -> None:
+    """Raise `InputError` unless the value is a whole number of at least `minimum`."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < minimum:
+        raise InputError(parameter, f"a whole number of at least {minimum}", repr(value))
+
+
+def check_between(parameter: str, value: float, low: float, high: float, *, open_low: bool = False) -> None:
+    """Raise `InputError` unless the value is finite and low ≤ value ≤ high (low < value with `open_low`)."""
+    # numpy would compare in the type of its scalar, and warn that float32 cannot hold the largest float64
+    value = value.item() if isinstance(value, np.generic) else value
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not (low < value if open_low else low <= value) or not value <= min(high, _LARGEST):
+        bounds = f"above {low:g}" if open_low else f"of at least {low:g}"
+        raise InputError(
+            parameter, f"a number {bounds}" + (f" and at most {high:g}" if np.isfinite(high) else ""), repr(value)
+        )

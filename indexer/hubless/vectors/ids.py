@@ -1,0 +1,209 @@
+"""Ids of targets, one a row: checked, stored, looked up."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from hubless.errors import DuplicateIds, InputError, PointNotFound, StorageError, one_line
+from hubless.vectors.npy import read_npy
+
+Ids: TypeAlias = str | Path | Sequence[str] | Sequence[int] | NDArray[Any] | pa.Array
+"""What ids can be given as: a file, a sequence, or an array."""
+
+ID_COLUMN = "id"
+_ORDER_COLUMN = "order"
+
+
+def id_array(values: Any, name: str) -> pa.Array:
+    """Ids as an Arrow array of int64 or large_string.
+
+    Parameters
+    ----------
+    values : an Arrow or numpy array, or a sequence, of whole numbers or of strings
+
+    Raises
+    ------
+    InputError
+        for any other type, for a mixture, and for numbers outside 64 bits.
+    """
+    expected = "strings, or whole numbers of 64 bits"
+    try:
+        if isinstance(values, np.ndarray):
+            if values.ndim != 1 or values.dtype.kind not in "iuU":
+                raise InputError(name, expected, f"an array of {values.dtype}, shape {values.shape}")
+            values = values.astype(values.dtype.newbyteorder("="), copy=False)  # Arrow takes no other
+        values = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        array = values if isinstance(values, pa.Array) else pa.array(values)
+        if pa.types.is_integer(array.type):
+            array = array.cast(pa.int64())
+        elif pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
+            array = array.cast(pa.large_string())
+        else:
+            raise InputError(name, expected, f"{array.type}")
+    except (pa.ArrowException, OverflowError, UnicodeError, TypeError) as error:
+        raise InputError(name, expected, one_line(error)) from error
+    if array.null_count:
+        raise InputError(name, "an id for each row", f"{array.null_count} empty ids")
+    return array
+
+
+def as_ids(ids: "Ids") -> pa.Array:
+    """Ids from a file, as `read_ids`, or else as `id_array`."""
+    return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
+
+
+def read_ids(path: str | Path) -> pa.Array:
+    """Ids from a `.npy` (numbers or strings), a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one).
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if the file does not hold ids.
+    """
+    path = Path(path)
+    name = f"ids ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "ids: there is no such file")
+    try:
+        match path.suffix:
+            case ".npy":
+                return id_array(read_npy(path), name)
+            case ".txt":
+                return id_array(_lines(path), name)
+            case ".parquet":
+                columns = pq.read_schema(path).names
+                if ID_COLUMN not in columns and len(columns) != 1:
+                    raise InputError(name, "a column named id, or a single column", f"columns {columns}")
+                column = ID_COLUMN if ID_COLUMN in columns else columns[0]
+                return id_array(pq.read_table(path, columns=[column]).column(0).combine_chunks(), name)
+    except InputError:
+        raise
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    raise InputError(name, "a file ending in .npy, .txt or .parquet", path.suffix or "no ending")
+
+
+def _lines(path: Path) -> list[str]:
+    # str.splitlines would also split at form feeds and Unicode separators, which an id may contain
+    text = path.read_text("utf-8-sig")
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def write_ids(ids: pa.Array, path: Path) -> None:
+    """Write unique ids and their sorted order to an Arrow file.
+
+    Raises
+    ------
+    DuplicateIds
+        naming an id that stands twice, and its rows.
+    """
+    table = pa.table({ID_COLUMN: ids, _ORDER_COLUMN: _order(ids)})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+
+
+def _order(ids: pa.Array) -> pa.Array:
+    """The rows of unique ids in the order of the ids, int64."""
+    order = pc.sort_indices(ids)
+    ordered = ids.take(order)
+    twice = pc.equal(ordered[1:], ordered[:-1])
+    if pc.any(twice).as_py():
+        place = pc.index(twice, True).as_py()
+        rows = sorted((order[place].as_py(), order[place + 1].as_py()))
+        raise DuplicateIds("ids", "unique ids", f"{ordered[place].as_py()!r} in rows {rows[0]} and {rows[1]}")
+    return order.cast(pa.int64())
+
+
+class IdTable:
+    """The ids of n targets: row → id by position, id → row by binary search.
+
+    Parameters
+    ----------
+    ids : (n,) unique, int64 or large_string
+    order : (n,) the rows in the order of their ids
+    """
+
+    def __init__(self, ids: pa.Array, order: NDArray[np.int64]) -> None:
+        self.array = ids
+        self._order = order
+        self._numbers = ids.to_numpy() if pa.types.is_integer(ids.type) else None
+
+    @classmethod
+    def of(cls, ids: pa.Array) -> "IdTable":
+        """The table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
+        return cls(ids, _order(ids).to_numpy())
+
+    @classmethod
+    def open(cls, path: Path) -> "IdTable":
+        """The table that `write_ids` wrote, mapped into memory.
+
+        Raises
+        ------
+        ValueError, pa.ArrowException
+            if the file is not such a table.
+        """
+        table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
+        # whatever the file holds, a lookup may not read outside it
+        table.validate(full=True)
+        ids = table.column(ID_COLUMN).combine_chunks()
+        order = table.column(_ORDER_COLUMN).combine_chunks().to_numpy()
+        if len(order) and not 0 <= order.min() <= order.max() < len(ids):
+            raise ValueError("the order of the ids names rows that are not there")
+        return cls(ids, order)
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    @property
+    def type(self) -> str:
+        """`int64` or `string`."""
+        return "string" if self._numbers is None else "int64"
+
+    def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
+        """The ids of some rows, as Python strings or integers."""
+        if self._numbers is not None:
+            numbers: list[str | int] = self._numbers[rows].tolist()
+            return numbers
+        return [self.array[row].as_py() for row in rows.tolist()]
+
+    def row(self, wanted: str | int) -> int:
+        """The row of an id.
+
+        Raises
+        ------
+        PointNotFound
+            if no target bears it.
+        """
+        if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):
+            place = bisect_left(self._order, wanted, key=self._id)
+            if place < len(self._order) and self._id(self._order[place]) == wanted:
+                return int(self._order[place])
+        raise PointNotFound(f"no target has the id {wanted!r}")
+
+    def parse(self, text: str) -> str | int:
+        """An id from its text, by the type of the ids.
+
+        Raises
+        ------
+        PointNotFound
+            if ids are numbers and the text is none, as Python writes them.
+        """
+        if self._numbers is None:
+            return text
+        with suppress(ValueError):
+            if str(number := int(text)) == text:
+                return number
+        raise PointNotFound(f"no target has the id {text!r}: ids are whole numbers here")
+
+    def _id(self, row: int) -> Any:
+        return self.array[int(row)].as_py() if self._numbers is None else int(self._numbers[row])

@@ -1,0 +1,150 @@
+"""Types and values of a payload: what a build takes, a service can send.
+
+A service sends payload as JSON, and makes Python objects of it first. So a build refuses what Python cannot hold, such
+as dates beyond the years 1 to 9999, and converts the types of which Arrow cannot look up rows.
+"""
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from hubless.errors import InputError, one_line
+
+
+def payload_schema(given: pa.Schema) -> pa.Schema:
+    """The types that a payload is stored with: plain ones, and times in microseconds, as Python has no finer ones.
+
+    Raises
+    ------
+    InputError
+        naming a column: finer times inside a list or a struct, or a type that Parquet does not have.
+    """
+    fields = [field.with_type(_in_microseconds(field.type)) for field in plain_schema(given)]
+    for field in fields:
+        if "[ns" in str(field.type):
+            raise InputError(f"payload, column {field.name}", "nested times in microseconds or coarser", field.type)
+        try:
+            pq.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"payload, column {field.name}", "a type of Parquet", one_line(error)) from error
+    return pa.schema(fields)
+
+
+def _in_microseconds(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    if pa.types.is_duration(kind) and kind.unit == "ns":
+        return pa.duration("us")
+    return pa.time64("us") if pa.types.is_time64(kind) else kind
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """The types without dictionaries, and without views of text and bytes, in a type or in its parts.
+
+    The dictionaries of a column would have to be the same in all batches. Arrow cannot look up rows of such a view.
+    """
+    return pa.schema([_plain_field(field) for field in schema])
+
+
+def _plain_field(field: pa.Field) -> pa.Field:
+    return field.with_type(_plain(field.type))
+
+
+def _plain(stored: pa.DataType) -> pa.DataType:
+    types = pa.types
+    if types.is_dictionary(stored):
+        return _plain(stored.value_type)
+    if types.is_string_view(stored):
+        return pa.large_string()
+    if types.is_binary_view(stored):
+        return pa.large_binary()
+    if types.is_list(stored):
+        return pa.list_(_plain_field(stored.value_field))
+    if types.is_large_list(stored):
+        return pa.large_list(_plain_field(stored.value_field))
+    if types.is_list_view(stored):
+        return pa.list_view(_plain_field(stored.value_field))
+    if types.is_large_list_view(stored):
+        return pa.large_list_view(_plain_field(stored.value_field))
+    if types.is_fixed_size_list(stored):
+        return pa.list_(_plain_field(stored.value_field), stored.list_size)
+    if types.is_map(stored):
+        return pa.map_(_plain(stored.key_type), _plain(stored.item_type))
+    if types.is_struct(stored):
+        return pa.struct([_plain_field(field) for field in stored])
+    return stored
+
+
+def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return rows in the types of `payload_schema`.
+
+    Raises
+    ------
+    InputError
+        naming a column that Arrow cannot convert, such as views inside a list view, or that `check_values` refuses.
+    """
+    columns = []
+    for field, column in zip(schema, rows.columns, strict=True):
+        try:
+            columns.append(column.cast(field.type, safe=False))
+        except pa.ArrowException as error:
+            raise InputError(
+                f"payload, column {field.name}", f"values that become {field.type}", one_line(error)
+            ) from error
+    return check_values(pa.RecordBatch.from_arrays(columns, schema=schema))
+
+
+def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
+    """Return rows whose values a service can send.
+
+    Raises
+    ------
+    InputError
+        naming the column of a value that Python cannot hold, of text that is not UTF-8, or of a struct that has two
+        members of one name.
+    """
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        name = f"payload, column {field.name}"
+        try:
+            column.validate(full=True)
+        except pa.ArrowInvalid as error:
+            raise InputError(name, "valid values", one_line(error)) from error
+        for part in _parts(column):
+            _check_part(name, part)
+    return rows
+
+
+def _parts(column: pa.Array) -> Iterator[pa.Array]:
+    """A column, and the columns inside it."""
+    yield column
+    inner: list[pa.Array] = []
+    if isinstance(column, pa.ExtensionArray):
+        inner = [column.storage]
+    elif isinstance(column, pa.MapArray):
+        inner = [column.keys, column.items]
+    elif isinstance(column, pa.StructArray) or pa.types.is_nested(column.type):
+        flat = column.flatten()
+        inner = flat if isinstance(flat, list) else [flat]
+    for each in inner:
+        yield from _parts(each)
+
+
+def _check_part(name: str, part: pa.Array) -> None:
+    kind, types = part.type, pa.types
+    if types.is_struct(kind) and len(set(kind.names)) < len(kind.names):
+        raise InputError(name, "a struct with members of different names", kind)
+    if not (types.is_date(kind) or types.is_timestamp(kind) or types.is_duration(kind)):
+        return
+    numbers = pa.int32() if kind.bit_width == 32 else pa.int64()
+    extremes = pc.min_max(part.view(numbers))
+    try:
+        # 0 shows that the zone is known, even if the column holds nothing yet
+        pa.array([0, extremes["min"].as_py(), extremes["max"].as_py()], numbers).view(kind).to_pylist()
+    except (OverflowError, ValueError) as error:
+        expected = "durations within 999,999,999 days" if types.is_duration(kind) else _TIMES
+        raise InputError(name, expected, f"values of {kind} ({one_line(error)})") from error
+
+
+_TIMES = "times from year 1 to 9999, in UTC or another zone of the IANA database"

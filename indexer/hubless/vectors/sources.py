@@ -1,0 +1,267 @@
+"""Sources of vectors: anything with rows that can be read in blocks, again and again.
+
+An array, a file that is mapped into memory and a file that can only be streamed are sources. Views on a source (unit
+length, a choice of rows, several in a row) are sources too, so that nothing downstream ever needs all rows at once.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, half_rows, unit_rows
+
+BLOCK_BYTES = 16 * 2**20
+"""Default size of a block."""
+
+Chunks = Iterator[NDArray[Any]]
+
+
+class VectorSource(Protocol):
+    """Rows of vectors that can be read in blocks, as often as needed."""
+
+    @property
+    def name(self) -> str:
+        """The name of the source in messages."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows, and of dimensions."""
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        """All rows in order, at most `rows` at a time."""
+
+    def take(self, rows: I64) -> F32:
+        """The rows of these numbers, in the order of the numbers."""
+
+
+def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
+    """How many float32 rows of `dim` dimensions fill a block."""
+    return max(1, block_bytes // (4 * dim))
+
+
+@dataclass(frozen=True)
+class ArrayVectors:
+    """An array in memory, or a memory-mapped `.npy`; float32 arrays in memory are read without a copy."""
+
+    array: NDArray[Any] = field(repr=False)
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether reading it again costs nothing: float32, and not in a file."""
+        return self.array.dtype == np.float32 and not isinstance(self.array, np.memmap)
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for start in range(0, len(self.array), rows):
+            yield as_float32(self.array[start : start + rows], self.name, start)
+
+    def take(self, rows: I64) -> F32:
+        return as_float32(self.array[rows], self.name, rows)
+
+
+@dataclass(frozen=True)
+class HeldVectors:
+    """Rows (n, d) that were checked already, in memory or mapped from a file: they are read without a copy."""
+
+    array: F32 = field(repr=False)
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.array.shape[0], self.array.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for start in range(0, len(self.array), rows):
+            yield self.array[start : start + rows]
+
+    def take(self, rows: I64) -> F32:
+        return self.array[rows]
+
+
+@dataclass(frozen=True)
+class StreamedVectors:
+    """A file that can only be read from its beginning: `.npz` members and Parquet columns."""
+
+    open_chunks: Callable[[], Chunks]
+    shape: tuple[int, int]
+    name: str
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        pending: list[F32] = []
+        held = 0
+        for _, chunk in self._checked_chunks():
+            while held + len(chunk) >= rows:
+                cut = rows - held
+                yield np.concatenate([*pending, chunk[:cut]]) if pending else chunk[:cut]
+                pending, held, chunk = [], 0, chunk[cut:]
+            if len(chunk):
+                pending.append(chunk)
+                held += len(chunk)
+        if held:
+            yield np.concatenate(pending)
+
+    def take(self, rows: I64) -> F32:
+        taken = np.empty((len(rows), self.shape[1]), np.float32)
+        for start, chunk in self._checked_chunks():
+            inside = np.flatnonzero((rows >= start) & (rows < start + len(chunk)))
+            taken[inside] = chunk[rows[inside] - start]
+        return taken
+
+    def _checked_chunks(self) -> Iterator[tuple[int, F32]]:
+        start = 0
+        for chunk in self.open_chunks():
+            yield start, as_float32(chunk, self.name, start)
+            start += len(chunk)
+
+
+@dataclass(frozen=True)
+class StackedVectors:
+    """Several sources of one dimension, one after the other: shards, or [targets; target bank]."""
+
+    parts: Sequence[VectorSource]
+    name: str
+
+    def __post_init__(self) -> None:
+        first = self.parts[0]
+        for part in self.parts[1:]:
+            check_dim(part.shape[1], first.shape[1], part.name, first.name)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for part in self.parts:
+            yield from part.blocks(rows)
+
+    def take(self, rows: I64) -> F32:
+        taken = np.empty((len(rows), self.shape[1]), np.float32)
+        start = 0
+        for part in self.parts:
+            inside = np.flatnonzero((rows >= start) & (rows < start + part.shape[0]))
+            if len(inside):  # a shard that is streamed would be read from end to end, for nothing
+                taken[inside] = part.take(rows[inside] - start)
+            start += part.shape[0]
+        return taken
+
+
+@dataclass(frozen=True)
+class SelectedVectors:
+    """Some rows of a source, in ascending order of their numbers."""
+
+    source: VectorSource
+    rows: I64
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.source.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            low, high = np.searchsorted(self.rows, (start, start + len(block)))
+            if high - low == len(block):
+                yield block
+            elif high > low:
+                yield block[self.rows[low:high] - start]
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return self.source.take(self.rows[rows])
+
+
+@dataclass(frozen=True)
+class _ChangedRows:
+    """A source with its rows changed, each by itself."""
+
+    source: VectorSource
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        start = 0
+        for block in self.source.blocks(rows):
+            yield self._changed(block, start)
+            start += len(block)
+
+    def take(self, rows: I64) -> F32:
+        return self._changed(self.source.take(rows), rows)
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        """The rows changed; `numbers` is the number of the first, or of each, for messages."""
+        raise NotImplementedError
+
+
+class UnitVectors(_ChangedRows):
+    """A source with its rows divided by their length, as metric "cosine" wants them."""
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return unit_rows(rows, self.name, numbers)
+
+
+def under_metric(source: VectorSource, metric: str) -> VectorSource:
+    """A source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot"."""
+    return UnitVectors(source) if metric == "cosine" else source
+
+
+class HalfVectors(_ChangedRows):
+    """A source with its numbers rounded to float16, as some kinds of index store them."""
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return half_rows(rows, self.name, numbers)
+
+
+def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
+    """The source itself, or an array as one.
+
+    Parameters
+    ----------
+    vectors : a source, or (n, d): anything that `hubless.vectors.arrays.as_array` takes
+
+    Raises
+    ------
+    InputError, NotFinite
+        as `hubless.vectors.arrays.as_float32`; also without a row or a dimension.
+    """
+    if hasattr(vectors, "blocks"):
+        return cast(VectorSource, vectors)
+    array = as_array(vectors, name)
+    if array.ndim == 0 and not isinstance(vectors, np.ndarray):
+        raise InputError(name, "an array or a source of vectors", type(vectors).__name__)
+    if array.size == 0 or array.ndim != 2:
+        raise InputError(name, "a matrix with at least one row", f"an array of shape {array.shape}")
+    held_in_memory = not isinstance(array, np.memmap)
+    return ArrayVectors(as_float32(array, name) if held_in_memory else array, name)
+
+
+def in_memory(source: VectorSource) -> F32:
+    """All rows of a source as one (n, d) array."""
+    if isinstance(source, HeldVectors):
+        return source.array
+    if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
+        return as_float32(source.array, source.name)
+    return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))
+
+
+def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
+    """The source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
+    total = source.shape[0]
+    if total <= count:
+        return source
+    rows = np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
+    return ArrayVectors(source.take(rows), f"sample of {source.name}")

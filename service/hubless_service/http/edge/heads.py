@@ -1,0 +1,62 @@
+"""What a head must be: small enough, for one host, and clear about where its body ends."""
+
+import re
+from urllib.parse import unquote_to_bytes
+
+from hubless_service.http.edge.limits import Limits
+from hubless_service.http.problems import Problem
+
+Headers = list[tuple[bytes, bytes]]
+
+_LINE_BYTES = len(b": \r\n")
+# a name, an IPv4 or a bracketed IPv6 address, and perhaps a port; also nothing (RFC 9110, 7.2)
+_HOST = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
+
+
+def malformed(detail: str) -> Problem:
+    """The answer to bytes that are no request."""
+    return Problem("malformed_request", detail)
+
+
+def too_large(limits: Limits) -> Problem:
+    """The answer to a head beyond the limits."""
+    detail = f"The head of a request may have {limits.head_bytes} bytes and {limits.headers} headers."
+    return Problem("head_too_large", detail)
+
+
+def problem_of(version: str, url: bytes, headers: Headers, limits: Limits) -> Problem | None:
+    """What is wrong with a head that the parser takes; None if it is fine.
+
+    Sources: RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 3986, 2.1 (percent-encoding).
+    """
+    size = len(url) + sum(len(name) + len(value) + _LINE_BYTES for name, value in headers)
+    if size > limits.head_bytes or len(headers) > limits.headers:
+        return too_large(limits)
+    if version == "0.9":
+        return malformed("version: expected HTTP/1.1 or HTTP/1.0, got none")
+    hosts = [value for name, value in headers if name == b"host"]
+    if len(hosts) > 1 or (not hosts and version != "1.0"):
+        return malformed(f"host: expected one header, got {len(hosts)}")
+    if hosts and not _HOST.fullmatch(hosts[0]):
+        return malformed("host: expected a name or an address, and perhaps a port")
+    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
+    if codings and (codings != [b"chunked"] or version == "1.0"):
+        return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
+    return None if _is_text(url.partition(b"?")[0]) else malformed("path: expected UTF-8")
+
+
+def without_upgrade(method: bytes, version: str, url: bytes, headers: Headers) -> bytes:
+    """The head once more, without the header `Upgrade`: a server may ignore it (RFC 9110, 7.8)."""
+    lines = [method + b" " + url + b" HTTP/" + version.encode()]
+    lines += [name + b": " + value for name, value in headers if name != b"upgrade"]
+    return b"\r\n".join(lines) + b"\r\n\r\n"
+
+
+def _is_text(path: bytes) -> bool:
+    if b"%" not in path:
+        return True  # the parser takes no other characters than those of ASCII
+    try:
+        unquote_to_bytes(path).decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -1,0 +1,291 @@
+"""HTTP over one connection: uvicorn's protocol, with limits of size and of time, and problem documents.
+
+uvicorn reads a head of any size, queues any number of requests, and waits for ever for a client that has sent a part of
+a body after its answer. Its parser, llhttp, is strict about where a request ends; this module keeps that parser.
+"""
+
+import asyncio
+from time import perf_counter
+from typing import Any, cast
+
+from httptools import (
+    HttpParserCallbackError,
+    HttpParserError,
+    HttpParserInvalidURLError,
+    HttpParserUpgrade,
+    HttpRequestParser,
+)
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+
+from hubless_service.http.edge.heads import malformed, problem_of, too_large, without_upgrade
+from hubless_service.http.edge.limits import Limits, limits_of
+from hubless_service.http.edge.taking import Taking
+from hubless_service.http.edge.unread import seconds_unread
+from hubless_service.http.edge.watch import Watch
+from hubless_service.http.problems import Problem, clip
+from hubless_service.http.trace import ARRIVED, REFUSAL
+from hubless_service.settings import Settings
+
+_AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
+_MANY = 16  # requests that are being answered: then this one may have waited to be read
+_LINGER_SECONDS = 2.0
+_BODY_TO_FRAMING = 8  # a byte of framing is allowed for so many of a body
+
+
+class _Stop(Exception):
+    """Raised in a callback of the parser, to end parsing."""
+
+
+class Lingering:
+    """The transport of an answer after which the connection ends, but not before the client could read it.
+
+    To close at once would reset the connection if the client is still sending, and discard the answer.
+    """
+
+    def __init__(self, protocol: "Protocol") -> None:
+        self._protocol = protocol
+        self.write = protocol.transport.write
+        self.is_closing = protocol.transport.is_closing
+
+    def close(self) -> None:
+        """Send the end, and discard what still comes."""
+        self._protocol.linger()
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection.
+
+    It is always in one of these states, and each has an end in time: a request is answered (the app has time limits);
+    or the next one is expected, or it comes, or the rest of one that was answered early does (`_due`); and in each of
+    them the client has to take what it was sent (`_taking`).
+    """
+
+    limits: Limits
+    watch: Watch
+
+    def __init__(self, *positional: Any, **named: Any) -> None:
+        super().__init__(*positional, **named)
+        self._running: RequestResponseCycle | None = None
+        self._due = 0.0  # by the loop's clock; counts while nothing is answered
+        self._taking = Taking()
+        self._deaf = False  # what still comes is discarded
+        self._problem: Problem | None = None
+        self._messages = 0
+        self._in_message = self._in_body = False
+        self._body = self._framing = 0  # bytes of the message that comes: of its body, and of all else
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._wait(self.limits.receive_seconds)
+        self.watch.add(self, self.loop)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.watch.remove(self)
+        for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):
+            if cycle:
+                _disconnect(cycle)
+        self.pipeline.clear()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        for start in range(0, len(data), _AT_ONCE):
+            if self._deaf:
+                break
+            self._feed(data[start : start + _AT_ONCE])
+
+    def _feed(self, data: bytes) -> None:
+        messages, body = self._messages, self._body
+        try:
+            self.parser.feed_data(data)
+        except HttpParserUpgrade as upgrade:
+            # the parser has passed over the body, as if another protocol followed
+            head = without_upgrade(self.parser.get_method(), self.parser.get_http_version(), self.url, self.headers)
+            self.parser = HttpRequestParser(self)
+            self._feed(head + data[upgrade.args[0] :])
+            return
+        except HttpParserError as error:
+            self._refuse(self._problem or malformed(_reason(error)))
+            return
+        if self._in_message and messages == self._messages:
+            self._framing += len(data) - (self._body - body)
+        if self._is_too_much():
+            few = malformed("The body comes in chunks that are too small, or with too long extensions or trailers.")
+            self._refuse(few if self._in_body else too_large(self.limits))
+
+    def _is_too_much(self) -> bool:
+        """Whether what comes exceeds the limits before it is complete."""
+        if self._framing > self.limits.head_bytes + self._body // _BODY_TO_FRAMING:
+            return True
+        return self._in_message and not self._in_body and len(self.headers) > self.limits.headers
+
+    def on_message_begin(self) -> None:
+        if self.cycle and not self.cycle.keep_alive:
+            self._deaf = True  # the request before is the last
+        elif len(self.pipeline) >= self.limits.pipelined:
+            detail = f"{self.limits.pipelined} requests wait on this connection already, and no more may."
+            self._stop(Problem("head_too_large", detail))
+        if self._deaf:
+            raise _Stop
+        self._messages += 1
+        self._in_message, self._in_body = True, False
+        self._body = self._framing = 0
+        if not self._running:
+            self._wait(self.limits.receive_seconds)
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        if self.parser.should_upgrade():
+            if self.parser.get_method() == b"CONNECT":
+                self._stop(malformed("method: CONNECT is for proxies"))
+            return
+        if problem := problem_of(self.parser.get_http_version(), self.url, self.headers, self.limits):
+            self._stop(problem)
+        # to ask takes longer than most answers are late
+        unread = seconds_unread(self.transport) if len(self.tasks) >= _MANY else 0.0
+        cast(dict[str, Any], self.scope)[ARRIVED] = perf_counter() - unread
+        super().on_headers_complete()
+        self._in_body = True
+        self._framing = 0
+        self.headers = []  # trailers are no headers (RFC 9110, 6.5.1)
+
+    def on_body(self, body: bytes) -> None:
+        self._body += len(body)
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._in_message = False
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
+            if not self._running:
+                self._wait(self.limits.idle_seconds)
+
+    def on_response_complete(self) -> None:
+        self.server_state.total_requests += 1
+        self._running = None
+        if self.transport.is_closing():
+            return
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._deaf:
+            self.linger()
+        else:
+            self._wait(self.limits.receive_seconds if self._in_message else self.limits.idle_seconds)
+            self.watch.waits(self)
+        if not self.pipeline:
+            self.flow.resume_reading()
+
+    def check(self, now: float) -> None:
+        """End the connection if the client is late: with a request, the rest of one, or taking what was sent."""
+        if self._taking.is_too_slow(self.transport.get_write_buffer_size(), now, self.limits.receive_seconds):
+            self.transport.abort()
+        elif not self._running and now >= self._due and not self.transport.is_closing():
+            self.transport.close()
+
+    def drop(self) -> None:
+        """End the connection now."""
+        self.transport.abort()
+
+    def linger(self) -> None:
+        """Send the end, and give the client a moment to read and to end too. What it still sends is discarded."""
+        self._deaf = True
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        self.transport.write_eof()
+        self._wait(_LINGER_SECONDS)
+
+    def _wait(self, seconds: float) -> None:
+        self._due = self.loop.time() + seconds
+
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        self.watch.is_answered(self)
+        super()._start_asgi_task(cycle, app)
+
+    def _stop(self, problem: Problem) -> None:
+        self._problem = problem
+        raise _Stop
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer with a problem, after what was asked before, and end the connection."""
+        if self._deaf:
+            return
+        self._deaf = True
+        if self._in_message and self._in_body and not self._give_up_last():
+            return
+        refusal = self._cycle_of(problem)
+        if self._running:
+            self.pipeline.appendleft((refusal, self.app))
+        else:
+            self._start_asgi_task(refusal, self.app)
+        self.cycle = refusal
+
+    def _give_up_last(self) -> bool:
+        """Answer the request that comes no more; whether another answer to it can be sent."""
+        if self.pipeline and self.pipeline[0][0] is self.cycle:
+            self.pipeline.popleft()
+        elif not self._running:
+            self.linger()  # it was answered early
+            return False
+        elif self._running.response_started:
+            return False
+        else:
+            _disconnect(self._running)
+            self._running = None
+        return True
+
+    def _cycle_of(self, problem: Problem) -> RequestResponseCycle:
+        """What the app answers as it answers a request, so that it is logged and counted."""
+        url = self.url if self._messages else b""
+        scope: dict[str, Any] = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": "1.1",
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": self.parser.get_method().decode() if url else "-",
+            "root_path": "",
+            "path": "",
+            "raw_path": clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-",
+            "query_string": b"",
+            "headers": [],
+            "state": {},
+            REFUSAL: problem,
+        }
+        return RequestResponseCycle(
+            scope=cast(Any, scope),
+            transport=cast(asyncio.Transport, Lingering(self)),
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=False,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=False,
+            on_response=self.on_response_complete,
+        )
+
+
+def protocol_of(settings: Settings) -> type[Protocol]:
+    """The protocol with the limits of the settings: uvicorn makes an instance for each connection."""
+    limits = limits_of(settings)
+    attributes: dict[str, Any] = {"limits": limits, "watch": Watch(limits)}
+    return type("Protocol", (Protocol,), attributes)
+
+
+def _disconnect(cycle: RequestResponseCycle) -> None:
+    """Let the app know that nobody waits for its answer."""
+    cycle.disconnected = True
+    cycle.message_event.set()
+
+
+def _reason(error: HttpParserError) -> str:
+    """What the parser has against a request. A failure of ours is raised as it is."""
+    if not isinstance(error, HttpParserCallbackError):
+        return f"{error}."
+    if error.__context__ and not isinstance(error.__context__, _Stop | HttpParserInvalidURLError):
+        raise error.__context__
+    return "The target of the request is not one."

@@ -1,0 +1,70 @@
+"""Work on large bodies and answers, which would keep all other clients waiting in the event loop."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from hubless.errors import InputError
+
+LIGHT = 65_536
+"""Bytes of a body, or numbers and payloads in an answer, that take a few milliseconds."""
+
+MOST_LISTS, MOST_STRINGS, MOST_VALUES = 60_000, 60_000, 800_000
+"""In one JSON body: lists and objects; strings, names included; values of lists and objects.
+
+The parser lets no other thread run. A body within these limits takes it about 100 ms at most.
+"""
+
+_LISTS = b"[{"
+_T = TypeVar("_T")
+
+# only one: several would take turns, and the event loop would have to wait for each of them
+_thread = ThreadPoolExecutor(1, thread_name_prefix="heavy")
+
+
+async def run(weight: int, work: Callable[[], _T]) -> _T:
+    """Do some work: at once if it is light, and otherwise in the thread for heavy work, one after another.
+
+    Parameters
+    ----------
+    weight : bytes of a body, or numbers and payloads in an answer
+    """
+    if weight <= LIGHT:
+        return work()
+    return await asyncio.get_running_loop().run_in_executor(_thread, work)
+
+
+def check_shape(body: bytes) -> None:
+    """Refuse JSON that would take long to parse. What stands inside strings is counted too.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(body) <= LIGHT:
+        return
+    lists = len(body) - len(body.translate(None, _LISTS))
+    if lists > MOST_LISTS or body.count(b'"') > 2 * MOST_STRINGS or body.count(b",") > MOST_VALUES:
+        expected = f"at most {MOST_LISTS} lists and objects, {MOST_STRINGS} strings and {MOST_VALUES} values"
+        raise InputError("body", expected, f"more in {len(body)} bytes")
+
+
+def count_values(document: Any, most: int) -> int:
+    """How many values a JSON value holds, at any depth; counts little further than `most`."""
+    count, waiting = 0, [iter((document,))]
+    while waiting and count <= most:
+        for value in waiting[-1]:
+            if isinstance(value, dict | list):
+                waiting.append(_inside(value))
+                break
+            count += 1
+            if count > most:
+                break
+        else:
+            waiting.pop()
+    return count
+
+
+def _inside(value: dict[str, Any] | list[Any]) -> Iterator[Any]:
+    return iter(value.values() if isinstance(value, dict) else value)

@@ -1,0 +1,207 @@
+"""What clients may send. The models that check a request are those that `/openapi.json` shows."""
+
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from hubless.errors import InputError, UnknownField
+from hubless.filters import Filter
+from hubless.search.collection import MOST_STRENGTH
+from hubless.vectors.arrays import F32
+from hubless_service.http import fields
+from hubless_service.http.fields import Extras, Subject
+from hubless_service.http.problems import clip, describe
+
+_STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
+_EXPECTED = {
+    "model_type": "an object",
+    "dict_type": "an object",
+    "list_type": "a list",
+    "string_type": "a string",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "greater_than_equal": _STRENGTHS,
+    "less_than_equal": _STRENGTHS,
+}
+"""What a client is told for pydantic's own types of errors; the kinds of fields say it themselves."""
+
+
+class RequestModel(BaseModel):
+    """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+
+
+class QueryOptions(RequestModel):
+    """How to search, whatever for."""
+
+    limit: Annotated[int, fields.Whole("max_limit")] | None = Field(
+        default=None, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
+    )
+    skip: Annotated[int, fields.Whole("max_depth", least=0)] | None = Field(
+        default=None, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
+    )
+    strength: float | None = Field(
+        default=None,
+        ge=0,
+        le=MOST_STRENGTH,
+        description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given 1, 0 with id.",
+    )
+    with_: Annotated[Extras, fields.Sent()] | None = Field(
+        default=None, alias="with", description="What each hit is sent with beside id and scores."
+    )
+    score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
+    explain: bool | None = Field(
+        default=None, description="Whether each hit is sent with its rank without the correction, and why it has it."
+    )
+    timeout_ms: Annotated[int, fields.Whole("max_timeout_ms")] | None = Field(
+        default=None,
+        description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
+        "given. Of a batch, the shortest holds.",
+    )
+
+
+class BinaryRequest(QueryOptions):
+    """The URL of a binary body."""
+
+    dim: Annotated[int, fields.Dimension()] | None = Field(
+        default=None, description="The dimension of the vectors, to be checked, as the body does not tell it."
+    )
+
+
+class QueryRequest(QueryOptions):
+    """What to search for, as a vector, as a text or as a stored target, and how."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}, {"required": ["id"]}]},
+    )
+    vector: Annotated[F32, fields.QueryVector()] | None = Field(
+        default=None,
+        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim.",
+    )
+    text: Annotated[str, fields.Text("max_text")] | None = Field(
+        default=None, description="A text, for collections that have an encoder."
+    )
+    id: Annotated[int | str, fields.StoredId()] | None = Field(
+        default=None,
+        description="A stored target, to find more like it: asked with its vector, and itself left out. A number or a "
+        "string, as the collection's ids are.",
+    )
+    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+        default=None, description="Only targets that meet it are searched."
+    )
+    params: dict[str, Any] | None = Field(
+        default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
+    )
+
+
+class BatchRequest(RequestModel):
+    """Several queries, answered in order, all or none."""
+
+    queries: Annotated[list[QueryRequest], fields.Several("queries", "max_batch")] = Field(
+        description="At most HUBLESS_MAX_BATCH."
+    )
+
+
+class CountRequest(RequestModel):
+    """What to count."""
+
+    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+        default=None, description="Only targets that meet it; all if not given."
+    )
+
+
+class PointRequest(RequestModel):
+    """The URL of a single target."""
+
+    with_: Annotated[Extras, fields.Sent()] | None = Field(
+        default=None, alias="with", description="What the target is sent with beside its payload."
+    )
+
+
+class PointsRequest(RequestModel):
+    """Which targets to send, and with what."""
+
+    ids: Annotated[list[Annotated[int | str, fields.StoredId()]], fields.Several("ids", "max_limit")] = Field(
+        description="At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
+    )
+    with_: Annotated[Extras, fields.Sent()] | None = Field(
+        default=None, alias="with", description="What each target is sent with; its payload if not given."
+    )
+
+
+class ScrollRequest(RequestModel):
+    """Which targets to send, and from where on."""
+
+    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+        default=None, description="Only targets that meet it; the same for all pages."
+    )
+    limit: Annotated[int, fields.Whole("max_limit")] | None = Field(
+        default=None, description="How many targets at most; HUBLESS_DEFAULT_LIMIT if not given."
+    )
+    cursor: str | None = Field(default=None, description="Of the page before; null for the first.")
+    with_: Annotated[Extras, fields.Sent()] | None = Field(
+        default=None, alias="with", description="What each target is sent with; its payload if not given."
+    )
+
+
+class AliasRequest(RequestModel):
+    """What an alias is to stand for."""
+
+    collection: str = Field(description="The name of a collection, not an alias.")
+
+
+REQUESTS = (QueryRequest, BatchRequest, CountRequest, PointsRequest, ScrollRequest, AliasRequest)
+"""All that are bodies."""
+R = TypeVar("R", bound=RequestModel)
+
+
+@cache
+def fields_of(model: type[RequestModel]) -> frozenset[str]:
+    """Names of a model's fields as they are in JSON."""
+    return frozenset(field.alias or name for name, field in model.model_fields.items())
+
+
+def read(model: type[R], document: Any, subject: Subject | None = None) -> R:
+    """Check a JSON value.
+
+    Parameters
+    ----------
+    subject : what the request is about; None for one that is about no collection
+
+    Raises
+    ------
+    InputError
+        naming the first field that is wrong, what was expected, and what came.
+    """
+    try:
+        return model.model_validate(document, context=subject)
+    except ValidationError as error:
+        _refuse_unknown(model, document)
+        wrong = error.errors(include_url=False)[0]
+        if wrong["type"] == "missing":
+            # a field that is missing is refused in the same words as null
+            return read(model, document | {wrong["loc"][-1]: None}, subject)
+        raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
+
+
+def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -> None:
+    # pydantic would list all of them, however many there are
+    if isinstance(document, dict):
+        if unknown := document.keys() - fields_of(model):
+            known = ", ".join(sorted(fields_of(model)))
+            raise UnknownField(f"{where}{clip(min(unknown))}", f"one of {known}", "an unknown field")
+        if model is BatchRequest and isinstance(queries := document.get("queries"), list):
+            for i, query in enumerate(queries):
+                _refuse_unknown(QueryRequest, query, f"queries[{i}].")
+
+
+def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:
+    where = "".join(f"[{place}]" if isinstance(place, int) else f".{place}" for place in places).removeprefix(".")
+    cause = context.get("error")
+    if not isinstance(cause, InputError):
+        return InputError(where or "body", _EXPECTED[kind], describe(value))
+    inside = cause.parameter
+    joint = "." if where and inside and inside[0] not in ".[" else ""
+    return type(cause)(f"{where}{joint}{inside}", cause.expected, cause.received)

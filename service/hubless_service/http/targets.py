@@ -1,0 +1,110 @@
+"""Hits and stored targets: what is read of them in a search thread, and how that becomes JSON."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import hubless
+from hubless.vectors.arrays import F32
+from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
+from hubless_service.http.fields import Extras
+
+_VALUES = 10  # of a hit, and of a payload, as a rule
+
+
+class Beside(NamedTuple):
+    """What some targets are sent with beside their ids: payload, and vectors (r, d); None is not sent."""
+
+    payload: Sequence[dict[str, Any] | None] | None
+    vectors: F32 | None
+
+
+class FoundHits(NamedTuple):
+    """The first k hits of one query, in their line of a search's results."""
+
+    results: hubless.Results
+    line: int
+    k: int
+    beside: Beside
+
+
+class LoadedTargets(NamedTuple):
+    """Stored targets: their ids, and their offsets (r,)."""
+
+    ids: Sequence[str | int]
+    offsets: F32
+    beside: Beside
+
+
+def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> Beside:
+    """Read from the disk, or from memory, what the targets of some rows are sent with."""
+    return Beside(
+        collection.payload(rows, extras.columns) if extras.payload else None,
+        collection.vectors(rows) if extras.vector and len(rows) else None,
+    )
+
+
+def hits_of(found: FoundHits) -> QueryHits:
+    """The JSON of a query's hits."""
+    results, line, k, beside = found
+    hits: list[QueryHit] = [
+        {"id": id_, "score": score, "similarity": similarity, "offset": offset}
+        for id_, score, similarity, offset in zip(
+            results.ids[line][:k],
+            results.scores[line, :k].tolist(),
+            results.similarities[line, :k].tolist(),
+            results.offsets[line, :k].tolist(),
+            strict=True,
+        )
+    ]
+    if results.explanations:
+        for hit, explanation in zip(hits, results.explanations[line], strict=False):
+            hit["explanation"] = _explanation(explanation)
+    _add(hits, beside)
+    if results.corrected is None:
+        return {"hits": hits}
+    return {"hits": hits, "corrected": bool(results.corrected[line])}
+
+
+def weight_of(found: Sequence[FoundHits]) -> int:
+    """About how many values the JSON of some hits has, for `heavy.run`."""
+    return sum(one.k * _VALUES + _weight(one.beside) for one in found)
+
+
+def weight_of_targets(targets: LoadedTargets) -> int:
+    """The same of stored targets."""
+    return len(targets.ids) * _VALUES + _weight(targets.beside)
+
+
+def targets_of(targets: LoadedTargets) -> list[StoredTarget]:
+    """The JSON of stored targets."""
+    written: list[StoredTarget] = [
+        {"id": id_, "offset": offset} for id_, offset in zip(targets.ids, targets.offsets.tolist(), strict=True)
+    ]
+    _add(written, targets.beside)
+    return written
+
+
+def _weight(beside: Beside) -> int:
+    payload = 0 if beside.payload is None else len(beside.payload) * _VALUES
+    return payload + (0 if beside.vectors is None else beside.vectors.size)
+
+
+def _add(written: Sequence[TargetExtras], beside: Beside) -> None:
+    if beside.payload is not None:
+        for target, payload in zip(written, beside.payload, strict=True):
+            target["payload"] = payload
+    if beside.vectors is not None:
+        for target, vector in zip(written, beside.vectors, strict=True):
+            target["vector"] = vector
+
+
+def _explanation(why: hubless.Explanation) -> HitExplanation:
+    return {
+        "rank": why.rank,
+        "raw_rank": why.raw_rank,
+        "occurrence": why.occurrence,
+        "raw_occurrence": why.raw_occurrence,
+    }

@@ -1,0 +1,114 @@
+"""The app on a socket, and how it ends."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+import uvicorn
+from fastapi import FastAPI
+
+from hubless_service.http.edge.protocol import protocol_of
+from hubless_service.processes.signals import Signals
+from hubless_service.settings import Settings, split
+
+log = logging.getLogger("hubless")
+
+_LAST_SECONDS = 2.0
+_END = "end"
+_HARMLESS = {"log", _END}
+"""Threads that only wait, in Python."""
+
+
+class Stoppable(Protocol):
+    """What answers the requests, as far as the server has to know it."""
+
+    draining: bool
+
+    def answer_here_if(self, alone: Callable[[], bool]) -> None:
+        """Learn when the event loop has nothing else to do."""
+        ...
+
+
+class HttpServer(uvicorn.Server):
+    """uvicorn's server, but it stops in order at the first signal, and to have stopped so is no failure."""
+
+    def __init__(
+        self, app: FastAPI, signals: Signals | None = None, on_stopped: Callable[[], None] = lambda: None
+    ) -> None:
+        """Make a server of an app.
+
+        Parameters
+        ----------
+        signals : those of the process, if the server is to stop at them
+        on_stopped : called when all has stopped in order
+        """
+        settings: Settings = app.state.hubless.settings
+        self._drain_seconds = settings.drain_seconds
+        self._engine: Stoppable = app.state.hubless.engine
+        self._signals = signals
+        self._on_stopped = on_stopped
+        config = uvicorn.Config(
+            app,
+            loop="uvloop",
+            http=protocol_of(settings),
+            timeout_graceful_shutdown=settings.grace_seconds,
+            log_config=None,  # ours, or none
+            access_log=False,  # the middleware's line says more
+            server_header=False,
+            forwarded_allow_ips=split(settings.trusted_proxies),
+            ws="none",
+        )
+        super().__init__(config)
+        # a task for the request itself; with a second one, another request has arrived
+        self._engine.answer_here_if(lambda: len(self.server_state.tasks) <= 1)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Heed signals in the event loop, in place of uvicorn's handlers; one that has come before is heeded too."""
+        if self._signals is None:
+            yield
+            return
+        loop, reader = asyncio.get_running_loop(), self._signals.reader
+        loop.add_reader(reader, self._heed)
+        try:
+            yield
+        finally:
+            loop.remove_reader(reader)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop in order, and say so."""
+        await super().shutdown(sockets)
+        self._on_stopped()
+
+    def _heed(self) -> None:
+        if self._signals and (come := self._signals.heed()) and not self._engine.draining:
+            self._engine.draining = True
+            # nobody needs to look away first if a terminal interrupts, or if no request was taken yet
+            seconds = self._drain_seconds if come[0] == signal.SIGTERM and self.started else 0
+            log.info("stopping: not ready any more, no new connections in %g s", seconds)
+            asyncio.get_running_loop().call_later(seconds, self._stop)
+
+    def _stop(self) -> None:
+        self.should_exit = True
+
+
+def leave() -> None:
+    """End the process at once if a thread is still at work: Python's own end would abort below one in foreign code."""
+    others = {threading.main_thread(), *(thread for thread in threading.enumerate() if thread.name in _HARMLESS)}
+    if set(threading.enumerate()) - others:
+        logging.shutdown()
+        os._exit(0)
+
+
+def end_soon() -> None:
+    """End the process in order, but for a thread that cannot be interrupted: after two seconds end it all the same."""
+    end = threading.Timer(_LAST_SECONDS, os._exit, [0])
+    end.name = _END
+    end.daemon = True
+    end.start()

@@ -1,0 +1,158 @@
+"""Several processes that serve one socket, each over the same mapped files, and the supervisor that looks after them.
+
+The first worker answers from the start, if only that it is loading. The others begin when it and they have loaded. A
+worker that dies is replaced by one that takes no request before it has loaded. When the supervisor dies, the workers
+end in order.
+"""
+
+import logging
+import multiprocessing
+import os
+import shutil
+import signal
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
+from multiprocessing.resource_tracker import ensure_running
+from pathlib import Path
+from time import perf_counter
+
+from prometheus_client.multiprocess import mark_process_dead
+
+from hubless_service.processes.door import Door, close, is_open
+from hubless_service.processes.folder import VARIABLE, folder_in_memory, remove_counts_of
+from hubless_service.processes.signals import ENDING, Signals
+from hubless_service.settings import Settings
+
+log = logging.getLogger("hubless.workers")
+
+_SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
+Work = Callable[[Settings, socket.socket, Signals, Door], None]
+"""Serves a listener in a worker until a signal comes, from when the door lets it."""
+
+
+def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:
+    """Run `settings.workers` processes until a signal ends them. In each of them `work` serves the listener.
+
+    They end in order at the first signal, and at once at the second, which then ends this process too.
+    """
+    with tempfile.TemporaryDirectory(prefix="hubless-metrics-", dir=folder_in_memory()) as folder:
+        os.environ[VARIABLE] = folder
+        spawn = partial(_spawn, settings, listener, work)
+        supervisor = Supervisor(settings.workers, Path(folder), spawn, signals)
+        supervisor.run()
+    if supervisor.ended_by:
+        signal.signal(supervisor.ended_by, signal.SIG_DFL)
+        os.kill(os.getpid(), supervisor.ended_by)
+
+
+class Supervisor:
+    """Starts workers, replaces those that die, and passes signals on to them.
+
+    Attributes
+    ----------
+    workers : the processes that run, the oldest first
+    ended_by : the second signal, which does not wait for the workers to end in order; None if there was none
+    """
+
+    def __init__(self, count: int, folder: Path, spawn: Callable[[Door], BaseProcess], signals: Signals) -> None:
+        """Prepare to run.
+
+        Parameters
+        ----------
+        count : how many workers there are to be
+        folder : that the workers share
+        spawn : starts a worker behind a door
+        signals : those of this process
+        """
+        self.workers: list[BaseProcess] = []
+        self.ended_by: int | None = None
+        self._count = count
+        self._folder = folder
+        self._spawn = spawn
+        self._signals = signals
+        self._first: BaseProcess | None = None  # the one that answered before any had loaded
+        self._stopping = False
+
+    def run(self) -> None:
+        """Look after the workers until the last of them has ended."""
+        self.start_missing()
+        while self.workers:
+            started = perf_counter()
+            wait([self._signals.reader, *(worker.sentinel for worker in self.workers)])
+            self._pass_on_signals()
+            if self._bury_dead() and not self._stopping and perf_counter() - started < _SHORT_LIFE:
+                wait([self._signals.reader], _SHORT_LIFE)
+                self._pass_on_signals()
+            self.start_missing()
+
+    def start_missing(self) -> None:
+        """Start as many workers as are missing. If no worker answers, the first of them does so while it loads."""
+        if not self.workers:
+            close(self._folder)
+        while not self._stopping and len(self.workers) < self._count:
+            first = self._first not in self.workers and not is_open(self._folder)
+            worker = self._spawn(Door(self._folder, first=first))
+            self.workers.append(worker)
+            if first:
+                self._first = worker
+
+    def _bury_dead(self) -> bool:
+        """Forget the workers that have ended; whether there were any."""
+        dead = [worker for worker in self.workers if not worker.is_alive()]
+        for worker in dead:
+            self.workers.remove(worker)
+            worker.join()
+            mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
+            if worker.pid:
+                remove_counts_of(self._folder, worker.pid)
+            if not self._stopping:
+                log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
+        return bool(dead)
+
+    def _pass_on_signals(self) -> None:
+        for sig in self._signals.heed():
+            for worker in self.workers:
+                if worker.pid:
+                    with suppress(ProcessLookupError):
+                        os.kill(worker.pid, signal.SIGKILL if self._stopping else sig)
+            if self._stopping:
+                self.ended_by = sig
+            self._stopping = True
+
+
+def _spawn(settings: Settings, listener: socket.socket, work: Work, door: Door) -> BaseProcess:
+    """Start one worker. A signal that comes before it can note signals waits for it."""
+    context = multiprocessing.get_context("spawn")
+    worker = context.Process(target=_begin, args=(settings, listener, work, door), name="hubless-worker")
+    ensure_running()  # as its start would let signals through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        worker.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return worker
+
+
+def _begin(settings: Settings, listener: socket.socket, work: Work, door: Door) -> None:
+    os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
+    signals = Signals()
+    signals.install(once=False)  # a second signal is the supervisor's to give
+    threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
+    try:
+        work(settings, listener, signals, door)
+    finally:
+        parent = multiprocessing.parent_process()
+        if parent and not parent.is_alive():  # nobody else is left to clean up
+            shutil.rmtree(os.environ[VARIABLE], ignore_errors=True)
+
+
+def _end_with_parent() -> None:
+    if parent := multiprocessing.parent_process():
+        wait([parent.sentinel])
+        os.kill(os.getpid(), signal.SIGTERM)

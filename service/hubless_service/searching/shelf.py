@@ -1,0 +1,147 @@
+"""The collections that are served, by name. The watcher fills the shelf; requests look collections up.
+
+Every change replaces a whole mapping, so that a request reads without a lock.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import hubless
+from hubless.errors import CollectionNotFound
+from hubless_service.access.keys import Access
+from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.searching.slots import Slot, as_problem
+
+
+class Shelf:
+    """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole.
+
+    Attributes
+    ----------
+    loading : whether the first look at the catalog is not over yet
+    failure : why the catalog cannot be read
+    aliases : the other names of collections
+    version_ids : the ids of all stored versions by collection, oldest first
+    """
+
+    def __init__(self) -> None:
+        self.loading = True
+        self.failure: Exception | None = None
+        self.aliases: Mapping[str, hubless.Alias] = {}
+        self.version_ids: Mapping[str, Sequence[str]] = {}
+        self._slots: Mapping[str, Slot] = {}
+        self._lock = threading.Lock()
+
+    # for the watcher
+
+    def keep(self, names: Iterable[str]) -> list[str]:
+        """Have a slot for each of these collections and for no other; the names of those that are gone."""
+        with self._lock:
+            before = self._slots
+            self._slots = {name: before.get(name, Slot()) for name in names}
+            return [name for name in before if name not in self._slots]
+
+    def put(self, name: str, slot: Slot, version_ids: Sequence[str]) -> None:
+        """Replace the slot of a collection, unless the collection is gone.
+
+        Requests that have begun hold on to the version that they found in the old slot.
+        """
+        with self._lock:
+            if name in self._slots:
+                self._slots = {**self._slots, name: slot}
+                self.version_ids = {**self.version_ids, name: version_ids}
+
+    def known(self, name: str) -> Slot:
+        """The slot of a collection; an empty one if it has none."""
+        return self._slots.get(name, Slot())
+
+    def served(self) -> list[hubless.Collection]:
+        """All collections that are ready."""
+        return [slot.collection for slot in self._slots.values() if slot.collection]
+
+    # for requests
+
+    def collections(self, access: Access) -> list[hubless.Collection]:
+        """All collections that are ready and may be seen, by name."""
+        if not self._slots or self.loading:
+            self._check_loaded()
+        return [collection for collection in self.served() if access.sees(collection.name)]
+
+    def collection(self, name: str, access: Access) -> hubless.Collection:
+        """Return a collection that is ready, by its name or an alias of it.
+
+        Raises
+        ------
+        Problem
+            `not_ready` while it, or the list of all, is being loaded; the reason if no version of it can be served.
+        CollectionNotFound
+            if there is none of that name that may be seen.
+        """
+        _, slot = self.slot(name, access)
+        if slot.collection:
+            return slot.collection
+        if slot.failure:
+            raise as_problem(slot.failure)
+        raise Problem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
+
+    def slot(self, name: str, access: Access) -> tuple[str, Slot]:
+        """The own name of a collection, given that name or an alias, and its slot.
+
+        Raises
+        ------
+        Problem
+            `not_ready` while the list of all is being loaded.
+        CollectionNotFound
+            if there is none of that name that may be seen.
+        """
+        slots, alias = self._slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
+        own = alias.collection if alias and name not in slots else name
+        slot = slots.get(own)
+        if slot is None or not access.sees(own):
+            self._check_loaded()
+            raise CollectionNotFound(f'There is no collection "{name}".')
+        return own, slot
+
+    def aliases_of(self, name: str) -> list[str]:
+        """The other names of a collection."""
+        return [alias for alias, standing in self.aliases.items() if standing.collection == name]
+
+    # for probes and metrics
+
+    @property
+    def ready(self) -> bool:
+        """Whether loading is over and something can be served. One collection that failed does not hold up the rest."""
+        states = {slot.state for slot in self._slots.values()}
+        return not self.loading and states != {"failed"} and not (self.failure and not states)
+
+    def verdict(self) -> str:
+        """A sentence that says why the server is not ready though nothing is being loaded."""
+        return as_problem(self.failure).detail if self.failure else "No collection can be served."
+
+    def versions(self) -> Iterator[tuple[str, str, str]]:
+        """Collection, version, and whether that is `served` or was `refused`."""
+        for name, slot in self._slots.items():
+            if slot.collection:
+                yield name, slot.collection.version, "served"
+            if slot.failure and slot.tried:
+                yield name, slot.tried, "refused"
+
+    def load_times(self) -> Iterator[tuple[str, float]]:
+        """Collection, and the seconds that it took to open and check the version that is served."""
+        for name, slot in self._slots.items():
+            if slot.collection:
+                yield name, slot.seconds
+
+    def details(self, access: Access) -> dict[str, dict[str, object]]:
+        """The state of each collection that may be seen, for people who ask why the server is not ready."""
+        return {name: slot.details() for name, slot in self._slots.items() if access.sees(name)}
+
+    def count(self, state: str) -> int:
+        """How many collections are in a state."""
+        return sum(slot.state == state for slot in self._slots.values())
+
+    def _check_loaded(self) -> None:
+        if self.loading:
+            raise Problem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
+        if self.failure:
+            raise as_problem(self.failure)

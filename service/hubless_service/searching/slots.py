@@ -1,0 +1,57 @@
+"""What is known of one collection: the version that is served, and the version that was refused."""
+
+from dataclasses import dataclass
+
+import hubless
+from hubless.errors import BundleError, StorageError
+from hubless_service.http.problems import Problem, from_library
+
+STATES = ("loading", "ready", "failed")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """One collection, as far as it has been loaded.
+
+    Attributes
+    ----------
+    collection : the version that is served; None if there is none
+    tried : the id of the version that was opened last; the one that is served, unless there is a failure
+    failure : why that version cannot be served
+    seconds : how long it took to open and check the version that is served
+    """
+
+    collection: hubless.Collection | None = None
+    tried: str | None = None
+    failure: Exception | None = None
+    seconds: float = 0.0
+
+    @property
+    def state(self) -> str:
+        """One of `STATES`; a collection is ready as long as some version of it is served."""
+        if self.collection:
+            return "ready"
+        return "failed" if self.failure else "loading"
+
+    @property
+    def settled(self) -> bool:
+        """Whether to leave a refused version alone. A disk error may pass, so such a version is tried again."""
+        return not isinstance(self.failure, StorageError)
+
+    def details(self) -> dict[str, object]:
+        """What /readyz says about the collection."""
+        reason: dict[str, object] = {}
+        if self.failure:
+            problem = as_problem(self.failure)
+            reason = {"code": problem.code, "detail": problem.detail}
+        if not self.collection:
+            return {"status": self.state, **reason}
+        served = {"status": self.state, "version": self.collection.version, "count": self.collection.count}
+        return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
+
+
+def as_problem(failure: Exception) -> Problem:
+    """The problem that tells clients why something cannot be served. Only the log tells an unexpected reason."""
+    if isinstance(failure, BundleError | StorageError):
+        return from_library(failure)
+    return Problem("internal_error", "It could not be opened; the log of the server says why.")

@@ -1,0 +1,197 @@
+"""The jobs that wait for a search thread, and the rules by which they are taken or refused.
+
+Jobs of one key are taken together, first come first served. Where more waits than can be answered, a batch is made so
+small that it ends in time, and only of jobs that have the time. Otherwise all answers would come too late.
+
+There is no lock and no clock here: the caller holds the one and passes the time of the other.
+"""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple
+
+from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.costs import Costs
+
+# answers items in their order, each with its result, or with an exception that is its own
+Answer = Callable[[Sequence[Any]], Sequence[Any]]
+_LIGHT = 0.002  # seconds a query; below, the event loop has about as much to do for it as a search thread
+_WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
+# shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
+_SEARCHING, _WAITING = 0.5, 0.3
+
+
+@dataclass(eq=False, slots=True)
+class Job:
+    """What one request waits for.
+
+    Attributes
+    ----------
+    key : jobs of equal keys can be answered by one call; one without a key is answered alone
+    answer : answers items
+    item : what is asked
+    size : how many queries it is
+    deadline : on the clock of `submitted`
+    whole : whether the search takes all processors, so that two of this key would only slow each other down
+    trace : of the request
+    future : of the answer; a job that has one already is not taken
+    submitted : when it began to wait
+    """
+
+    key: Hashable | None
+    answer: Answer
+    item: Any
+    size: int
+    deadline: float
+    whole: bool
+    trace: Trace
+    future: asyncio.Future[Any]
+    submitted: float
+
+
+class Taken(NamedTuple):
+    """Jobs to be answered by one call, and jobs before them that would be answered too late."""
+
+    jobs: list[Job]
+    late: list[Job]
+
+
+class Waiting:
+    """The jobs that wait, in groups of equal keys.
+
+    Attributes
+    ----------
+    queries : how many queries wait
+    """
+
+    def __init__(self, room: int, together: int, threads: int) -> None:
+        """Begin with none.
+
+        Parameters
+        ----------
+        room : how many queries may wait
+        together : most queries of several jobs that are taken at once
+        threads : how many threads take jobs
+        """
+        self.queries = 0
+        self._room = room
+        self._together = together
+        self._threads = threads
+        self._groups: dict[Hashable, deque[Job]] = {}
+        self._in_order: OrderedDict[Job, None] = OrderedDict()  # all of them, the first to come first
+        self._oldest = inf  # when that one came
+        self._running: set[Hashable] = set()  # keys of searches that take all processors now
+        self._paces = Costs(_WEIGHT)  # seconds a query, by key
+        self._pace = 0.0  # seconds a query, over all keys
+
+    def check_room(self) -> None:
+        """Raise `too_many_requests` if no more queries may wait. Needs no lock."""
+        if self.queries >= self._room:
+            detail = f"{self.queries} queries wait to be searched already."
+            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def check_wait(self, now: float, late: float, seconds: float) -> None:
+        """Raise `too_many_requests` if one more job would wait for too large a share of its time. Needs no lock.
+
+        Parameters
+        ----------
+        late : seconds that the request has waited to be read
+        seconds : that the request has in all
+        """
+        wait = late
+        if queries := self.queries:
+            # as long as those need that wait already, and no less than the first of them has waited
+            wait += max(now - self._oldest, queries * self._pace / self._threads)
+        if wait > max(0.0, _WAITING * seconds):
+            detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
+            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def add(self, job: Job) -> None:
+        """Have a job wait."""
+        self._groups.setdefault(object() if job.key is None else job.key, deque()).append(job)
+        self._in_order[job] = None
+        self._count(job.size)
+
+    def take(self, now: float, *, heavy_only: bool) -> Taken | None:
+        """Take the jobs whose turn it is; None if there are none for such a thread.
+
+        Jobs that nobody waits for any more are dropped; both lists may be empty then.
+
+        Parameters
+        ----------
+        heavy_only : whether to leave light jobs to other threads
+        """
+        free = (key for key in self._groups if key not in self._running)
+        key = next((key for key in free if not (heavy_only and self.is_light(key))), None)
+        if key is None:
+            return None
+        taken = self._pop(key, now)
+        if taken.jobs and taken.jobs[0].whole:
+            self._running.add(key)
+        return taken
+
+    def release(self, key: Hashable) -> bool:
+        """Let the next search of a key that takes all processors begin; whether one waits."""
+        self._running.discard(key)
+        return key in self._groups
+
+    def waiting_of(self, key: Hashable) -> int:
+        """How many queries of a key wait."""
+        return sum(job.size for job in self._groups.get(key, ()))
+
+    def note(self, jobs: Sequence[Job], seconds: float) -> None:
+        """Learn how long a call took that answered some jobs."""
+        first, pace = jobs[0], seconds / queries_of(jobs)
+        self._paces.note(first.key, pace)
+        self._pace += _WEIGHT * (pace * (self._threads if first.whole else 1) - self._pace)
+
+    def is_light(self, key: Hashable | None) -> bool:
+        """Whether searches of a key are known to take little time."""
+        return self._paces.of(key) < _LIGHT
+
+    def _pop(self, key: Hashable, now: float) -> Taken:
+        group = self._groups.pop(key)
+        pace = self._paces.of(key)
+        most, end = self._most(group, pace), now
+        if pace < inf:
+            end += most * pace
+        jobs, late, size = list[Job](), list[Job](), 0
+        while group and (not jobs or size + group[0].size <= most):
+            job = group.popleft()
+            del self._in_order[job]
+            self._count(-job.size)
+            if job.future.done() or job.deadline <= now:
+                continue
+            if job.deadline < end:
+                late.append(job)
+            else:
+                jobs.append(job)
+                size += job.size
+        if not jobs and late:
+            jobs.append(late.pop())  # the estimate may be wrong, and only a search can put it right
+        if group:
+            self._groups[key] = group  # behind the others, so that none of them starves
+        return Taken(jobs, late)
+
+    def _most(self, group: deque[Job], pace: float) -> int:
+        """Up to how many queries of a group to take together."""
+        first, size = group[0], 0
+        for job in group:
+            size += job.size
+            if size >= self._together:
+                break
+        in_time = size if pace == inf else int(_SEARCHING * (first.deadline - first.submitted) / pace)
+        return max(first.size, min(size, self._together, in_time))
+
+    def _count(self, more: int) -> None:
+        self._oldest = next(iter(self._in_order)).submitted if self._in_order else inf
+        self.queries += more
+
+
+def queries_of(jobs: Sequence[Job]) -> int:
+    """How many queries some jobs are together."""
+    return sum(job.size for job in jobs)

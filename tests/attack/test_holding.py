@@ -1,0 +1,105 @@
+"""Connections that are held: each ends in time, and a full house takes the next client all the same."""
+
+import socket
+import struct
+
+import httpx
+import pytest
+from support.raw import LIVE, answers, ask, connect, read_to_end, request, send
+from support.server_process import resources, served
+
+COUNT = "/v1/collections/words/count"
+FEW_DESCRIPTORS = "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (256, 256))"
+RESET = struct.pack("ii", 1, 0)
+
+# what is sent at once; what is sent again and again until the connection ends; the statuses of the answers
+HELD = {
+    "nothing": (b"", b"", []),
+    "line ends": (b"", b"\r\n", []),
+    "a part of a head": (b"GET /livez HT", b"", []),
+    "a head, byte by byte": (b"GET /livez HTTP/1.1\r\nX: ", b"x", []),
+    "headers, one by one": (b"GET /livez HTTP/1.1\r\n", b"X: x\r\n", []),
+    "nothing after an answer": (LIVE, b"", [200]),
+    "line ends after an answer": (LIVE, b"\r\n", [200]),
+    "a head after an answer": (LIVE + b"GET /", b"x", [200]),
+    "a part of a body": (request("POST", COUNT, "Content-Length: 9"), b"", [408]),
+    "a body, byte by byte": (request("POST", COUNT, "Content-Length: 999"), b" ", [408]),
+    "chunks of one byte": (request("POST", COUNT, "Transfer-Encoding: chunked"), b"1\r\n \r\n", [408]),
+    "no body after its answer": (request("POST", "/nothing", "Content-Length: 9"), b"", [404]),
+    "one byte after an early answer": (request("POST", "/nothing", "Content-Length: 9") + b"a", b"", [404]),
+    "a body after its answer": (request("POST", "/nothing", "Content-Length: 999"), b"a", [404]),
+    "chunks after their answer": (request("POST", "/nothing", "Transfer-Encoding: chunked"), b"1\r\n \r\n", [404]),
+    "a wait for 100": (request("POST", "/nothing", "Content-Length: 9", "Expect: 100-continue"), b"", [404]),
+}
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_held_connection_ends(victim, attack, name):
+    attack("held connections", 1)
+    first, again, statuses = HELD[name]
+    received = b""
+    with connect(victim.url) as connection:
+        send(connection, first)
+        connection.settimeout(0.1)
+        while True:
+            try:
+                part = connection.recv(2**16)
+                if not part:
+                    break
+                received += part
+            except TimeoutError:
+                send(connection, again)
+            except ConnectionResetError:
+                break
+    assert [answer.status for answer in answers(received)] == statuses
+
+
+@pytest.mark.parametrize("name", ["nothing", "one byte after an early answer", "a head, byte by byte"])
+def test_more_held_connections_than_descriptors_leave_room_for_a_client(catalog, attack, name):
+    attack("held connections beyond 256 descriptors", 300)
+    first, _, _ = HELD[name]
+    with served(catalog, before=FEW_DESCRIPTORS) as server:
+        crowd = []
+        for _ in range(300):
+            crowd.append(connect(server.url))
+            send(crowd[-1], first)
+            if len(crowd) % 50 == 0:
+                answer = httpx.post(f"{server.url}/v1/collections/words/query", json={"text": "amber"}, timeout=60)
+                assert answer.status_code == 200
+        for connection in crowd:
+            connection.close()
+        assert sum("connections are open" in line for line in server.log) == 1
+
+
+def test_more_connections_than_allowed_end_the_one_that_waits_longest(catalog, attack):
+    attack("connections beyond the limit", 4)
+    with served(catalog, max_connections=3) as server:
+        crowd = [connect(server.url) for _ in range(3)]
+        for connection in (*crowd, crowd[0]):  # so that the second waits longest
+            assert ask(connection, LIVE) == 200
+        crowd.append(connect(server.url))
+        assert read_to_end(crowd[1]) == b""
+        for connection in (crowd[0], crowd[2], crowd[3]):
+            assert ask(connection, LIVE) == 200
+            connection.close()
+        crowd[1].close()
+
+
+@pytest.mark.parametrize("count", [50, pytest.param(2000, marks=pytest.mark.slow)])
+def test_pipelining_clients_that_hang_up_leave_one_line_each_and_no_traceback(catalog, attack, count):
+    attack("hang-ups of pipelining clients", count)
+    query = request("POST", "/v1/collections/words/query/batch", "Content-Length: 1000", body=b" " * 999)
+    with served(catalog) as server:
+        idle = resources(server.pid)["descriptors"]
+        for number in range(count):
+            with connect(server.url) as connection:
+                connection.sendall(LIVE * (number % 9) + query)
+                if number % 2:
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        while resources(server.pid)["descriptors"] > idle:
+            pass
+        assert httpx.get(f"{server.url}/livez").status_code == 200
+    assert not [line for line in server.log if "Traceback" in line or " ERROR " in line]
+    lines = [line for line in server.log if "/query/batch" in line]
+    assert len(lines) <= count
+    assert {line.split(" 4")[1][:2] for line in lines} <= {"99", "15"}

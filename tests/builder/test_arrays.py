@@ -1,0 +1,172 @@
+"""Offsets, augmented vectors and the lab, as functions of arrays."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless.errors import InputError
+
+PROBLEM = with_hubs(targets=80, bank=60, target_bank=40, queries=30, dim=12, seed=11)
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+TARGETS, BANK, QUERIES = unit(PROBLEM.targets), unit(PROBLEM.bank), unit(PROBLEM.queries)
+RELEVANT = (QUERIES @ TARGETS.T).argmax(axis=1)
+
+
+class TestOffsets:
+    def test_they_are_centred_and_those_of_the_formula(self):
+        found = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="cosine", correction="csls", parameters={"k": 5})
+        means = np.sort(TARGETS @ BANK.T, axis=1)[:, -5:].mean(axis=1) / 2
+        np.testing.assert_allclose(found, means - means.mean(), atol=1e-6)
+        assert found.dtype == np.float32
+
+    def test_metric_dot_takes_lengths_into_account(self):
+        found = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="dot", correction="dn")
+        means = PROBLEM.targets @ PROBLEM.bank.mean(axis=0) / 2
+        np.testing.assert_allclose(found, means - means.mean(), atol=1e-5)
+
+    def test_metric_has_to_be_given(self):
+        with pytest.raises(InputError, match=r'^metric: expected metric="cosine" .* or metric="dot" .*, got none'):
+            hubless.offsets(TARGETS, BANK)
+
+    @pytest.mark.parametrize("correction", ["dis", "gc", "mp"])
+    def test_correction_that_does_not_fold_is_refused(self, correction):
+        with pytest.raises(InputError, match=r"^correction: expected one that folds into offsets: auto, none, nnn"):
+            hubless.offsets(TARGETS, BANK, metric="cosine", correction=correction)
+
+    def test_dimensions_that_differ_are_named(self):
+        with pytest.raises(InputError, match="3 dimensions"):
+            hubless.offsets(TARGETS, BANK[:, :3], metric="cosine")
+
+
+class TestAugmented:
+    @pytest.mark.parametrize("strength", [0.0, 0.5, 1.0])
+    def test_inner_product_is_the_corrected_score(self, strength):
+        h = hubless.offsets(TARGETS, BANK, metric="cosine")
+        scores = hubless.augment_queries(QUERIES, strength) @ hubless.augment_targets(TARGETS, h).T
+        np.testing.assert_allclose(scores, QUERIES @ TARGETS.T - strength * h, atol=1e-6)
+
+    def test_metric_brings_vectors_to_length_1(self):
+        h = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="cosine")
+        targets = hubless.augment_targets(PROBLEM.targets, h, metric="cosine")
+        queries = hubless.augment_queries(PROBLEM.queries, metric="cosine")
+        np.testing.assert_allclose(queries @ targets.T, QUERIES @ TARGETS.T - h, atol=1e-6)
+
+    def test_offsets_survive_float16(self):
+        h = hubless.offsets(TARGETS, BANK, metric="cosine")
+        targets = hubless.augment_targets(TARGETS, h).astype(np.float16).astype(np.float32)
+        dim = TARGETS.shape[1]
+        np.testing.assert_allclose(-targets[:, dim:].sum(axis=1), h, atol=1e-6)
+
+    @pytest.mark.parametrize(
+        "augment", [lambda rows: hubless.augment_targets(rows, [0.0] * len(rows)), hubless.augment_queries]
+    )
+    def test_vectors_of_other_lengths_need_a_metric(self, augment):
+        with pytest.raises(
+            InputError, match=r"^metric: expected cosine or dot, as not all (targets|queries) have length 1"
+        ):
+            augment([[1.0, 0.0], [3.0, 4.0]])
+
+    @pytest.mark.parametrize(
+        ("h", "message"),
+        [
+            ([0.0], "^offsets: expected 80, one a target, got an array of shape"),
+            ([np.nan] * 80, "^offsets: expected finite numbers, got nan"),
+        ],
+    )
+    def test_offsets_that_do_not_fit_are_refused(self, h, message):
+        with pytest.raises(InputError, match=message):
+            hubless.augment_targets(TARGETS, h)
+
+
+@pytest.fixture(scope="module")
+def index():
+    return hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets, payload={"n": list(range(80))})
+
+
+class TestLab:
+    def test_evaluate_takes_an_index_in_memory(self, index):
+        report = hubless.evaluate(index, PROBLEM.queries, RELEVANT, progress=False)
+        assert report.raw["recall_at_1"] == 1.0
+        first = index.query(PROBLEM.queries, limit=1).rows[:, 0]
+        assert report.corrected["recall_at_1"] == pytest.approx(np.mean(first == RELEVANT))
+
+    def test_evaluate_measures_what_was_added(self, index):
+        halved = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets[:40])
+        halved.add(PROBLEM.targets[40:])
+        report = hubless.evaluate(halved, PROBLEM.queries, RELEVANT, progress=False)
+        assert report.targets == 80
+        assert report.raw["recall_at_1"] == 1.0
+
+    def test_compare_gives_a_row_for_each_correction(self):
+        found = hubless.compare(
+            QUERIES,
+            TARGETS,
+            RELEVANT,
+            metric="cosine",
+            corrections={"csls": {"k": 5}, "is": {}},
+            seeds=2,
+            progress=False,
+        )
+        assert [row.label for row in found.rows] == ["none", "csls k=5", "is"]
+
+    def test_tune_chooses_a_correction(self):
+        chosen = hubless.tune(
+            QUERIES, TARGETS, RELEVANT, metric="cosine", corrections=["csls"], seeds=2, folds=2, progress=False
+        )
+        assert chosen.correction in ("none", "csls")
+
+    def test_diagnose_takes_arrays_or_an_index(self, index):
+        of_arrays = hubless.diagnose(
+            PROBLEM.targets, PROBLEM.bank, metric="cosine", ids=[f"t{row}" for row in range(80)], progress=False
+        )
+        of_index = hubless.diagnose(index, PROBLEM.bank, progress=False)
+        assert of_arrays.depth(10).raw == of_index.depth(10).raw
+        assert of_arrays.hubs[0].target.id == f"t{of_index.hubs[0].target.id}"
+
+    def test_scan_lists_targets(self, index):
+        found = hubless.scan(PROBLEM.targets, PROBLEM.queries, metric="cosine", budget=3, progress=False)
+        assert len(found.findings) == 3
+        assert len(hubless.scan(index, PROBLEM.queries, budget=2, progress=False).findings) == 2
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda: hubless.compare(QUERIES, TARGETS, RELEVANT),
+            lambda: hubless.tune(QUERIES, TARGETS, RELEVANT),
+            lambda: hubless.diagnose(TARGETS, BANK),
+            lambda: hubless.scan(TARGETS, QUERIES),
+        ],
+        ids=["compare", "tune", "diagnose", "scan"],
+    )
+    def test_metric_has_to_be_given(self, ask):
+        with pytest.raises(InputError, match=r"^metric: expected"):
+            ask()
+
+    @pytest.mark.parametrize("option", [{"metric": "dot"}, {"ids": [1]}, {"payload": [{}]}])
+    def test_index_brings_its_own(self, index, option):
+        with pytest.raises(InputError, match="expected none, as the index has its own, got one"):
+            hubless.diagnose(index, PROBLEM.bank, **option)
+
+
+def test_public_names_are_there():
+    assert {name for name in hubless.__all__ if not hasattr(hubless, name)} == set()
+    assert set(hubless.__all__) <= set(dir(hubless))
+    assert callable(hubless.build)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        hubless.nothing  # noqa: B018
+
+
+def test_import_reads_neither_the_lab_nor_heavy_packages():
+    heavy = ["scipy", "ot", "sklearn", "matplotlib", "torch", "pandas", "polars", "hubless.lab", "hubless_service"]
+    code = f"import sys, hubless; print([name for name in {heavy} if name in sys.modules])"
+    run = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"

@@ -1,0 +1,390 @@
+"""The library on arrays: an index that is fitted, changed and saved answers as the formula says."""
+
+import threading
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.problems import with_hubs
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.corrections import CORRECTIONS, QUERY_TIMES, corrected_scores
+from hubless.errors import DuplicateIds, InputError, PointNotFound, UnknownField
+
+PROBLEM = with_hubs(targets=120, bank=90, target_bank=60, queries=8, dim=12, seed=3)
+FITTED = 60
+"""The other targets can be added."""
+PARAMETERS = {"nnn": {"k": 16}, "dual_dis": {"query_temperature": 0.1}}
+IDS = [f"t{row}" for row in range(120)]
+PAYLOAD = [{"n": row, "even": row % 2 == 0} for row in range(120)]
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+TARGETS, QUERIES = unit(PROBLEM.targets), unit(PROBLEM.queries)
+
+
+def fitted(correction="csls", **options):
+    index = hubless.Index(correction, "cosine", parameters=PARAMETERS.get(correction), **options)
+    bank = {"target_bank": PROBLEM.target_bank} if correction in ("dbsn", "dual_is", "dual_dis") else {}
+    return index.fit(PROBLEM.bank, PROBLEM.targets[:FITTED], ids=IDS[:FITTED], payload=PAYLOAD[:FITTED], **bank)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A catalog with an index of each correction, so that each example of a property begins with a fresh one."""
+    path = tmp_path_factory.mktemp("saved")
+    for name in CORRECTIONS:
+        fitted(name).save(path, name)
+    return path
+
+
+def expected(index, rows, strength):
+    """Scores (m, n) of the targets of some rows of the problem, from the correction alone."""
+    targets, correction = TARGETS[rows], index.correction()
+    offsets, query_time = correction.offsets(targets), correction.query_time(targets)
+    return corrected_scores(QUERIES, QUERIES @ targets.T, strength, offsets, query_time, targets.__getitem__)
+
+
+def assert_ranked_by(found, scores, ids):
+    """The hits are the best of these scores, ties in any order."""
+    k = found.rows.shape[1]
+    np.testing.assert_allclose(found.scores, -np.sort(-scores, axis=1)[:, :k], rtol=1e-4, atol=1e-5)
+    for line, (row_ids, row_scores) in enumerate(zip(found.ids, found.scores, strict=True)):
+        assert len(set(row_ids)) == k
+        of_id = dict(zip(ids, scores[line], strict=True))
+        np.testing.assert_allclose([of_id[each] for each in row_ids], row_scores, rtol=1e-4, atol=1e-5)
+
+
+STEPS = st.lists(
+    st.tuples(st.just("add"), st.integers(FITTED, 119), st.integers(1, 20))
+    | st.tuples(st.just("remove"), st.integers(0, 200), st.integers(1, 25)),
+    max_size=6,
+)
+
+
+def changed(index, steps):
+    """Take the steps; the rows of the problem that are in the index then, in its order."""
+    rows = list(range(FITTED))
+    for what, start, count in steps:
+        if what == "add":
+            some = [row for row in range(start, min(start + count, 120)) if row not in rows]
+            if some:
+                index.add(PROBLEM.targets[some], ids=[IDS[row] for row in some], payload=[PAYLOAD[row] for row in some])
+            rows += some
+        elif rows:
+            some = [rows[(start + place) % len(rows)] for place in range(min(count, len(rows)))]
+            index.remove([IDS[row] for row in some])
+            rows = [row for row in rows if row not in some]
+    return rows
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+class TestChanged:
+    """Whatever was added and removed, hits are those of an index of these rows with the same fitted correction."""
+
+    @settings(max_examples=10, deadline=None)
+    @given(steps=STEPS, strength=st.sampled_from([0.0, 0.5, 1.0, 2.0]), limit=st.integers(1, 130))
+    def test_hits_are_the_best_of_the_rows_that_there_are(self, saved, name, steps, strength, limit):
+        index = hubless.open(saved, name)
+        rows = changed(index, steps)
+        assert index.count == len(rows) == index.manifest.count
+        found = index.query(QUERIES, limit, strength)
+        assert found.rows.shape == (8, min(limit, len(rows)))
+        if not rows:
+            return
+        ids = [IDS[row] for row in rows]
+        assert_ranked_by(found, expected(index, rows, strength), ids)
+        assert index.ids(np.arange(len(rows))) == ids
+        assert [index.row(each) for each in ids] == list(range(len(rows)))
+        np.testing.assert_allclose(index.vectors(np.arange(len(rows))), TARGETS[rows], atol=1e-6)
+        np.testing.assert_allclose(index.offsets, index.correction().offsets(TARGETS[rows]), atol=1e-5)
+        assert index.payload(np.arange(len(rows))) == [PAYLOAD[row] for row in rows]
+
+
+@pytest.mark.parametrize("name", ["csls", "dis", "dual_dis", "dsl", "mp"])
+class TestAnew:
+    @settings(max_examples=5, deadline=None)
+    @given(steps=STEPS, strength=st.sampled_from([0.0, 1.0]), below=st.integers(0, 130))
+    def test_filter_ids_and_reasons_are_those_of_the_same_index_built_anew(
+        self, saved, name, steps, strength, below, tmp_path_factory
+    ):
+        index = hubless.open(saved, name)
+        if not changed(index, steps):
+            return
+        path = tmp_path_factory.mktemp("anew")
+        before = hubless.open(saved, name)
+        changed(before, steps)
+        before.save(path, name)
+        anew = hubless.open(path, name)
+        filter = {"field": "n", "lt": below}
+        everything = {"candidates": 200} if name in QUERY_TIMES and name != "dis" else {}
+        asked = {"limit": 7, "strength": strength, "parameters": everything, "explain": True}
+        last = index.ids(np.array([index.count - 1, 0]))
+        for each in ({"vectors": QUERIES}, {"ids": last}):
+            for narrowed in (None, filter):
+                ours, theirs = (one.query(**each, **asked, filter=narrowed) for one in (index, anew))
+                np.testing.assert_allclose(ours.scores, theirs.scores, rtol=1e-4, atol=1e-5)
+                for mine, other in zip(ours, theirs, strict=True):
+                    assert {hit.id for hit in mine[:-1]} <= {hit.id for hit in other} | {hit.id for hit in mine[-2:]}
+                    assert [hit.explanation.rank for hit in mine] == [hit.explanation.rank for hit in other]
+        assert index.matches(filter).count == anew.matches(filter).count
+        assert index.page(0, 10, filter).tolist() == anew.page(0, 10, filter).tolist()
+        point, same = (one.point(last[0], vector=True) for one in (index, anew))
+        assert (point.id, point.row, point.payload) == (same.id, same.row, same.payload)
+        assert point.offset == pytest.approx(same.offset, abs=1e-6)
+
+
+@pytest.fixture(scope="module")
+def index():
+    """Do not change it."""
+    return fitted()
+
+
+@pytest.fixture
+def own():
+    return fitted()
+
+
+class TestFit:
+    def test_offsets_are_centred_and_those_of_the_correction(self, index):
+        assert index.offsets.mean() == pytest.approx(0, abs=1e-6)
+        np.testing.assert_allclose(index.correction().offsets(TARGETS[:FITTED]), index.offsets, atol=1e-6)
+
+    def test_answers_are_those_of_a_build_of_the_same(self, index, tmp_path):
+        hubless.build(
+            tmp_path, "c", PROBLEM.targets[:FITTED], PROBLEM.bank, ids=IDS[:FITTED], correction="csls", progress=False
+        )
+        built = hubless.open(tmp_path, "c")
+        assert built.query(QUERIES).ids == index.query(QUERIES).ids
+        np.testing.assert_array_equal(built.offsets, index.offsets)
+        assert built.manifest.measured == index.manifest.measured
+
+    @pytest.mark.parametrize("kind", ["flat", "flat_fp16", "hnsw", "hnsw_fp16", "ivf"])
+    def test_every_kind_of_index_can_be_changed_and_saved(self, kind, tmp_path):
+        index = fitted(index=kind)
+        index.add(PROBLEM.targets[FITTED:], ids=IDS[FITTED:])
+        index.remove(IDS[:10])
+        everything = {"exact": True}
+        before = index.query(QUERIES, parameters=everything)
+        best = expected(index, list(range(10, 120)), 1.0)
+        np.testing.assert_allclose(before.scores, -np.sort(-best, axis=1)[:, :10], atol=1e-2)
+        index.save(tmp_path, "c")
+        opened = hubless.open(tmp_path, "c")
+        opened.check_canaries()
+        np.testing.assert_allclose(opened.query(QUERIES, parameters=everything).scores, before.scores, atol=1e-3)
+
+    @pytest.mark.parametrize("metric", [None, "euclidean"])
+    def test_metric_has_to_be_given(self, metric):
+        with pytest.raises(InputError, match=r'^metric: expected metric="cosine" .* or metric="dot"'):
+            hubless.Index("csls", metric)
+
+    def test_index_that_was_not_fitted_says_so(self):
+        index = hubless.Index(metric="dot")
+        assert repr(index) == "<Index, not fitted: dot, auto>"
+        for ask in (lambda: index.query([1.0]), lambda: index.count, lambda: index.save("x", "y")):
+            with pytest.raises(
+                InputError,
+                match=r"^index: expected one that is fitted and open, got one that was closed or not fitted yet",
+            ):
+                ask()
+
+    def test_index_can_be_fitted_again(self, own):
+        own.add(PROBLEM.targets[FITTED:], ids=IDS[FITTED:])
+        own.fit(PROBLEM.bank, PROBLEM.targets[:20])
+        assert own.count == 20
+        assert own.ids(np.arange(2)) == [0, 1]
+
+    def test_lists_and_other_floats_are_taken(self):
+        index = hubless.Index("none", "dot").fit([[1.0, 0.0]] * 3, [[1, 0], [0, 1]], ids=["x", "y"])
+        assert index.query([0.0, 1.0]).ids == [["y", "x"]]
+        index.add(np.array([[0, 2]], np.float16), ids=["z"])
+        assert index.query([0.0, 1.0]).ids == [["z", "y", "x"]]
+
+
+class TestAdd:
+    def test_offset_of_what_is_added_compares_with_the_stored_ones(self, own):
+        """The same vector gets the same offset, before it was off by what centring takes out."""
+        own.add(PROBLEM.targets[:5], ids=[f"copy {row}" for row in range(5)])
+        np.testing.assert_allclose(own.offsets[FITTED:], own.offsets[:5], atol=1e-6)
+
+    def test_offset_of_what_is_added_to_an_opened_version_too(self, saved):
+        opened = hubless.open(saved, "auto")
+        opened.add(PROBLEM.targets[:5], ids=[f"copy {row}" for row in range(5)])
+        np.testing.assert_allclose(opened.offsets[FITTED:], opened.offsets[:5], atol=1e-6)
+        assert abs(opened.correction().constant) > 0.1
+
+    def test_numbers_go_on_where_no_ids_are_given(self):
+        index = hubless.Index("none", "cosine").fit(PROBLEM.bank, PROBLEM.targets[:5], ids=[3, 9, 4, 1, 2])
+        index.add(PROBLEM.targets[5:7])
+        assert index.ids(np.arange(7)) == [3, 9, 4, 1, 2, 10, 11]
+
+    def test_what_is_not_given_of_payload_is_null(self, own):
+        own.add(PROBLEM.targets[60:63], ids=IDS[60:63], payload=[{"n": 60}, {}, {"even": True}])
+        own.add(PROBLEM.targets[63:64], ids=IDS[63:64])
+        nothing = {"n": None, "even": None}
+        assert own.payload(np.arange(60, 64)) == [nothing | {"n": 60}, nothing, nothing | {"even": True}, nothing]
+        assert own.query(QUERIES, filter={"field": "n", "eq": 60}).ids == [["t60"]] * 8
+
+    @pytest.mark.parametrize(
+        ("options", "error", "message"),
+        [
+            ({"ids": ["t0", "x"]}, DuplicateIds, "^ids: expected ids that no target has, got 't0', the id of row 0"),
+            ({"ids": ["x", "x"]}, DuplicateIds, "^ids: expected unique ids, got 'x' in rows 0 and 1"),
+            ({"ids": ["x"]}, InputError, "^ids: expected 2, one a vector, got 1"),
+            ({"ids": [1, 2]}, InputError, "^ids: expected strings, as the ids of this index are, got int64"),
+            ({}, InputError, "^ids: expected an id for each vector, as the ids of this index are strings, got none"),
+            ({"ids": ["x", "y"], "payload": [{"m": 1}] * 2}, UnknownField, "one of the columns n, even, got m"),
+            (
+                {"ids": ["x", "y"], "payload": [{"n": 1}]},
+                InputError,
+                "^payload: expected 2 rows, one a vector, got 1 rows",
+            ),
+            ({"ids": ["x", "y"], "payload": [{"n": "a"}] * 2}, InputError, "^payload: "),
+        ],
+    )
+    def test_what_does_not_fit_is_refused_and_nothing_changes(self, index, options, error, message):
+        before = index.query(QUERIES).ids
+        with pytest.raises(error, match=message):
+            index.add(PROBLEM.targets[60:62], **options)
+        assert index.count == FITTED
+        assert index.query(QUERIES).ids == before
+
+    def test_vectors_of_another_dimension_are_refused_naming_both(self, index):
+        with pytest.raises(
+            InputError, match=r"^vectors: expected 12 dimensions, as the collection has, got 3 dimensions"
+        ):
+            index.add([[1.0, 2.0, 3.0]], ids=["x"])
+
+    def test_payload_for_an_index_without_is_refused(self):
+        index = hubless.Index("none", "cosine").fit(PROBLEM.bank, PROBLEM.targets[:5])
+        with pytest.raises(InputError, match=r"^payload: expected none, as the index has no payload"):
+            index.add(PROBLEM.targets[5:6], payload=[{"n": 1}])
+
+
+class TestRemove:
+    def test_unknown_id_is_refused_and_nothing_removed(self, index):
+        with pytest.raises(PointNotFound, match="no target has the id 'x'"):
+            index.remove(["t3", "x"])
+        assert index.count == FITTED
+
+    def test_id_that_was_removed_is_not_found_and_can_be_added_again(self, own):
+        own.remove(["t3"])
+        with pytest.raises(PointNotFound, match="no target has the id 't3'"):
+            own.point("t3")
+        own.add(PROBLEM.targets[3:4], ids=["t3"])
+        assert own.point("t3").row == FITTED - 1
+
+    def test_a_text_is_no_list_of_ids(self, index):
+        with pytest.raises(InputError, match=r"^ids: expected a list of ids, got 't3'"):
+            index.remove("t3")
+
+    def test_index_without_targets_answers_with_no_hits_and_is_not_saved(self, own, tmp_path):
+        own.remove(IDS[:FITTED])
+        assert own.query(QUERIES).rows.shape == (8, 0)
+        with pytest.raises(InputError, match=r"^index: expected at least one target, got none"):
+            own.save(tmp_path, "c")
+
+    def test_matches_from_before_a_change_are_refused(self, own):
+        matches = own.matches({"field": "even", "eq": True})
+        own.remove(["t0"])
+        with pytest.raises(InputError, match=r"^filter: expected matches among the 59 targets, got among 60"):
+            own.query(QUERIES, filter=matches)
+
+
+class TestSave:
+    def test_version_has_the_files_of_a_build(self, own, tmp_path):
+        options = {"ids": IDS[:FITTED], "payload": PAYLOAD[:FITTED], "progress": False, "correction": "csls"}
+        built = hubless.build(tmp_path, "built", PROBLEM.targets[:FITTED], PROBLEM.bank, **options)
+        saved = own.save(tmp_path, "saved")
+        assert saved.files.keys() == built.files.keys()
+        same = {"collection", "version", "created", "files", "index"}
+        assert saved.model_dump(exclude=same) == built.model_dump(exclude=same)
+        assert own.manifest == saved
+        assert own.name == "saved"
+
+    @pytest.mark.parametrize("change", [False, True])
+    def test_opened_version_can_be_saved_elsewhere(self, saved, tmp_path, change):
+        opened = hubless.open(saved, "auto")
+        if change:
+            opened.add(PROBLEM.targets[FITTED:], ids=IDS[FITTED:], payload=PAYLOAD[FITTED:])
+            opened.remove(["t1"])
+        before = opened.query(QUERIES)
+        manifest = opened.save(tmp_path, "other")
+        assert manifest.count == (119 if change else FITTED)
+        note = "60 targets were added and 1 removed after the correction was fitted"
+        assert (note in manifest.notes) == change
+        again = hubless.open(tmp_path, "other")
+        again.check_canaries()
+        assert again.query(QUERIES).ids == before.ids == opened.query(QUERIES).ids
+        assert again.correction().constant == hubless.open(saved, "auto").correction().constant
+
+    def test_saved_index_can_be_changed_on(self, own, tmp_path):
+        own.add(PROBLEM.targets[60:70], ids=IDS[60:70])
+        own.save(tmp_path, "c")
+        own.remove(["t60"])
+        own.save(tmp_path, "c")
+        assert [version.manifest.count for version in hubless.Catalog(tmp_path).versions("c")] == [70, 69]
+
+    def test_name_that_cannot_be_one_is_refused(self, index, tmp_path):
+        with pytest.raises(InputError, match=r"^collection: expected 1 to 64 letters"):
+            index.save(tmp_path, "a/b")
+
+
+def test_saved_index_is_served(own, tmp_path):
+    from hubless_service.app import create_app
+    from hubless_service.settings import Settings
+
+    own.add(PROBLEM.targets[60:70], ids=IDS[60:70], payload=PAYLOAD[60:70])
+    own.save(tmp_path, "photos")
+    with serving(create_app(Settings(catalog=tmp_path))) as url:
+        assert wait_until_ready(url).status_code == 200
+        asked = {"vector": QUERIES[0].tolist(), "limit": 5, "filter": {"field": "n", "gte": 55}}
+        answer = httpx.post(f"{url}/v1/collections/photos/query", json=asked)
+    assert answer.status_code == 200, answer.text
+    hits = answer.json()["hits"]
+    expected = own.query(QUERIES[0], limit=5, filter=asked["filter"])[0]
+    assert [hit["id"] for hit in hits] == [hit.id for hit in expected]
+    assert [hit["score"] for hit in hits] == pytest.approx([hit.score for hit in expected], abs=1e-5)
+
+
+class TestObject:
+    def test_reprs_take_a_line(self, index, saved):
+        opened = hubless.open(saved, "dual_is")
+        shown = [index, opened, opened.manifest, index.query(QUERIES), index.correction(), opened.correction()]
+        assert max(len(repr(each)) for each in shown) < 200
+        assert all("\n" not in repr(each) for each in shown)
+        assert repr(index) == "<Index 'index' unsaved: 60 targets of 12 dimensions, cosine, csls, flat>"
+        assert repr(index.query(QUERIES)) == "<Results of 8 queries, 10 hits each>"
+
+    def test_with_closes_it(self, saved):
+        with hubless.open(saved, "csls") as opened:
+            assert opened.count == FITTED
+        with pytest.raises(InputError, match=r"^index: expected one that is fitted and open"):
+            opened.query(QUERIES)
+        opened.close()
+
+    def test_queries_during_changes_see_the_old_or_the_new(self, own):
+        answers, done = [], threading.Event()
+
+        def ask():
+            while not done.is_set():
+                answers.append(own.query(QUERIES, limit=200))
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        try:
+            for start in range(FITTED, 120, 10):
+                own.add(PROBLEM.targets[start : start + 10], ids=IDS[start : start + 10])
+                own.remove(IDS[start - FITTED : start - FITTED + 5])
+        finally:
+            done.set()
+            asking.join()
+        counts = {found.rows.shape[1] for found in answers}
+        assert counts <= {60 + 5 * step + more for step in range(7) for more in (0, 10)}
+        assert all(len(set(line)) == len(line) for found in answers for line in found.ids)

@@ -1,0 +1,89 @@
+"""The first hour of a stranger, with two files and no idea of hubness: what commands say on three kinds of data."""
+
+from importlib import metadata
+
+import httpx
+import numpy as np
+import pytest
+from support.hubs import pairs
+from support.server_process import served
+
+COUNT = 400
+
+
+def data(kind, folder):
+    """Paths of targets, a query bank, and test queries with their right targets."""
+    rng = np.random.default_rng(0)
+    if kind == "none":
+        targets = rng.normal(size=(COUNT, 4)).astype(np.float32)
+        asked, bank = (targets + 0.05 * rng.normal(size=targets.shape).astype(np.float32) for _ in range(2))
+    else:
+        queries, items, _ = pairs(2 * COUNT, apart=1.5)
+        asked = queries[:COUNT]
+        lean = asked.mean(axis=0) * rng.exponential(0.6, size=(COUNT, 1))
+        targets = (items[:COUNT] + lean).astype(np.float32)
+        bank = targets if kind == "targets" else queries[COUNT:]
+    named = {"targets": targets, "bank": bank, "queries": asked, "right": np.arange(COUNT)}
+    for name, rows in named.items():
+        np.save(folder / f"{name}.npy", rows)
+    return {name: folder / f"{name}.npy" for name in named}
+
+
+@pytest.fixture(params=["hubs", "none", "targets"])
+def kind(request):
+    return request.param
+
+
+def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
+    files = data(kind, tmp_path)
+    where = ["--catalog", tmp_path / "catalog", "--collection", "things"]
+    given = ["--targets", files["targets"], "--query-bank", files["bank"]]
+    labels = ["--queries", files["queries"], "--relevant", files["right"]]
+
+    if kind == "targets":
+        for command in (["diagnose", *given], ["build", *where, *given], ["evaluate", *given, *labels]):
+            ended = run(*command)
+            assert ended.code == 1
+            assert "100% targets" in ended.err
+            assert "Or start with correction none" in ended.err
+        given += ["--bank-of-targets"]
+        assert run("build", *where, *given, "--correction", "none").code == 0
+
+    diagnosed = run("diagnose", *given, *labels)
+    assert diagnosed.code == 0
+    first = diagnosed.out.splitlines()[0]
+    assert "Measured with your labels" in first
+    if kind == "hubs":
+        assert "a real gain" in first
+        assert "There are no hubs to speak of" not in diagnosed.out
+    assert "--correction none" not in diagnosed.out
+
+    built = run("build", *where, *given, *(["--correction", "none"] if kind == "targets" else []))
+    assert built.code == 0
+    assert "by chance" in built.out
+    assert ("are targets" in built.err) == (kind == "targets")
+
+    evaluated = run("evaluate", *where, *labels, "--json")
+    assert evaluated.code == 0
+    change = evaluated.json["change"]["value"]
+    assert change > 0.02 if kind == "hubs" else change > -0.03
+    assert bool(evaluated.json["notes"]) == (kind == "targets")
+
+    hits = run("query", *where, "--vectors", files["queries"], "--limit", "3", "--json")
+    assert hits.code == 0
+    with served(tmp_path / "catalog") as server:
+        query = np.load(files["queries"])[0].tolist()
+        answer = httpx.post(f"{server.url}/v1/collections/things/query", json={"vector": query, "limit": 3}).json()
+        assert httpx.get(f"{server.url}/v1/collections/things").json()["measured"]["hubness_chance"]
+    assert len(answer["hits"]) == 3
+
+    page = tmp_path / "report.html"
+    assert run("report", *given, *labels, "--output", page, "--seeds", "1").code == 0
+    written = page.read_text("utf-8")
+    assert "of 1,000 searches the right item comes first with auto; before it was" in written
+    assert "Next: " in written
+    if kind != "targets":
+        assert ("Next: build with auto." in written) == (kind == "hubs")
+    assert f"by hubless {metadata.version('hubless')}" in written
+    assert run("report", *given, "--output", page).code == 0
+    assert "The most shown item comes up in" in page.read_text("utf-8")

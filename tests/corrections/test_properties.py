@@ -1,0 +1,276 @@
+"""What every correction has to hold, whatever its formula: also the ones to come."""
+
+import json
+from dataclasses import replace
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import naive
+from support.problems import centred, normal, with_hubs
+
+from hubless import CORRECTIONS, measures
+from hubless.corrections import FITTED
+from hubless.errors import DimensionMismatch, InputError
+from hubless.kernels import similarities, streaming
+from hubless.vectors.sources import ArrayVectors, SelectedVectors, StackedVectors, StreamedVectors
+
+METHODS = sorted(CORRECTIONS)
+CLOSE = {"rtol": 0, "atol": 1e-6}
+PROBLEM = with_hubs()
+
+
+def fit(method, problem=PROBLEM, **parameters):
+    return CORRECTIONS[method](**parameters).fit(problem.bank, problem.targets, problem.target_bank)
+
+
+def offsets(method, problem=PROBLEM, **parameters):
+    return fit(method, problem, **parameters).offsets(problem.targets)
+
+
+def shuffled(rows, seed=0):
+    return np.random.default_rng(seed).permutation(len(rows))
+
+
+@pytest.mark.parametrize("method", METHODS)
+class TestEveryCorrection:
+    def test_offsets_are_one_finite_float32_a_target(self, method):
+        found = offsets(method)
+        assert found.shape == (80,)
+        assert found.dtype == np.float32
+        assert np.isfinite(found).all()
+
+    def test_offset_of_a_row_alone_is_its_offset_in_the_batch(self, method):
+        fitted = fit(method)
+        together = fitted.offsets(PROBLEM.targets)
+        rows = [0, 1, 31, 32, 50, 79]
+        alone = [fitted.offsets(PROBLEM.targets[row : row + 1])[0] for row in rows]
+        np.testing.assert_allclose(alone, together[rows], **CLOSE)
+
+    def test_permuting_targets_permutes_offsets(self, method):
+        order = shuffled(PROBLEM.targets)
+        permuted = replace(PROBLEM, targets=PROBLEM.targets[order])
+        np.testing.assert_allclose(offsets(method, permuted), offsets(method)[order], **CLOSE)
+
+    def test_permuting_the_banks_changes_nothing(self, method):
+        permuted = replace(
+            PROBLEM,
+            bank=PROBLEM.bank[shuffled(PROBLEM.bank)],
+            target_bank=PROBLEM.target_bank[shuffled(PROBLEM.target_bank)],
+        )
+        np.testing.assert_allclose(offsets(method, permuted), offsets(method), **CLOSE)
+
+    def test_block_sizes_change_nothing(self, method, request):
+        expected = offsets(method)
+        request.getfixturevalue("small_blocks")
+        np.testing.assert_allclose(offsets(method), expected, **CLOSE)
+
+    def test_fitting_again_gives_the_same_bytes(self, method):
+        assert offsets(method).tobytes() == offsets(method).tobytes()
+
+    def test_state_goes_through_arrays_and_json_and_gives_the_same_offsets(self, method, tmp_path):
+        fitted = fit(method)
+        np.savez(tmp_path / "state.npz", allow_pickle=False, **fitted.state())
+        details = json.loads(json.dumps(fitted.details, allow_nan=False))
+        with np.load(tmp_path / "state.npz", allow_pickle=False) as state:
+            restored = FITTED[method].from_state(dict(state), details)
+        new = normal(9, 12, seed=5)
+        assert restored.offsets(new).tobytes() == fitted.offsets(new).tobytes()
+        assert restored.details == fitted.details
+
+    def test_arrays_mapped_files_and_sources_give_the_same_offsets(self, method, tmp_path):
+        expected = offsets(method)
+        for kind in (as_mapped, as_streamed, as_shards, as_selection, as_float64, as_big_endian, as_fortran_order):
+            given = replace(
+                PROBLEM,
+                targets=kind(PROBLEM.targets, tmp_path / "targets.npy"),
+                bank=kind(PROBLEM.bank, tmp_path / "bank.npy"),
+                target_bank=kind(PROBLEM.target_bank, tmp_path / "target_bank.npy"),
+            )
+            np.testing.assert_allclose(offsets(method, given), expected, **CLOSE, err_msg=kind.__name__)
+
+    def test_inputs_are_left_as_they_were(self, method):
+        before = with_hubs()
+        offsets(method)
+        for name in ("targets", "bank", "target_bank"):
+            np.testing.assert_array_equal(getattr(PROBLEM, name), getattr(before, name))
+
+    def test_progress_is_told_of_every_target_once(self, method):
+        told = []
+        fit(method).offsets(PROBLEM.targets, told.append)
+        assert sum(told) in (0, 80)  # 0 where there is nothing to compute
+
+    @pytest.mark.parametrize(("which", "name"), [("bank", "query bank"), ("target_bank", "target bank")])
+    def test_bank_of_another_dimension_is_refused_naming_both(self, method, which, name):
+        with pytest.raises(DimensionMismatch, match=f"{name}: expected 12 dimensions, as targets has, got 11"):
+            fit(method, replace(PROBLEM, **{which: getattr(PROBLEM, which)[:, :11]}))
+
+    @pytest.mark.parametrize("which", ["targets", "bank"])
+    @pytest.mark.parametrize(
+        "wrong",
+        [np.empty((0, 12), np.float32), np.ones(12, np.float32), np.ones((150, 12), int), "a text"],
+        ids=["no rows", "one dimension", "integers", "a text"],
+    )
+    def test_input_that_is_no_matrix_of_floats_is_refused(self, method, which, wrong):
+        with pytest.raises(InputError, match="targets: expected" if which == "targets" else "query bank: expected"):
+            fit(method, replace(PROBLEM, **{which: wrong}))
+
+
+def as_mapped(rows, path):
+    np.save(path, rows)
+    return np.load(path, mmap_mode="r")
+
+
+def as_streamed(rows, path):
+    return StreamedVectors(lambda: iter(np.array_split(rows, 7)), rows.shape, path.name)
+
+
+def as_shards(rows, path):
+    return StackedVectors([ArrayVectors(part, path.name) for part in np.array_split(rows, 3)], path.name)
+
+
+def as_selection(rows, path):
+    spread = np.repeat(rows, 2, axis=0)
+    return SelectedVectors(ArrayVectors(spread, path.name), np.arange(0, len(spread), 2), path.name)
+
+
+def as_float64(rows, path):
+    return rows.astype(np.float64)
+
+
+def as_big_endian(rows, path):
+    return rows.astype(">f4")
+
+
+def as_fortran_order(rows, path):
+    return np.asfortranarray(rows)
+
+
+@pytest.mark.parametrize("method", ["auto", "nnn", "csls", "is", "sn", "dbsn"])
+def test_fitted_correction_refuses_targets_of_another_dimension_naming_both(method):
+    with pytest.raises(DimensionMismatch, match="targets: expected 12 dimensions, as query bank has, got 11"):
+        fit(method).offsets(PROBLEM.targets[:, :11])
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters"), [("auto", {}), ("nnn", {"k": 16}), ("csls", {}), ("is", {}), ("sn", {}), ("dbsn", {})]
+)
+def test_correction_halves_the_skewness_of_k_occurrence(method, parameters):
+    problem = with_hubs(targets=150, bank=1000, target_bank=300, queries=300, seed=4)
+    raw = naive.similarities(problem.queries, problem.targets)
+    corrected = raw - offsets(method, problem, **parameters)
+    before, after = (measures.skewness(naive.occurrence(scores, 10)) for scores in (raw, corrected))
+    assert before > 3
+    assert after < before / 2
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "temperature"),
+    [
+        ("nnn", {"k": 16}, None),
+        ("csls", {}, None),
+        ("is", {}, 0.05),
+        ("sn", {}, 0.05),
+        ("dbsn", {}, 0.05),
+        ("is", {}, "auto"),
+        ("dbsn", {}, "auto"),
+        ("auto", {}, None),
+    ],
+)
+@pytest.mark.parametrize("factor", [0.01, 0.5, 30])
+def test_scaling_all_vectors_by_c_scales_offsets_by_c_squared(method, parameters, temperature, factor):
+    """And a fixed temperature has to be scaled along, as it is in units of similarity."""
+    scaled = replace(
+        PROBLEM,
+        **{name: np.float32(factor) * getattr(PROBLEM, name) for name in ("targets", "bank", "target_bank")},
+    )
+    at = [{} if temperature is None else {"temperature": temperature} for _ in range(2)]
+    if isinstance(temperature, float):
+        at[1] = {"temperature": factor**2 * temperature}
+    # the perplexity is met to 1e-4 only, so a temperature from it is the same only nearly
+    tolerance = 1e-6 if isinstance(temperature, float) or parameters or method == "csls" else 1e-4
+    np.testing.assert_allclose(
+        offsets(method, scaled, **parameters, **at[1]) / factor**2,
+        offsets(method, **parameters, **at[0]),
+        rtol=0,
+        atol=tolerance,
+    )
+
+
+@pytest.mark.parametrize(
+    ("method", "parameters", "share"),
+    [
+        ("nnn", {"k": 16, "weight": 0.75}, 0.75),
+        ("csls", {}, 0.5),
+        ("is", {"temperature": 0.05}, 1),
+        ("sn", {"temperature": 0.05, "iterations": 300}, 1),
+    ],
+)
+def test_similarity_that_a_target_has_to_all_queries_goes_into_its_offset(method, parameters, share):
+    """One more coordinate, 1 for each query and y for a target, adds y to all its similarities."""
+    y = np.random.default_rng(1).normal(size=(80, 1)).astype(np.float32)
+    ones = np.ones((150, 1), np.float32)
+    shifted = replace(PROBLEM, targets=np.hstack([PROBLEM.targets, y]), bank=np.hstack([PROBLEM.bank, ones]))
+    extra = [
+        CORRECTIONS[method](**parameters).fit(problem.bank, problem.targets).offsets(problem.targets)
+        for problem in (shifted, PROBLEM)
+    ]
+    np.testing.assert_allclose(centred(extra[0] - extra[1]), share * centred(y[:, 0]), atol=2e-6)
+
+
+@pytest.mark.parametrize("method", ["is", "sn", "dbsn", "auto"])
+@settings(max_examples=8, deadline=None)
+@given(constant=st.floats(-1000, 1000))
+def test_constant_added_to_the_potentials_changes_no_ranking(method, constant):
+    fitted = fit(method)
+    potentials = np.zeros(150) if fitted.potentials is None else fitted.potentials
+    moved = replace(fitted, potentials=potentials + constant).offsets(PROBLEM.targets)
+    # offsets near 1000·τ have the resolution of float32 there
+    np.testing.assert_allclose(centred(moved), centred(fitted.offsets(PROBLEM.targets)), rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("method", ["sn", "dbsn"])
+def test_offsets_of_targets_that_were_not_fitted_are_the_last_half_step_of_sinkhorn(method):
+    new = normal(30, 12, seed=9, scale=0.3)
+    columns = PROBLEM.targets if method == "sn" else np.vstack([PROBLEM.targets, PROBLEM.target_bank])
+    expected = naive.sinkhorn_offsets(PROBLEM.bank, new, columns, 0.05, iterations=10)
+    np.testing.assert_allclose(fit(method, temperature=0.05).offsets(new), expected, **CLOSE)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(2, 12)] * 3),
+    temperature=st.floats(0.003, 5),
+    iterations=st.integers(1, 6),
+    seed=st.integers(0, 2**32 - 1),
+    kept=st.booleans(),
+)
+def test_sinkhorn_is_the_naive_one(sizes, temperature, iterations, seed, kept):
+    """With the matrix kept, and computed anew at each pass."""
+    bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
+    method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample=None)
+    # a fixture would be shared by all examples
+    keep_bytes = similarities.KEEP_BYTES if kept else 0
+    with mock.patch.object(similarities, "KEEP_BYTES", keep_bytes), mock.patch.object(streaming, "BANK_ROWS", 5):
+        found = method.fit(bank, targets, more).offsets(targets)
+    expected = naive.sinkhorn_offsets(bank, targets, np.vstack([targets, more]), temperature, iterations)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=3e-6)
+
+
+def test_potentials_fitted_on_a_sample_give_nearly_the_offsets_of_all():
+    """And exactly those of all if the sample is all."""
+    problem = with_hubs(targets=600, seed=3)
+    exact, sampled, whole = (offsets("sn", problem, temperature=0.2, fit_sample=size) for size in (None, 300, 600))
+    np.testing.assert_array_equal(whole, exact)
+    assert not np.array_equal(sampled, exact)
+    assert np.abs(centred(sampled) - centred(exact)).max() < 0.1 * exact.std()
+
+
+def test_low_temperature_gives_offsets_that_differ():
+    """Outside the logarithm, in float32, τ=0.003 gives a constant."""
+    found = offsets("sn", temperature=0.003)
+    expected = naive.sinkhorn_offsets(PROBLEM.bank, PROBLEM.targets, PROBLEM.targets, 0.003, 10)
+    np.testing.assert_allclose(found, expected, atol=5e-6)
+    assert found.std() > 0.1

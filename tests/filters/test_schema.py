@@ -1,0 +1,61 @@
+"""The JSON schema of filters says what the parser takes."""
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from support.filtering import filters_of, tables
+
+from hubless.errors import InputError
+from hubless.filters import filter_schema, parse_filter
+
+REFERENCE = "#/$defs/Filter"
+SCHEMA = Draft202012Validator({"$ref": REFERENCE, "$defs": {"Filter": filter_schema(REFERENCE)}})
+COLUMNS = pa.schema({"year": pa.int32(), "title": pa.string(), "tags": pa.list_(pa.string())})
+NAMES = ["and", "or", "not", "field", "eq", "in", "gte", "exists", "contains", "prefix", "near"]
+VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["year", "title", "tags", "a"])
+DOCUMENTS = st.recursive(
+    VALUES,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.data())
+def test_what_the_parser_takes_obeys_the_schema(data):
+    table = data.draw(tables())
+    document = data.draw(filters_of(table))
+    parse_filter(document, table.schema)
+    SCHEMA.validate(document)
+
+
+@given(DOCUMENTS)
+def test_what_the_schema_refuses_the_parser_refuses(document):
+    if not SCHEMA.is_valid(document):
+        with pytest.raises(InputError):
+            parse_filter(document, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        None,
+        [],
+        {},
+        {"field": "year"},
+        {"eq": 1},
+        {"and": {}},
+        {"not": []},
+        {"and": [], "or": []},
+        {"field": "year", "near": 1},
+        {"field": "year", "in": 1},
+        {"field": "year", "exists": 1},
+        {"field": "title", "prefix": 1},
+        {"not": {"or": [{"field": 1, "eq": 1}]}},
+    ],
+)
+def test_form_that_is_wrong_for_every_payload_is_refused_by_both(document):
+    assert not SCHEMA.is_valid(document)
+    with pytest.raises(InputError):
+        parse_filter(document, COLUMNS)

@@ -1,0 +1,158 @@
+"""The shipped kernels beside the naive ones of support/naive.py."""
+
+import numpy as np
+import pytest
+from support import naive
+from support.problems import normal
+
+from hubless.kernels import reductions, similarities
+from hubless.kernels.similarities import Factors, Kept, Recomputed
+from hubless.vectors.sources import ArrayVectors, StackedVectors
+
+BANK_SIZES = [1, 6, 7, 8, 15]
+TARGET_SIZES = [1, 4, 5, 6, 11]
+TEMPERATURES = [10.0, 0.1, 0.003]
+
+
+def source(array):
+    return ArrayVectors(array, "rows")
+
+
+def bank_and_targets(b, n, dim=6):
+    return normal(b, dim, seed=b, scale=0.4), normal(n, dim, seed=100 + n, scale=0.4)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n", TARGET_SIZES)
+@pytest.mark.parametrize("b", BANK_SIZES)
+class TestSizesThatStraddleTheBlocks:
+    @pytest.mark.parametrize("temperature", TEMPERATURES)
+    def test_log_sum_exp_is_the_naive_one(self, b, n, temperature):
+        bank, targets = bank_and_targets(b, n)
+        found = reductions.log_sum_exp(source(bank), source(targets), temperature)
+        np.testing.assert_allclose(
+            temperature * found, naive.softmax_offsets(bank, targets, temperature), atol=1e-6, rtol=1e-6
+        )
+
+    def test_log_sum_exp_with_potentials_is_the_naive_one(self, b, n):
+        bank, targets = bank_and_targets(b, n)
+        potentials = 5 * np.random.default_rng(0).normal(size=b)
+        found = 0.1 * reductions.log_sum_exp(source(bank), source(targets), 0.1, potentials)
+        np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, 0.1, potentials), atol=1e-6)
+
+    def test_top_k_mean_is_the_naive_one(self, b, n):
+        bank, targets = bank_and_targets(b, n)
+        for k in {1, (b + 1) // 2, b}:
+            found = reductions.top_k_mean(source(bank), source(targets), k)
+            np.testing.assert_allclose(found, naive.top_k_mean(bank, targets, k), atol=1e-6)
+
+    def test_top_k_is_the_naive_one_and_ties_go_to_the_lower_row(self, b, n):
+        """Whole numbers: float32 is exact, and there are many ties."""
+        rng = np.random.default_rng(b + n)
+        queries, targets = (rng.integers(-1, 2, size=(rows, 3)).astype(np.float32) for rows in (b, n))
+        offsets = rng.integers(-1, 2, size=n).astype(np.float32)
+        for k in (1, 3, n, n + 4):
+            for given, scores in ((None, queries @ targets.T), (offsets, queries @ targets.T - offsets)):
+                found = reductions.top_k(queries, source(targets), k, given)
+                for ours, theirs in zip(found, naive.top_k(scores, k), strict=True):
+                    np.testing.assert_array_equal(ours, theirs)
+
+    @pytest.mark.parametrize("kind", [Factors, Kept, Recomputed])
+    def test_similarities_are_reduced_over_both_sides_as_the_naive_ones(self, b, n, kind, monkeypatch):
+        monkeypatch.setattr(similarities, "KEEP_BYTES", 0 if kind is Recomputed else similarities.KEEP_BYTES)
+        monkeypatch.setattr(similarities, "MOST_SPREAD", -1 if kind is Kept else similarities.MOST_SPREAD)
+        bank, targets = bank_and_targets(b, n)
+        between = similarities.similarities(source(bank), source(targets), 0.1)
+        assert isinstance(between, kind)
+        rng = np.random.default_rng(1)
+        of_bank, of_targets = 5 * rng.normal(size=b), 5 * rng.normal(size=n)
+        np.testing.assert_allclose(
+            0.1 * between.over_bank(of_bank),
+            naive.softmax_offsets(bank, targets, 0.1, of_bank),
+            atol=1e-6,
+        )
+        np.testing.assert_allclose(
+            0.1 * between.over_targets(of_targets),
+            naive.softmax_offsets(targets, bank, 0.1, of_targets),
+            atol=1e-6,
+        )
+
+    @pytest.mark.parametrize("temperature", TEMPERATURES)
+    def test_mean_entropy_is_the_naive_one(self, b, n, temperature):
+        similarities = normal(n, b, seed=3)
+        expected = naive.entropies(similarities.astype(np.float64) / temperature).mean()
+        assert reductions.mean_entropy(similarities, temperature) == pytest.approx(expected, abs=1e-5)
+
+    def test_progress_is_told_of_every_target_once(self, b, n):
+        bank, targets = bank_and_targets(b, n)
+        for reduce, how in ((reductions.log_sum_exp, 0.1), (reductions.top_k_mean, 1)):
+            told = []
+            reduce(source(bank), source(targets), how, advance=told.append)
+            assert sum(told) == n
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("jump", [0.05, 0.25, 0.3, 1.0, 5.0])
+@pytest.mark.parametrize("sign", [1, -1], ids=["rising", "falling"])
+def test_log_sum_exp_is_right_when_a_later_block_outweighs_the_earlier_by_more_than_float32_can_hold(jump, sign):
+    """At τ=0.003 a jump of 0.27 is a factor of e^88, where float32 ends."""
+    steps = np.repeat([0.0, jump, 2 * jump], 7)[::sign]
+    bank = np.stack([steps, np.ones(21)], axis=1).astype(np.float32)
+    targets = np.stack([np.array([1, 0.5, 0, -1, 1, 1]), np.linspace(0, 1, 6)], axis=1).astype(np.float32)
+    for potentials in (None, np.linspace(-3, 3, 21)):
+        found = reductions.log_sum_exp(source(bank), source(targets), 0.003, potentials)
+        expected = naive.softmax_offsets(bank, targets, 0.003, 0 if potentials is None else potentials)
+        np.testing.assert_allclose(0.003 * found, expected, atol=2e-6)
+
+
+@pytest.mark.parametrize("temperature", [0.003, 1e-4, 1e-6])
+def test_low_temperature_in_float32_gives_the_largest_similarity_and_not_a_constant(temperature):
+    bank, targets = bank_and_targets(200, 50)
+    found = temperature * reductions.log_sum_exp(source(bank), source(targets), temperature)
+    np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, temperature), atol=2e-6)
+    assert found.std() > 0.05
+
+
+def test_high_temperature_gives_the_mean_similarity():
+    bank, targets = bank_and_targets(200, 50)
+    found = 1000 * (reductions.log_sum_exp(source(bank), source(targets), 1000.0) - np.log(200))
+    np.testing.assert_allclose(found, naive.similarities(targets, bank).mean(axis=1), atol=2e-3)
+
+
+def test_shipped_block_sizes_give_the_naive_answers_too():
+    """Sizes just above the shipped blocks."""
+    bank, targets = bank_and_targets(2049, 1025, dim=3)
+    found = 0.05 * reductions.log_sum_exp(source(bank), source(targets), 0.05)
+    np.testing.assert_allclose(found, naive.softmax_offsets(bank, targets, 0.05), atol=1e-6)
+    found = reductions.top_k_mean(source(bank), source(targets), 100)
+    np.testing.assert_allclose(found, naive.top_k_mean(bank, targets, 100), atol=1e-6)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_blocks_shorter_than_asked_for_are_put_together_rightly():
+    """A folder of shards ends a block at the end of each shard."""
+    bank, targets = bank_and_targets(23, 17)
+    shards = [StackedVectors([source(part) for part in np.array_split(rows, 4)], "shards") for rows in (bank, targets)]
+    found = reductions.log_sum_exp(*shards, 0.1, np.arange(23.0))
+    np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(bank, targets, 0.1, np.arange(23.0)), atol=1e-6)
+    _, rows = reductions.top_k(bank, shards[1], 5)
+    np.testing.assert_array_equal(rows, naive.top_k(bank @ targets.T, 5)[1])
+    found = similarities.similarities(*shards, 0.1).over_targets(np.arange(17.0))
+    np.testing.assert_allclose(0.1 * found, naive.softmax_offsets(targets, bank, 0.1, np.arange(17.0)), atol=1e-6)
+
+
+def test_entropy_of_equal_similarities_is_the_logarithm_of_their_number_and_of_a_peak_zero():
+    assert reductions.mean_entropy(np.zeros((3, 50), np.float32), 0.1) == pytest.approx(np.log(50), abs=1e-6)
+    assert reductions.mean_entropy(np.eye(50, dtype=np.float32), 0.001) == pytest.approx(0, abs=1e-6)
+
+
+def test_inputs_are_left_as_they_were():
+    bank, targets = bank_and_targets(30, 20)
+    before = bank.copy(), targets.copy()
+    potentials = np.arange(30.0)
+    reductions.log_sum_exp(source(bank), source(targets), 0.1, potentials)
+    reductions.top_k_mean(source(bank), source(targets), 3)
+    reductions.top_k(bank, source(targets), 3, np.ones(20, np.float32))
+    np.testing.assert_array_equal(bank, before[0])
+    np.testing.assert_array_equal(targets, before[1])
+    np.testing.assert_array_equal(potentials, np.arange(30.0))

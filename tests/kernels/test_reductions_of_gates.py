@@ -1,0 +1,54 @@
+"""The kernels of gated and rescored corrections beside naive ones."""
+
+import numpy as np
+import pytest
+from support import naive
+from support.problems import normal
+
+from hubless.kernels import reductions
+from hubless.vectors.sources import ArrayVectors, StreamedVectors
+
+
+def source(array):
+    return ArrayVectors(array, "rows")
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("n", [1, 4, 5, 6, 11])
+@pytest.mark.parametrize("b", [1, 6, 7, 8, 15])
+class TestSizesThatStraddleTheBlocks:
+    def test_top_k_similarities_are_the_largest(self, b, n):
+        bank, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
+        for k in {1, (b + 1) // 2, b}:
+            found = reductions.top_k_similarities(source(bank), source(targets), k)
+            expected = np.sort(naive.similarities(targets, bank), axis=1)[:, -k:]
+            np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-5, atol=1e-5)
+
+    def test_nearest_are_the_rows_of_the_largest(self, b, n):
+        queries, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
+        for k in {1, 3, n}:
+            found = reductions.nearest(source(queries), source(targets), k)
+            expected = np.argsort(-naive.similarities(queries, targets), axis=1)[:, :k]
+            np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
+
+
+def test_nearest_of_more_than_there_are_is_all():
+    found = reductions.nearest(source(normal(3, 4, seed=0)), source(normal(2, 4, seed=1)), 9)
+    np.testing.assert_array_equal(np.sort(found, axis=1), [[0, 1]] * 3)
+
+
+@pytest.mark.parametrize("shift", [0, 1000])
+def test_moments_are_mean_and_covariance_also_far_from_the_origin(shift, small_blocks):
+    """There float32 has no digits left for a mean of squares."""
+    rows = normal(23, 5, seed=2) + np.float32(shift)
+    streamed = StreamedVectors(lambda: iter(np.array_split(rows, 4)), rows.shape, "rows")
+    for given in (source(rows), streamed):
+        mean, covariance = reductions.moments(given)
+        np.testing.assert_allclose(mean, rows.mean(axis=0, dtype=np.float64), rtol=1e-6, atol=1e-6)
+        np.testing.assert_allclose(covariance, np.cov(rows.T.astype(np.float64), bias=True), rtol=1e-4, atol=1e-4)
+
+
+def test_progress_of_moments_is_told_of_every_row_once(small_blocks):
+    told = []
+    reductions.moments(source(normal(23, 5, seed=2)), told.append)
+    assert sum(told) == 23

@@ -1,0 +1,214 @@
+"""An evaluation beside one by brute force, and the queries and relevant targets that it refuses."""
+
+import json
+
+import numpy as np
+import pytest
+from support import naive
+from support.files import load_trustingly, write_npy, write_parquet, write_pickled
+from support.problems import with_hubs
+
+import hubless
+from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
+from hubless.lab import evaluate as module
+from hubless.lab.evaluate import evaluate
+
+PROBLEM = with_hubs(targets=60, queries=50)
+RELEVANT = np.random.default_rng(0).integers(0, 60, size=50)
+
+
+def built(folder, targets=PROBLEM.targets, **more):
+    hubless.build(folder, "c", targets, PROBLEM.bank, target_bank=PROBLEM.target_bank, **more)
+    return hubless.open(folder, "c")
+
+
+@pytest.fixture(scope="module", params=["cosine", "dot"])
+def collection(request, tmp_path_factory):
+    return built(tmp_path_factory.mktemp("catalog"), metric=request.param)
+
+
+def brute_force(collection, queries, relevant, strength=1.0):
+    """Recalls, median and mean rank and skewness of the raw and the corrected ranking."""
+    rows = [[row] if np.ndim(row) == 0 else list(row) for row in relevant]
+    asked = [query for query, right in enumerate(rows) if right]
+    queries, targets = queries.astype(np.float64), PROBLEM.targets.astype(np.float64)
+    if collection.metric == "cosine":
+        queries, targets = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, targets))
+    raw = queries[asked] @ targets.T
+    for scores in (raw, raw - strength * collection.offsets):
+        ranks = naive.ranks(scores, [rows[query] for query in asked])
+        recalls = [np.mean(ranks <= k) for k in (1, 5, 10)]
+        yield [*recalls, np.median(ranks), ranks.mean(), naive.skewness(naive.occurrence(scores, 10))]
+
+
+def figures(evaluation, ranking):
+    quality = evaluation.as_json()[ranking]
+    return [quality[f"recall_at_{k}"] for k in (1, 5, 10)] + [
+        quality[name] for name in ("median_rank", "mean_rank", "skewness")
+    ]
+
+
+SEVERAL = [[3, 5], [7], [], [59, 0, 3], 4, *([1] for _ in range(44)), []]
+
+
+@pytest.mark.parametrize("held", [2**24, 60 * 7], ids=["one block", "blocks of 7"])
+@pytest.mark.parametrize("strength", [0.5, 1.0])
+@pytest.mark.parametrize("relevant", [RELEVANT, SEVERAL], ids=["one a query", "several a query"])
+def test_evaluation_is_that_by_brute_force(collection, relevant, strength, held, monkeypatch):
+    monkeypatch.setattr(module, "_SCORES_HELD", held)
+    found = evaluate(collection, PROBLEM.queries, relevant, strength=strength, progress=False)
+    raw, corrected = brute_force(collection, PROBLEM.queries, relevant, strength)
+    np.testing.assert_allclose(figures(found, "raw"), raw, atol=1e-6)
+    np.testing.assert_allclose(figures(found, "corrected"), corrected, atol=1e-6)
+    assert found.targets == 60
+
+
+def test_queries_without_relevant_targets_are_counted_and_left_out(collection):
+    found = evaluate(collection, PROBLEM.queries, SEVERAL)
+    assert (found.queries, found.left_out) == (48, 2)
+    asked = [query for query, rows in enumerate(SEVERAL) if rows != []]
+    only = evaluate(collection, PROBLEM.queries[asked], [SEVERAL[query] for query in asked])
+    assert (only.queries, only.left_out) == (48, 0)
+    assert (only.raw, only.corrected) == (found.raw, found.corrected)
+
+
+def test_tied_targets_share_their_average_rank(tmp_path):
+    """Four targets alike: each is second and a half, wherever it stands."""
+    targets = PROBLEM.targets.copy()
+    targets[[10, 20, 30, 40]] = PROBLEM.queries[0]
+    collection = built(tmp_path, targets, correction="none")
+    for row in (10, 40, [20, 30]):
+        found = evaluate(collection, PROBLEM.queries[:1], [row])
+        assert figures(found, "raw")[:5] == [0, 1, 1, 2.5, 2.5]
+
+
+def test_files_give_what_arrays_give(collection, tmp_path):
+    expected = evaluate(collection, PROBLEM.queries, RELEVANT)
+    np.save(tmp_path / "relevant.npy", RELEVANT)
+    (tmp_path / "relevant.json").write_text(json.dumps(RELEVANT.tolist()))
+    (tmp_path / "lists.json").write_text(json.dumps([[row] for row in RELEVANT.tolist()]))
+    write_npy(tmp_path / "queries.npy", PROBLEM.queries.astype(np.float64))
+    write_parquet(tmp_path / "queries.parquet", PROBLEM.queries)
+    for queries, relevant in (
+        ("queries.npy", "relevant.npy"),
+        ("queries.parquet", "relevant.json"),
+        ("queries.npy", "lists.json"),
+    ):
+        assert evaluate(collection, tmp_path / queries, str(tmp_path / relevant)) == expected
+
+
+def test_evaluation_is_plain_json(collection):
+    found = evaluate(collection, PROBLEM.queries, RELEVANT)
+    assert json.loads(json.dumps(found.as_json(), allow_nan=False)) == found.as_json()
+
+
+class TestRelevantThatCannotBe:
+    def test_archive_under_the_name_of_an_array(self, collection, tmp_path):
+        with (tmp_path / "relevant.npy").open("wb") as file:
+            np.savez(file, RELEVANT)
+        with pytest.raises(InputError, match=r"^relevant \(relevant.npy\): expected a readable .npy file, got "):
+            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.npy")
+
+    @pytest.mark.parametrize(
+        ("relevant", "message"),
+        [
+            (RELEVANT[:49], "relevant: expected 50 entries, one a query, got 49"),
+            ([0] * 51, "relevant: expected 50 entries, one a query, got 51"),
+            ([0] * 49 + [60], "relevant, entry 49: expected rows of targets, 0 to 59, got 60"),
+            ([0] * 49 + [[1, -1]], "relevant, entry 49: expected rows of targets, 0 to 59, got -1"),
+            (np.full(50, 60, np.uint64), "relevant, entry 0: expected rows of targets, 0 to 59, got 60"),
+            (RELEVANT.astype(float), "relevant: expected row numbers of targets, got an array of float64"),
+            (RELEVANT.astype(bool), "relevant: expected row numbers of targets, got an array of bool"),
+            (RELEVANT.astype(str), "relevant: expected row numbers of targets, got an array of <U"),
+            (np.array(5), "relevant: expected row numbers of targets, got an array of int64"),
+            ({"0": 1}, "relevant: expected a list of row numbers, or of lists of them, got dict"),
+            (7, "relevant: expected a list of row numbers, or of lists of them, got int"),
+            ([1.5] * 50, "relevant, entry 0: expected a row number, or a list of them, got 1.5"),
+            ([True] * 50, "relevant, entry 0: expected a row number, or a list of them, got True"),
+            (["1"] * 50, "relevant, entry 0: expected a row number, or a list of them, got '1'"),
+            ([None] * 50, "relevant, entry 0: expected a row number, or a list of them, got None"),
+            ([2**70] * 50, f"relevant, entry 0: expected a row number, or a list of them, got {2**70}"),
+            ([[1, [2]]] * 50, "relevant, entry 0: expected a row number, or a list of them, got [1, [2]]"),
+            (np.zeros((50, 1, 1), int), "relevant, entry 0: expected a row number, or a list of them, got array"),
+            ([[]] * 50, "relevant: expected a relevant target for at least one query, got none"),
+        ],
+        ids=lambda given: repr(given)[:30],
+    )
+    def test_is_refused(self, collection, relevant, message):
+        with pytest.raises(InputError) as caught:
+            evaluate(collection, PROBLEM.queries, relevant)
+        assert str(caught.value).startswith(message)
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [
+            ("relevant.json", b""),
+            ("relevant.json", b"[1, 2"),
+            ("relevant.json", b"\xff\xfe"),
+            ("relevant.npy", b""),
+            ("relevant.npy", b"\x93NUMPY\x01\x00"),
+            ("relevant.npy", b"[1, 2]"),
+        ],
+    )
+    def test_file_that_is_damaged_is_refused_by_name(self, collection, tmp_path, name, content):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(InputError) as caught:
+            evaluate(collection, PROBLEM.queries, tmp_path / name)
+        assert str(caught.value).startswith(f"relevant ({name}): expected a readable {name[8:]} file, got ")
+
+    def test_pickled_file_is_refused_and_never_loaded(self, collection, tmp_path):
+        path, trace = write_pickled(tmp_path / "relevant.npy", tmp_path / "trace"), tmp_path / "trace"
+        with pytest.raises(InputError, match=r"^relevant \(relevant.npy\): expected a readable .npy file, got "):
+            evaluate(collection, PROBLEM.queries, path)
+        assert not trace.exists()
+        load_trustingly(path)
+        assert trace.exists()  # so it would have been noticed
+
+    def test_file_that_is_missing_or_of_an_unknown_ending_is_refused(self, collection, tmp_path):
+        with pytest.raises(StorageError, match=r"nowhere\.npy: relevant: there is no such file"):
+            evaluate(collection, PROBLEM.queries, tmp_path / "nowhere.npy")
+        (tmp_path / "relevant.csv").touch()
+        with pytest.raises(InputError, match=r"^relevant \(relevant.csv\): expected a file ending in .npy or .json"):
+            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.csv")
+
+
+class TestQueriesThatCannotBe:
+    def test_of_another_dimension(self, collection, tmp_path):
+        for queries, name in (
+            (PROBLEM.queries[:, :11], "queries"),
+            (write_npy(tmp_path / "q.npy", PROBLEM.queries[:, :11]), r"queries \(q.npy\)"),
+        ):
+            with pytest.raises(
+                DimensionMismatch, match=rf"^{name}: expected 12 dimensions, as the .* got 11 dimensions"
+            ):
+                evaluate(collection, queries, RELEVANT)
+
+    @pytest.mark.parametrize("held", [2**24, 60 * 7])
+    def test_not_finite(self, collection, tmp_path, held, monkeypatch):
+        monkeypatch.setattr(module, "_SCORES_HELD", held)
+        rows = PROBLEM.queries.copy()
+        rows[33, 3] = np.inf
+        with pytest.raises(NotFinite, match=r"^queries \(q.npy\), row 33, column 3: expected a finite number"):
+            evaluate(collection, write_npy(tmp_path / "q.npy", rows), RELEVANT)
+
+    @pytest.mark.parametrize("held", [2**24, 60 * 7])
+    def test_zero_under_cosine(self, collection, held, monkeypatch):
+        monkeypatch.setattr(module, "_SCORES_HELD", held)
+        rows = PROBLEM.queries.copy()
+        rows[33] = 0
+        if collection.metric == "dot":
+            assert evaluate(collection, rows, RELEVANT).queries == 50
+            return
+        with pytest.raises(ZeroVector, match=r"^queries, row 33: expected a vector of non-zero length"):
+            evaluate(collection, rows, RELEVANT)
+
+    @pytest.mark.parametrize("queries", [[[1.0] * 12, [1.0] * 11], np.ones((50, 12), int), np.ones(12)])
+    def test_no_matrix_of_floats(self, collection, queries):
+        with pytest.raises(InputError, match=r"^queries: expected "):
+            evaluate(collection, queries, RELEVANT)
+
+
+@pytest.mark.parametrize("strength", [-0.1, 2.1, float("nan"), "1"])
+def test_strength_out_of_range_is_refused(collection, strength):
+    with pytest.raises(InputError, match=r"^strength: expected a number of at least 0 and at most 2, got "):
+        evaluate(collection, PROBLEM.queries, RELEVANT, strength=strength)

@@ -1,0 +1,123 @@
+"""Plans of the whole matrix: those of the published code, and what every plan has to hold."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hubless import CORRECTIONS
+from hubless.errors import InputError
+from hubless.lab import plans
+
+
+@pytest.fixture(scope="module")
+def matrix(golden):
+    return golden["Q"] @ golden["T"].T
+
+
+def test_exact_transport_is_the_published_codes(golden, matrix):
+    plan = plans.otn(matrix)
+    np.testing.assert_allclose(plan.sum(axis=1), 1 / 200, atol=1e-12)
+    np.testing.assert_allclose(plan.sum(axis=0), 1 / 150, atol=1e-12)
+    np.testing.assert_allclose(plan, golden["otn_plan"], rtol=0, atol=1e-8)
+    np.testing.assert_array_equal(plan.argmax(axis=1), golden["otn_plan"].argmax(axis=1))
+
+
+def test_hungarian_assignment_is_the_published_codes(golden, matrix):
+    np.testing.assert_array_equal(plans.hn(matrix), golden["hn_plan"])
+
+
+@pytest.fixture(scope="module")
+def plan(matrix):
+    return plans.l2n(matrix)
+
+
+class TestSquaredPenalty:
+    """The published run stopped at 500 iterations, short of convergence: its row sums are off by up to 70 %."""
+
+    def test_rows_and_columns_share_evenly(self, golden, plan):
+        np.testing.assert_allclose(plan.sum(axis=1), 1 / 200, rtol=0.01)
+        np.testing.assert_allclose(plan.sum(axis=0), 1 / 150, rtol=0.01)
+        published = golden["l2n_plan"].sum(axis=1)
+        assert np.abs(200 * published - 1).max() > 0.5
+
+    def test_best_target_is_the_published_codes_where_that_is_clear(self, golden, plan):
+        published = golden["l2n_plan"]
+        first, second = -np.sort(-published, axis=1)[:, :2].T
+        clear = first - second > 1e-3
+        same = plan.argmax(axis=1) == published.argmax(axis=1)
+        assert clear.sum() > 150
+        assert same[clear].mean() > 0.95
+
+    def test_it_is_nearer_to_the_optimum_than_the_published_run(self, golden, plan, matrix):
+        """Both objectives, of what is to be the largest."""
+
+        def objective(plan):
+            return (plan * matrix).sum() - 0.05 / 2 * (plan**2).sum()
+
+        assert objective(plan) > objective(golden["l2n_plan"])
+
+
+def test_query_aware_sinkhorn_is_the_published_codes(golden, matrix):
+    offsets = matrix - plans.sn(matrix, temperature=0.01)
+    np.testing.assert_allclose(offsets - offsets[[0]], 0, atol=1e-6)
+    found, expected = offsets[0], golden["h_sn_queryaware_tau01_it10"]
+    np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), rtol=0, atol=1e-5)
+
+
+def test_query_aware_sinkhorn_by_perplexity_is_the_correction_with_the_queries_as_bank(golden, matrix):
+    offsets = CORRECTIONS["sn"]().fit(golden["Q"], golden["T"]).offsets(golden["T"])
+    found = (matrix - plans.sn(matrix))[0]
+    np.testing.assert_allclose(found - found.mean(), offsets - offsets.mean(), atol=1e-4)
+
+
+@pytest.mark.parametrize("name", plans.WHOLE_MATRIX)
+class TestEveryPlan:
+    def test_scores_are_a_finite_number_for_each_pair(self, name):
+        made = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
+        scores = plans.WHOLE_MATRIX[name](made)
+        assert scores.shape == (7, 5)
+        assert np.isfinite(scores).all()
+
+    def test_permuting_queries_and_targets_permutes_scores(self, name):
+        rng = np.random.default_rng(1)
+        made, rows, columns = rng.normal(size=(6, 6)), rng.permutation(6), rng.permutation(6)
+        found = plans.WHOLE_MATRIX[name](made[rows][:, columns])
+        np.testing.assert_allclose(found, plans.WHOLE_MATRIX[name](made)[rows][:, columns], atol=1e-3)
+
+    def test_hub_is_shared_out(self, name):
+        """All queries are nearest to target 0, and each to its own next."""
+        made = 0.5 * np.eye(4) + np.outer(np.ones(4), [1, 0, 0, 0])
+        assert made.argmax(axis=1).tolist() == [0, 0, 0, 0]
+        assert plans.WHOLE_MATRIX[name](made).argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+    @pytest.mark.parametrize(
+        ("wrong", "received"),
+        [
+            (np.ones(4), r"shape \(4,\)"),
+            (np.ones((2, 2), int), "int64"),
+            (np.empty((0, 3)), r"shape \(0, 3\)"),
+            (np.array([[0.1, np.nan]]), "NaN"),
+        ],
+    )
+    def test_what_is_no_matrix_of_finite_numbers_is_refused(self, name, wrong, received):
+        with pytest.raises(InputError, match=f"similarities: expected .*{received}"):
+            plans.WHOLE_MATRIX[name](wrong)
+
+
+def test_library_and_service_load_nothing_of_the_lab():
+    code = (
+        "import sys, hubless, hubless_service.app\n"
+        "print(*(name for name in ('hubless.lab.plans', 'ot', 'scipy') if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_lab_without_its_packages_says_what_to_install():
+    code = "import sys; sys.modules['ot'] = None\nimport hubless.lab.plans"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "pip install '.[lab]'" in done.stderr
+    assert "no POT" in done.stderr

@@ -1,0 +1,244 @@
+"""Queries by a stored target, from further down, and with reasons: what a naive ranking of all targets says."""
+
+import numpy as np
+import pytest
+from support import problems, small
+
+import hubless
+from hubless.errors import BundleDamaged, DimensionMismatch, InputError, NotFinite, PointNotFound, ZeroVector
+from hubless.knn import INDEXES
+from hubless.search import collection as search
+from hubless.store import bundle
+
+PROBLEM = problems.with_hubs(targets=120, bank=200, dim=16)
+IDS = [f"t{row}" for row in range(120)]
+PAYLOAD = [{"even": row % 2 == 0} for row in range(120)]
+METHODS = ["none", "csls", "dis", "dual_dis", "dsl", "gc"]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("asking")
+
+
+@pytest.fixture(scope="module")
+def collections(path):
+    """A collection of each method, opened."""
+    for method in METHODS:
+        options = {"target_bank": PROBLEM.target_bank} if method == "dual_dis" else {}
+        hubless.build(
+            path,
+            method,
+            PROBLEM.targets,
+            PROBLEM.bank,
+            ids=IDS,
+            payload=PAYLOAD,
+            correction=method,
+            progress=False,
+            **options,
+        )
+    return {method: hubless.open(path, method) for method in METHODS}
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("strength", [0.0, 1.0])
+def test_query_by_id_ranks_all_others_by_the_stored_vector(collections, strength):
+    collection = collections["csls"]
+    found = collection.query(ids=["t3", "t50"], limit=200, strength=strength)
+    targets = unit(PROBLEM.targets)
+    assert found.rows.shape == (2, 119)
+    for line, own in enumerate((3, 50)):
+        scores = targets @ targets[own] - strength * collection.offsets
+        expected = [row for row in np.argsort(-scores, kind="stable") if row != own]
+        np.testing.assert_allclose(found.scores[line], scores[expected], atol=1e-5)
+        assert own not in found.rows[line]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_query_by_id_is_that_of_a_collection_without_the_target(collections, method):
+    """With what was fitted to all of them."""
+    collection = collections[method]
+    by_id = collection.query(ids=["t3"], limit=5, strength=1.0)
+    assert by_id.rows.shape == (1, 5)
+    assert 3 not in by_id.rows[0]
+    if method in ("none", "csls"):
+        by_vector = collection.query(collection.vectors(np.array([3])), limit=6)
+        assert [row for row in by_vector.rows[0] if row != 3][:5] == by_id.rows[0].tolist()
+    if by_id.corrected is not None:
+        others = unit(PROBLEM.targets) @ unit(PROBLEM.targets)[3]
+        others[3] = -np.inf
+        gate = collection.correction().query_time(collection.vectors(np.arange(collection.count)))
+        # the gate goes by the best of the others, and not by the target itself
+        assert by_id.corrected.tolist() == np.atleast_1d(gate.is_on(np.array([others.argmax()]))).tolist()
+
+
+def test_query_by_id_is_raw_unless_said_otherwise(collections):
+    collection = collections["csls"]
+    raw, corrected = (collection.query(ids=["t3"], limit=50, strength=strength) for strength in (0.0, 1.0))
+    assert collection.query(ids=["t3"], limit=50).ids == raw.ids != corrected.ids
+    vectors = collection.vectors(np.array([3]))
+    assert collection.query(vectors, limit=50).ids == collection.query(vectors, limit=50, strength=1.0).ids
+
+
+def test_results_say_which_strength_was_applied(collections):
+    collection, vector = collections["csls"], PROBLEM.queries[0]
+    assert collection.query(vector).strength == 1.0
+    assert collection.query(ids=["t3"]).strength == 0.0
+    assert collection.query(vector, strength=0.5).strength == 0.5
+
+
+def test_prepared_vectors_get_the_same_hits_and_are_not_prepared_again(collections):
+    collection = collections["csls"]
+    prepared = collection.prepare(3 * PROBLEM.queries[:4])
+    expected = collection.query(PROBLEM.queries[:4], strength=0.0)
+    found = collection.query(prepared, strength=0.0, prepared=True)
+    assert found.ids == expected.ids
+    np.testing.assert_allclose(found.scores, expected.scores, atol=1e-6)
+    twice = collection.query(2 * prepared, strength=0.0, prepared=True)
+    np.testing.assert_allclose(twice.similarities, 2 * found.similarities, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("row", "error", "alone", "among_others"),
+    [
+        ([1.0, np.nan], NotFinite, r"^query\[1\]: ", "^query, row 1, column 1: "),
+        ([0.0, 0.0], ZeroVector, "^query: ", "^query, row 1: "),
+        ([1.0], DimensionMismatch, '^query: expected 2 dimensions, as collection "plane" has, got 1', None),
+    ],
+)
+def test_vector_that_cannot_be_asked_is_named_by_its_place(tmp_path, row, error, alone, among_others):
+    both = np.random.default_rng(0).normal(size=(15, 2)).astype(np.float32)
+    hubless.build(tmp_path, "plane", both[:10], both[10:], correction="none", progress=False)
+    collection = hubless.open(tmp_path, "plane")
+    with pytest.raises(error, match=alone):
+        collection.prepare(row, "query")
+    if among_others:
+        with pytest.raises(error, match=among_others):
+            collection.prepare([[1.0, 1.0], row], "query")
+
+
+def test_query_by_id_with_a_filter_finds_all_others_that_match(collections):
+    collection = collections["csls"]
+    even, odd = (
+        collection.query(ids=["t4"], limit=99, filter={"field": "even", "eq": True}),
+        collection.query(ids=["t5"], limit=99, filter={"field": "even", "eq": True}),
+    )
+    assert set(even.rows[0]) == set(range(0, 120, 2)) - {4}
+    assert set(odd.rows[0]) == set(range(0, 120, 2))
+
+
+@pytest.mark.parametrize("kind", INDEXES)
+def test_every_kind_of_index_leaves_the_target_out_and_explains(tmp_path, kind):
+    rng = np.random.default_rng(0)
+    targets, bank = (rng.normal(size=(rows, 16)).astype(np.float32) for rows in (400, 60))
+    hubless.build(tmp_path, "any", targets, bank, correction="csls", index=kind, progress=False)
+    collection = hubless.open(tmp_path, "any")
+    found = collection.query(ids=range(0, 400, 20), limit=10, skip=2, explain=True)
+    assert not (found.rows == np.arange(0, 400, 20)[:, np.newaxis]).any()
+    for hits in found:
+        assert len({hit.row for hit in hits}) == 10
+        assert [hit.explanation.rank for hit in hits] == list(range(3, 13))
+        assert all(hit.explanation.raw_rank for hit in hits)
+
+
+def test_only_target_of_a_collection_finds_nothing_like_it(tmp_path):
+    hubless.build(tmp_path, "one", PROBLEM.targets[:1], PROBLEM.bank, correction="none", progress=False)
+    found = hubless.open(tmp_path, "one").query(ids=[0])
+    assert found.rows.shape == (1, 0)
+    assert found[0] == []
+
+
+def test_id_that_no_target_bears_is_refused(collections):
+    with pytest.raises(PointNotFound, match="nobody"):
+        collections["csls"].query(ids=["t3", "nobody"])
+
+
+@pytest.mark.parametrize("given", [{}, {"vectors": PROBLEM.queries, "ids": ["t3"]}])
+def test_either_vectors_or_ids_are_asked(collections, given):
+    with pytest.raises(InputError, match="either vectors or ids"):
+        collections["csls"].query(**given)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_hits_after_some_that_are_skipped_are_those_of_a_longer_answer(collections, method):
+    whole = collections[method].query(PROBLEM.queries, limit=12)
+    part = collections[method].query(PROBLEM.queries, limit=5, skip=7)
+    for column in ("rows", "scores", "similarities", "offsets"):
+        np.testing.assert_array_equal(getattr(part, column), getattr(whole, column)[:, 7:])
+    assert part.ids == [line[7:] for line in whole.ids]
+
+
+def test_beyond_the_last_target_there_are_no_hits(collections):
+    assert collections["csls"].query(PROBLEM.queries[0], limit=5, skip=118).rows.shape == (1, 2)
+    assert collections["csls"].query(PROBLEM.queries[0], limit=5, skip=500).rows.shape == (1, 0)
+
+
+@pytest.mark.parametrize("skip", [-1, 1.5, "1"])
+def test_skip_that_is_no_count_is_refused(collections, skip):
+    with pytest.raises(InputError, match="skip"):
+        collections["csls"].query(PROBLEM.queries, skip=skip)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("filter_", [None, {"field": "even", "eq": True}])
+def test_explanation_has_both_ranks_and_the_measured_occurrence(collections, method, filter_):
+    collection = collections[method]
+    found = collection.query(PROBLEM.queries, limit=4, skip=2, explain=True, filter=filter_)
+    similarities = unit(PROBLEM.queries) @ unit(PROBLEM.targets).T
+    if filter_:
+        similarities[:, 1::2] = -np.inf
+    raw = np.argsort(np.argsort(-similarities, axis=1, kind="stable"), axis=1) + 1
+    for line, hits in enumerate(found):
+        assert [hit.explanation.rank for hit in hits] == [3, 4, 5, 6]
+        assert [hit.explanation.raw_rank for hit in hits] == [raw[line, hit.row] for hit in hits]
+    measured = collection.manifest.measured
+    occurrences = [[hit.explanation.raw_occurrence, hit.explanation.occurrence] for hits in found for hit in hits]
+    assert np.max(occurrences, axis=0)[0] <= measured.hubness_raw.most
+    assert np.max(occurrences, axis=0)[1] <= measured.hubness_corrected.most
+
+
+def test_stored_occurrence_is_that_of_the_measuring_queries(path, collections):
+    collection = collections["csls"]
+    stored = np.load(hubless.Catalog(path).folder("csls") / "occurrence.npy")
+    assert stored.sum(axis=1).tolist() == [10 * collection.manifest.measured.queries] * 2
+    assert stored.max(axis=1).tolist() == [
+        collection.manifest.measured.hubness_raw.most,
+        collection.manifest.measured.hubness_corrected.most,
+    ]
+
+
+def test_raw_rank_that_is_too_deep_is_not_told(collections, monkeypatch):
+    whole = collections["csls"].query(PROBLEM.queries, limit=2, explain=True)
+    monkeypatch.setattr(search, "RAW_DEPTH", 3)
+    found = collections["csls"].query(PROBLEM.queries, limit=2, explain=True)
+    deep = 0
+    for hit, known in zip(
+        (hit for hits in found for hit in hits), (hit for hits in whole for hit in hits), strict=True
+    ):
+        raw_rank = known.explanation.raw_rank
+        assert hit.explanation.raw_rank == (raw_rank if raw_rank <= 3 else None)
+        deep += raw_rank > 3
+    assert deep
+
+
+def test_bundle_without_occurrences_is_opened_and_tells_nothing(tmp_path):
+    manifest = small.build(tmp_path)
+    path = small.folder(tmp_path, manifest)
+    (path / bundle.OCCURRENCE).unlink()
+    small.reseal(path)
+    collection = small.check_complete(tmp_path)
+    explained = collection.query(small.query_bank()[0], explain=True)[0][0].explanation
+    assert (explained.occurrence, explained.raw_occurrence) == (None, None)
+    assert explained.raw_rank == 1
+
+
+def test_occurrences_of_other_targets_are_refused(tmp_path):
+    manifest = small.build(tmp_path)
+    path = small.folder(tmp_path, manifest)
+    np.save(path / bundle.OCCURRENCE, np.zeros((2, 3), np.uint16))
+    small.reseal(path)
+    with pytest.raises(BundleDamaged, match=r"occurrence\.npy: has the shape \(2, 3\)"):
+        hubless.open(tmp_path, "photos")

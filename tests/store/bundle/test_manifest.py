@@ -1,0 +1,202 @@
+"""What a manifest says of a bundle, and that builds can be repeated."""
+
+import hashlib
+import json
+import os
+from datetime import UTC, datetime
+from importlib.metadata import version
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support import small
+
+import hubless
+from hubless.store.bundle import read_manifest, seal
+
+
+def sha256sum(path):
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """Files of all that a build can be given, by parameter."""
+    np.save(tmp_path / "targets.npy", small.targets())
+    np.savez(tmp_path / "bank.npz", vectors=small.query_bank())
+    vectors = pa.FixedSizeListArray.from_arrays(pa.array(small.vectors(50, 3).ravel()), small.DIM)
+    pq.write_table(pa.table({"vector": vectors}), tmp_path / "more.parquet")
+    (tmp_path / "ids.txt").write_text("\n".join(f"id {row}" for row in range(small.COUNT)))
+    (tmp_path / "payload.jsonl").write_text("\n".join(json.dumps(row) for row in small.payload()))
+    (tmp_path / "encoder").mkdir()
+    small.encoder().save(tmp_path / "encoder")
+    return {
+        "targets": tmp_path / "targets.npy",
+        "query_bank": tmp_path / "bank.npz",
+        "target_bank": tmp_path / "more.parquet",
+        "ids": tmp_path / "ids.txt",
+        "payload": tmp_path / "payload.jsonl",
+        "encoder": tmp_path / "encoder",
+    }
+
+
+def test_manifest_comes_back_as_it_was_built(tmp_path, inputs):
+    built = hubless.build(tmp_path / "catalog", "photos", **inputs, progress=False)
+    read = read_manifest(small.folder(tmp_path / "catalog", built))
+    assert read == built == hubless.open(tmp_path / "catalog", "photos").manifest
+    assert read.model_dump() == built.model_dump()
+
+
+def test_manifest_in_the_hands_of_others_is_plain_json_with_a_hash_that_can_be_checked(template):
+    (version,) = small.entries(template)
+    text = (template / "photos" / "versions" / version / "manifest.json").read_text("utf-8")
+    content = json.loads(text)
+    assert list(content) == sorted(content)
+    digest = content.pop("manifest_sha256")
+    without = "".join(line for line in text.splitlines(keepends=True) if '"manifest_sha256"' not in line)
+    assert hashlib.sha256(without.encode()).hexdigest() == digest
+
+
+def test_manifest_says_what_the_bundle_is(template):
+    (version_id,) = small.entries(template)
+    manifest = hubless.open(template, "photos").manifest
+    assert (manifest.format_version, manifest.collection, manifest.version) == (1, "photos", version_id)
+    assert (manifest.count, manifest.dim, manifest.metric) == (small.COUNT, small.DIM, "cosine")
+    assert manifest.correction.name == "sn"
+    assert manifest.correction.details["iterations"] == 10
+    assert manifest.index.type == "flat"
+    assert manifest.id_type == "string"
+    assert manifest.payload_columns == ["title", "tags"]
+    assert manifest.encoder is not None
+    assert abs(datetime.now(UTC) - datetime.fromisoformat(manifest.created)).days < 1
+    assert version_id.startswith(f"{datetime.fromisoformat(manifest.created):%Y%m%dT%H}")
+    assert manifest.provenance.versions["hubless"] == version("hubless")
+
+
+def test_files_stand_in_the_manifest_with_size_and_hash(template):
+    manifest = hubless.open(template, "photos").manifest
+    folder = small.folder(template, manifest)
+    found = {file.name: (file.stat().st_size, sha256sum(file)) for file in folder.iterdir()}
+    del found["manifest.json"]
+    assert {name: (record.size, record.sha256) for name, record in manifest.files.items()} == found
+
+
+def test_provenance_names_each_input_with_the_size_and_hash_that_others_compute(tmp_path, inputs):
+    records = hubless.build(tmp_path / "catalog", "photos", **inputs, progress=False).provenance.inputs
+    assert sorted(records) == sorted(inputs)
+    for parameter, path in inputs.items():
+        record = records[parameter]
+        assert record.name == path.name
+        if path.is_file():
+            assert (record.size, record.sha256) == (path.stat().st_size, sha256sum(path))
+    hashes = "".join(sha256sum(inputs["encoder"] / name) for name in ("encoder.json", "encoder.npy"))
+    assert records["encoder"].sha256 == hashlib.sha256(hashes.encode()).hexdigest()
+
+
+def test_provenance_of_a_folder_of_shards_counts_all_of_them(tmp_path):
+    (tmp_path / "shards").mkdir()
+    for shard in range(3):
+        np.save(tmp_path / "shards" / f"{shard}.npy", small.vectors(20, shard))
+    manifest = hubless.build(tmp_path / "catalog", "photos", tmp_path / "shards", small.query_bank(), progress=False)
+    record = manifest.provenance.inputs["targets"]
+    hashes = "".join(sha256sum(tmp_path / "shards" / f"{shard}.npy") for shard in range(3))
+    assert record.sha256 == hashlib.sha256(hashes.encode()).hexdigest()
+    assert record.size == sum(file.stat().st_size for file in (tmp_path / "shards").iterdir())
+    assert record.name == "shards"
+
+
+def test_provenance_of_an_array_is_of_its_float32_bytes(tmp_path):
+    record = small.build(tmp_path).provenance.inputs["targets"]
+    data = small.targets().tobytes()
+    assert (record.size, record.sha256) == (len(data), hashlib.sha256(data).hexdigest())
+
+
+def test_input_whose_name_is_no_unicode_is_recorded_with_a_replacement(tmp_path):
+    path = tmp_path / os.fsdecode(b"t\xff.npy")
+    try:
+        np.save(path, small.targets())
+    except OSError:
+        pytest.skip("this file system knows Unicode names only")
+    manifest = hubless.build(tmp_path / "catalog", "photos", path, small.query_bank(), progress=False)
+    assert (
+        read_manifest(small.folder(tmp_path / "catalog", manifest)).provenance.inputs["targets"].name == "t\ufffd.npy"
+    )
+
+
+def build_with(catalog, correction):
+    bank, more = small.vectors(200, 4), small.vectors(50, 5)  # enough for every correction's defaults
+    return hubless.build(
+        catalog, "photos", small.targets(), bank, target_bank=more, correction=correction, progress=False
+    )
+
+
+@pytest.mark.parametrize("correction", sorted(hubless.CORRECTIONS))
+def test_same_inputs_and_seed_give_the_same_bytes(tmp_path, correction):
+    first, second = (build_with(tmp_path, correction) for _ in range(2))
+    for name in ("offsets.npy", "index.faiss", "ids.arrow", "canary.npz", "correction.npz"):
+        one, other = (small.folder(tmp_path, manifest) / name for manifest in (first, second))
+        if name.endswith(".npz"):  # a zip archive bears the time
+            with np.load(one) as a, np.load(other) as b:
+                assert {key: a[key].tobytes() for key in a} == {key: b[key].tobytes() for key in b}
+        else:
+            assert one.read_bytes() == other.read_bytes(), name
+    assert first.measured == second.measured
+    assert first.version != second.version
+
+
+def test_other_seed_holds_out_other_bank_queries(tmp_path):
+    first, second = (small.build_full(tmp_path, correction="sn", seed=seed) for seed in (0, 1))
+    first_data, second_data = ((small.folder(tmp_path, m) / "offsets.npy").read_bytes() for m in (first, second))
+    assert first_data != second_data
+    assert (first.provenance.seed, second.provenance.seed) == (0, 1)
+
+
+@pytest.mark.parametrize("seed", [-1, 1.5, "1", None, True])
+def test_seed_that_is_no_whole_number_is_refused(tmp_path, seed):
+    with pytest.raises(hubless.HublessError, match="seed: expected a whole number of at least 0"):
+        small.build(tmp_path, seed=seed)
+
+
+def test_numpy_scalars_are_parameters_like_any_number(tmp_path):
+    manifest = small.build(
+        tmp_path, correction="nnn", parameters={"k": np.int64(4), "weight": np.float32(0.5)}, seed=np.int64(3)
+    )
+    assert manifest.correction.parameters == {"k": 4, "weight": 0.5}
+    assert json.loads(json.dumps(manifest.model_dump(mode="json"))) == manifest.model_dump(mode="json")
+    opened = small.check_complete(tmp_path)
+    results = opened.query(small.query_bank()[0], limit=np.int64(3), strength=np.float32(0.5))
+    assert results.rows.shape == (1, 3)
+
+
+def test_sealing_records_whatever_is_in_the_folder(tmp_path, template):
+    manifest = hubless.open(template, "photos").manifest
+    (tmp_path / "any").write_bytes(b"any")
+    sealed = seal(tmp_path, manifest)
+    assert sealed.files["any"].size == 3
+    assert list(sealed.files) == ["any"]
+    assert read_manifest(tmp_path) == sealed
+
+
+def test_encoder_comes_back_as_it_was_given(template):
+    encoder, opened = small.encoder(), hubless.open(template, "photos")
+    texts = ["amber birch", "fjord fjord delta"]
+    assert opened.has_encoder
+    assert opened.encode(texts) == pytest.approx(encoder.encode(texts), abs=0)
+
+
+def test_collection_without_an_encoder_says_so(tmp_path):
+    small.build(tmp_path)
+    opened = hubless.open(tmp_path, "photos")
+    assert not opened.has_encoder
+    with pytest.raises(hubless.HublessError, match="no encoder"):
+        opened.encode(["amber"])
+
+
+@pytest.mark.parametrize("correction", sorted(hubless.CORRECTIONS))
+def test_correction_comes_back_and_gives_the_stored_offsets(tmp_path, correction):
+    build_with(tmp_path, correction)
+    targets = small.targets() / np.linalg.norm(small.targets(), axis=1, keepdims=True)
+    opened = hubless.open(tmp_path, "photos")
+    offsets = opened.correction().offsets(targets)
+    assert offsets == pytest.approx(opened.offsets, abs=1e-5)

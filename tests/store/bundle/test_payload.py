@@ -1,0 +1,146 @@
+"""Payload: what is given comes back, whatever its type, and what cannot is refused when it is built."""
+
+import datetime
+import decimal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support import small
+
+import hubless
+from hubless.errors import InputError
+
+TIME = datetime.datetime(2024, 2, 29, 12, 30, 15, 123456)
+N = small.COUNT
+TYPES = {
+    "number": (pa.array(range(N)), 3),
+    "unsigned": (pa.array([2**64 - 1] * N, pa.uint64()), 2**64 - 1),
+    "float": (pa.array([0.5] * N), 0.5),
+    "half": (pa.array([np.float16(0.5)] * N), 0.5),
+    "truth": (pa.array([True] * N), True),
+    "text": (pa.array(["ä \0 😀"] * N), "ä \0 😀"),
+    "category": (pa.array(["x"] * N).dictionary_encode(), "x"),
+    "empty text": (pa.array([""] * N), ""),
+    "null": (pa.nulls(N), None),
+    "some null": (pa.array([1, None] * (N // 2)), None),
+    "bytes": (pa.array([b"\xff\0"] * N), b"\xff\0"),
+    "list": (pa.array([[1, None, 3]] * N), [1, None, 3]),
+    "empty list": (pa.array([[]] * N, pa.list_(pa.int8())), []),
+    "nested": (pa.array([{"a": [{"b": None}, {"b": "c"}]}] * N), {"a": [{"b": None}, {"b": "c"}]}),
+    "map": (pa.array([[("a", 1)]] * N, pa.map_(pa.string(), pa.int64())), [("a", 1)]),
+    "decimal": (pa.array([decimal.Decimal("1.50")] * N), decimal.Decimal("1.50")),
+    "date": (pa.array([TIME.date()] * N), TIME.date()),
+    "time": (pa.array([TIME.time()] * N), TIME.time()),
+    "nanosecond time": (pa.array([1001] * N, pa.time64("ns")), datetime.time(0, 0, 0, 1)),
+    "timestamp": (pa.array([TIME] * N), TIME),
+    "zoned": (pa.array([TIME] * N, pa.timestamp("us", "UTC")), TIME.replace(tzinfo=datetime.UTC)),
+    "nanoseconds": (pa.array([1_709_209_815_123_456_789] * N, pa.timestamp("ns")), TIME),
+    "duration": (pa.array([datetime.timedelta(seconds=1.5)] * N), datetime.timedelta(seconds=1.5)),
+    "nanosecond duration": (pa.array([1001] * N, pa.duration("ns")), datetime.timedelta(microseconds=1)),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_payload_of_any_type_comes_back(tmp_path, kind):
+    values, expected = TYPES[kind]
+    manifest = small.build(tmp_path, payload=pa.table({"ä b": values}))
+    assert manifest.payload_columns == ["ä b"]
+    opened = hubless.open(tmp_path, "photos")
+    (row,) = opened.payload([3])
+    assert list(row) == ["ä b"]
+    value = row["ä b"]
+    if isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        value = value.astimezone(datetime.UTC)
+    assert value == expected
+    assert type(value) is type(expected)
+
+
+def test_rows_come_in_the_order_in_which_they_are_asked_for(template):
+    opened = hubless.open(template, "photos")
+    rows = [39, 0, 7, 7]
+    assert opened.payload(rows) == [small.payload()[row] for row in rows]
+    assert opened.payload(rows, columns=["title"]) == [{"title": f"title {row}"} for row in rows]
+    assert opened.payload([]) == []
+    assert opened.point(small.IDS[7]).payload == small.payload()[7]
+
+
+def test_bundle_of_before_there_was_a_mapped_payload_is_read_from_parquet(catalog, folder):
+    (folder / "payload.arrow").unlink()
+    small.reseal(folder)
+    opened = hubless.open(catalog, "photos")
+    rows = [39, 0, 7]
+    assert opened.payload(rows) == [small.payload()[row] for row in rows]
+    assert opened.matches({"field": "tags", "contains": 7}).rows.tolist() == [7]
+
+
+def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
+    parts = [pa.array([word] * (N // 2)).dictionary_encode() for word in "xy"]
+    table = pa.table({"word": pa.chunked_array(parts)})
+    pq.write_table(table, tmp_path / "payload.parquet", row_group_size=N // 2)
+    small.build(tmp_path / "catalog", payload=tmp_path / "payload.parquet")
+    assert hubless.open(tmp_path / "catalog", "photos").payload([0, N - 1]) == [{"word": "x"}, {"word": "y"}]
+
+
+def test_collection_without_payload_has_none_for_each_row(tmp_path):
+    small.build(tmp_path)
+    opened = hubless.open(tmp_path, "photos")
+    assert opened.manifest.payload_columns == []
+    assert opened.payload([0, 1]) == [None, None]
+    assert opened.point(3).payload is None
+
+
+def test_payload_beside_the_targets_in_their_file_is_kept_in_its_rows(tmp_path):
+    vectors = pa.array(small.targets().tolist(), pa.list_(pa.float32()))
+    titles = [f"title {row}" for row in range(N)]
+    ids = [f"id {row}" for row in range(N)]
+    pq.write_table(pa.table({"title": titles, "vector": vectors, "id": ids}), tmp_path / "t.parquet", row_group_size=7)
+    hubless.build(tmp_path / "catalog", "photos", tmp_path / "t.parquet", small.query_bank(), progress=False)
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    for row in (0, 6, 7, 39):
+        assert opened.point(f"id {row}").payload == {"title": f"title {row}"}
+        assert opened.point(f"id {row}", vector=True).row == row
+
+
+def test_missing_keys_of_a_row_are_null(tmp_path):
+    small.build(tmp_path, payload=[{"a": 1, "b": 2}, *[{"a": row} for row in range(1, N)]])
+    assert hubless.open(tmp_path, "photos").payload([0, 1]) == [{"a": 1, "b": 2}, {"a": 1, "b": None}]
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        ([{"a": 1}] * (N - 1), "40 rows, one a target, got 39 rows"),
+        ([{"a": 1}] * (N + 1), "40 rows, one a target, got 41 rows"),
+        ([{}] * N, "40 rows, one a target, got 0 rows"),
+        ([{"a": 1}] * (N - 1) + [{"a": "x"}], "a table, a dict of columns, or a list of dicts"),
+        ([{"a": 1}] * (N - 1) + [None], "row 39: expected a dict, got NoneType"),
+        ([1] * N, "row 0: expected a dict, got int"),
+        (pa.table([pa.array(range(N))] * 2, names=["a", "a"]), "columns of different names"),
+        (pa.table({"a": pa.array([[1]] * N, pa.list_(pa.timestamp("ns")))}), "column a: expected nested times"),
+    ],
+)
+def test_payload_that_does_not_fit_is_refused_and_nothing_is_published(tmp_path, payload, message):
+    with pytest.raises(InputError, match=message) as caught:
+        small.build(tmp_path / "catalog", payload=payload)
+    assert "\n" not in str(caught.value)
+    assert small.entries(tmp_path / "catalog") == []
+
+
+def test_damaged_payload_file_is_refused_in_one_line_wherever_the_damage_is(tmp_path):
+    titles = [f"title {row * 7919 % 997}" for row in range(N)]
+    pq.write_table(pa.table({"a": titles, "b": [[row] * 3 for row in range(N)]}), tmp_path / "whole.parquet")
+    whole = (tmp_path / "whole.parquet").read_bytes()
+    rng = np.random.default_rng(0)
+    refused = []
+    for place, bit in zip(rng.integers(len(whole), size=60), rng.integers(8, size=60), strict=True):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << int(bit)
+        (tmp_path / "damaged.parquet").write_bytes(damaged)
+        try:
+            small.build(tmp_path / "catalog", payload=tmp_path / "damaged.parquet")
+        except InputError as error:
+            refused.append(error)
+    assert len(refused) > 10
+    assert all(error.parameter.startswith("payload") and "\n" not in str(error) for error in refused)

@@ -1,0 +1,133 @@
+"""Other names of collections: set, moved and removed at once, by one at a time, and never in a collection's way."""
+
+import shutil
+import threading
+
+import pytest
+from support import faults, small
+
+import hubless
+from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed, StorageError
+
+NOT_NAMES = ["", "..", ".", "a/b", "../photos", "a\0b", "%2e%2e", "-a", ".aliases.json", "ä", "a" * 65, "a\n"]
+
+
+@pytest.fixture
+def catalog(template, tmp_path):
+    return hubless.Catalog(shutil.copytree(template, tmp_path / "catalog"))
+
+
+def test_alias_means_its_collection_until_it_means_another(catalog):
+    assert catalog.aliases() == {}
+    assert catalog.resolve("pictures") == "pictures"
+    small.build(catalog.path, name="drawings")
+    first = catalog.set_alias("pictures", "photos")
+    assert catalog.resolve("pictures") == "photos"
+    assert hubless.open(catalog, "pictures").name == "photos"
+    second = catalog.set_alias("pictures", "drawings")
+    assert catalog.resolve("pictures") == "drawings"
+    assert second.revision > first.revision
+    assert catalog.remove_alias("pictures") == second
+    assert catalog.aliases() == {}
+    with pytest.raises(CollectionNotFound):
+        hubless.open(catalog, "pictures")
+
+
+def test_revision_is_never_used_again(catalog):
+    seen = set()
+    for _ in range(3):
+        seen.add(catalog.set_alias("pictures", "photos").revision)
+        seen.add(catalog.set_alias("others", "photos").revision)
+        catalog.remove_alias("pictures")
+    assert len(seen) == 6
+
+
+def test_alias_that_is_not_as_expected_stays_as_it_is(catalog):
+    created = catalog.set_alias("pictures", "photos", expected=0)
+    for change in (
+        lambda: catalog.set_alias("pictures", "photos", expected=0),
+        lambda: catalog.set_alias("pictures", "photos", expected=created.revision + 1),
+        lambda: catalog.set_alias("new", "photos", expected=1),
+        lambda: catalog.remove_alias("pictures", expected=0),
+    ):
+        with pytest.raises(PreconditionFailed, match="revision"):
+            change()
+    assert catalog.aliases() == {"pictures": created}
+    catalog.set_alias("pictures", "photos", expected=created.revision)
+
+
+def test_of_many_who_expect_the_same_only_one_gets_it(catalog):
+    start = catalog.set_alias("pictures", "photos")
+    outcomes = []
+
+    def change():
+        try:
+            outcomes.append(catalog.set_alias("pictures", "photos", expected=start.revision))
+        except PreconditionFailed:
+            outcomes.append(None)
+
+    threads = [threading.Thread(target=change) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    (won,) = filter(None, outcomes)
+    assert catalog.aliases() == {"pictures": won}
+
+
+@pytest.mark.parametrize("name", NOT_NAMES)
+def test_what_is_no_name_is_refused_and_touches_no_file(catalog, name):
+    before = small.contents(catalog.path)
+    with pytest.raises(InputError, match="alias"):
+        catalog.set_alias(name, "photos")
+    with pytest.raises(CollectionNotFound):
+        catalog.set_alias("pictures", name)
+    with pytest.raises(CollectionNotFound):
+        hubless.open(catalog, name)
+    with pytest.raises(hubless.HublessError):
+        hubless.open(catalog, "photos", version=name)
+    with pytest.raises(hubless.HublessError):
+        catalog.rollback("photos", name)
+    after = small.contents(catalog.path)
+    assert {file for file in after.keys() - before.keys() if not file.endswith("LOCK")} == set()
+
+
+def test_alias_does_not_stand_in_the_way_of_a_collection(catalog):
+    with pytest.raises(InputError, match="a name that no collection has"):
+        catalog.set_alias("photos", "photos")
+    catalog.set_alias("pictures", "photos")
+    with pytest.raises(InputError, match="a name that is no alias"):
+        small.build(catalog.path, name="pictures")
+    assert not (catalog.path / "pictures").exists()
+    assert catalog.collections() == ["photos"]
+    with pytest.raises(CollectionNotFound):
+        catalog.set_alias("others", "pictures")
+
+
+def test_name_of_a_build_that_has_begun_is_no_alias(catalog):
+    with catalog.staging("new"), pytest.raises(InputError, match="a name that no collection has"):
+        catalog.set_alias("new", "photos")
+
+
+def test_alias_that_is_not_there_cannot_be_removed(catalog):
+    with pytest.raises(AliasNotFound, match="pictures"):
+        catalog.remove_alias("pictures")
+
+
+def test_file_that_is_no_file_of_aliases_is_named(catalog):
+    (catalog.path / ".aliases.json").write_text('{"aliases": 1}')
+    with pytest.raises(StorageError, match=r"\.aliases\.json: is not a file of aliases"):
+        catalog.aliases()
+
+
+@pytest.mark.parametrize("fault", ["kill", "refuse"])
+def test_stopped_at_any_step_leaves_the_alias_as_it_was_or_as_it_was_to_be(template, tmp_path, fault):
+    results = faults.run("alias", fault, template, tmp_path)
+    assert len(results) >= 4
+    for outcome in results:
+        catalog = hubless.Catalog(outcome.catalog)
+        assert catalog.aliases().keys() <= {"pictures"}
+        catalog.set_alias("pictures", "photos")
+        assert catalog.resolve("pictures") == "photos"
+        left = {entry.name for entry in outcome.catalog.iterdir()}
+        assert left == {"photos", ".aliases.json", ".aliases.lock"}

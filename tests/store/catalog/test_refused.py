@@ -1,0 +1,220 @@
+"""The disk or the folder refuses: an error in plain words that names the path, and nothing changed."""
+
+import errno
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import faiss
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import processes, small
+
+import hubless
+from hubless.errors import StorageError, storage_errors
+from hubless.knn import write_index
+from hubless.vectors import npy
+from hubless.vectors.ids import write_ids
+
+AS_NOBODY = """
+import os, sys
+from pathlib import Path
+from support import small
+import hubless
+from hubless.errors import HublessError
+
+path = Path(sys.argv[1])
+small.build(Path(sys.argv[2]))  # imports everything while we may
+hubless.open(sys.argv[2], "photos").check_canaries()
+if os.geteuid() == 0:  # root may do everything, whatever the modes say
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+for action in sys.argv[3:]:
+    try:
+        eval(action)
+        print("done")
+    except HublessError as error:
+        print(type(error).__name__, error)
+"""
+
+
+@pytest.fixture
+def shared():
+    """A folder that everybody can reach, with a catalog that everybody can read."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        path.chmod(0o755)
+        small.build_full(path / "catalog")
+        yield path / "catalog"
+        for entry in (path, *path.rglob("*")):
+            if entry.is_dir():
+                entry.chmod(0o755)
+
+
+def as_nobody(catalog, scratch, *actions):
+    """Do something with `path`, the catalog, as a user without rights; what each action printed."""
+    command = [sys.executable, "-c", AS_NOBODY, str(catalog), str(scratch), *actions]
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_missing_catalog_is_named_and_not_made(tmp_path):
+    path = tmp_path / "catalog"
+    catalog = hubless.Catalog(path)
+    asked = (
+        lambda: hubless.open(path, "photos"),
+        catalog.collections,
+        lambda: catalog.versions("photos"),
+        lambda: catalog.rollback("photos"),
+        lambda: catalog.prune("photos", 1),
+    )
+    for ask in asked:
+        with pytest.raises(StorageError, match=r"catalog: there is no catalog here \(hubless build makes one\)"):
+            ask()
+    assert not path.exists()
+
+
+@pytest.mark.parametrize(
+    ("ask", "reads"),
+    [
+        (hubless.Catalog.collections, "iterdir"),
+        (hubless.Catalog.collections, "is_file"),
+        (hubless.Catalog.aliases, "read_bytes"),
+        (lambda catalog: catalog.current("photos"), "read_text"),
+    ],
+    ids=["before it is listed", "while it is listed", "aliases", "current"],
+)
+def test_catalog_that_goes_away_during_a_look_is_missing_and_not_empty(tmp_path, monkeypatch, ask, reads):
+    path = tmp_path / "catalog"
+    small.build(path)
+    catalog = hubless.Catalog(path)
+    catalog.set_alias("pictures", "photos")
+    read = getattr(Path, reads)
+
+    def go_and_read(file, *args, **options):
+        if path.exists():
+            path.rename(tmp_path / "elsewhere")
+        return read(file, *args, **options)
+
+    monkeypatch.setattr(Path, reads, go_and_read)
+    with pytest.raises(StorageError, match="there is no catalog here"):
+        ask(catalog)
+
+
+def test_catalog_that_is_a_file_is_refused(tmp_path):
+    path = tmp_path / "catalog"
+    path.write_text("x")
+    with pytest.raises(StorageError, match="there is no catalog here"):
+        hubless.open(path, "photos")
+    with pytest.raises(StorageError, match="catalog: a file is in the place of a folder"):
+        small.build(path)
+    with pytest.raises(StorageError, match="catalog: a file is in the place of a folder"):
+        small.build(path / "below")
+    assert path.read_text() == "x"
+
+
+def test_collection_that_is_a_file_is_refused(tmp_path):
+    (tmp_path / "photos").write_text("x")
+    with pytest.raises(StorageError, match="photos: a file is in the place of a folder"):
+        small.build(tmp_path)
+
+
+def test_catalog_with_a_name_that_is_too_long_is_refused(tmp_path):
+    with pytest.raises(StorageError, match="the name is too long"):
+        hubless.Catalog(tmp_path / ("x" * 300)).collections()
+    with pytest.raises(StorageError, match="the name is too long"):
+        small.build(tmp_path / ("x" * 300))
+
+
+def test_build_makes_the_folders_of_a_catalog(tmp_path):
+    small.build(tmp_path / "not" / "there" / "yet")
+    assert hubless.Catalog(str(tmp_path / "not" / "there" / "yet")).collections() == ["photos"]
+
+
+def test_catalog_that_cannot_be_written_can_be_read_and_says_so_to_what_would_change_it(shared, tmp_path):
+    before = small.contents(shared)
+    for entry in (shared, *shared.rglob("*")):
+        entry.chmod(0o555 if entry.is_dir() else 0o444)
+    opened, new, again, rollback, prune = as_nobody(
+        shared,
+        tmp_path,
+        "hubless.open(path, 'photos').check_canaries()",
+        "small.build(path, 'songs')",
+        "small.build(path)",
+        "hubless.Catalog(path).rollback('photos')",
+        "hubless.Catalog(path).prune('photos', 1)",
+    )
+    assert opened == "done"
+    assert new == f"StorageError {shared / '.aliases.lock'}: no permission"
+    assert again == rollback == prune == f"StorageError {shared / 'photos' / 'LOCK'}: no permission"
+    assert small.contents(shared) == before
+
+
+def test_file_that_cannot_be_read_is_named(shared, tmp_path):
+    path = shared / "photos" / "versions" / small.entries(shared)[0]
+    (path / "offsets.npy").chmod(0)
+    (opened,) = as_nobody(shared, tmp_path, "hubless.open(path, 'photos')")
+    assert opened == f"StorageError {path / 'offsets.npy'}: no permission"
+
+
+def test_catalog_that_cannot_be_entered_is_named(shared, tmp_path):
+    shared.chmod(0)
+    listed, below = as_nobody(
+        shared, tmp_path, "hubless.Catalog(path).collections()", "hubless.Catalog(path / 'below').collections()"
+    )
+    assert listed == f"StorageError {shared}: no permission"
+    assert below == f"StorageError {shared / 'below'}: no permission"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "the disk is full"),
+        (errno.EDQUOT, "the disk quota is used up"),
+        (errno.EROFS, "the disk is read-only"),
+        (errno.EIO, os.strerror(errno.EIO)),
+    ],
+)
+def test_refusal_of_the_disk_is_said_in_words_with_the_path(number, words):
+    with pytest.raises(StorageError) as caught, storage_errors(Path("folder")):
+        raise OSError(number, os.strerror(number))
+    assert str(caught.value) == f"folder: {words}"
+    with pytest.raises(StorageError) as caught, storage_errors(Path("folder")):
+        raise OSError(number, os.strerror(number), "folder/file")
+    assert str(caught.value) == f"folder/file: {words}"
+    assert caught.value.code == "storage"
+
+
+def write_small_index(path):
+    index = faiss.IndexFlatIP(8)
+    index.add(small.targets())
+    write_index(index, path)
+
+
+WRITERS = {
+    "small array": lambda path: npy.write_array(path, small.targets()),
+    "large array": lambda path: npy.write_array(path, np.zeros(10**6)),
+    "small index": write_small_index,
+    "ids": lambda path: write_ids(pa.array(small.IDS), path),
+    "encoder.json": lambda path: small.encoder().save(path.parent),
+    "encoder.npy": lambda path: small.encoder().save(path.parent),
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_full_disk_is_noticed_by_whatever_writes(tmp_path, what):
+    path = tmp_path / what
+    path.symlink_to("/dev/full")
+    with pytest.raises(StorageError, match="the disk is full"), storage_errors(tmp_path):
+        WRITERS[what](path)
+
+
+def test_error_that_is_not_the_disks_stays_what_it_is():
+    with pytest.raises(OSError, match="corrupt page"), storage_errors(Path("folder")):
+        raise OSError("corrupt page")

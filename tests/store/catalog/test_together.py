@@ -1,0 +1,204 @@
+"""Several that change a collection at once."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from support import processes, small
+
+import hubless
+from hubless.errors import BundleDamaged
+from hubless.store import catalog as catalog_module
+
+PREPARE = """
+import sys
+from pathlib import Path
+from support import small
+import hubless
+from hubless.errors import HublessError
+
+path = Path(sys.argv[1])
+print("ready", flush=True)
+sys.stdin.readline()
+"""
+BUILD = PREPARE + "for data in range(6): print(small.build(path, data=data).version, flush=True)"
+CHANGE = (
+    PREPARE
+    + """
+catalog = hubless.Catalog(path)
+for _ in range(30):
+    try:
+        catalog.rollback("photos")
+        catalog.prune("photos", 2)
+    except HublessError as error:
+        print(type(error).__name__, flush=True)
+"""
+)
+
+
+def run_together(catalog, *scripts):
+    """Run scripts at once, each in a process of its own; the lines that each printed."""
+    options = {"env": processes.environment(), "stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    children = [subprocess.Popen([sys.executable, "-c", script, str(catalog)], **options) for script in scripts]
+    for child in children:
+        assert child.stdout.readline() == "ready\n"
+    for child in children:
+        child.stdin.write("\n")
+        child.stdin.flush()
+    printed = [child.communicate(timeout=120)[0].split() for child in children]
+    assert [child.returncode for child in children] == [0] * len(children)
+    return printed
+
+
+def test_builds_of_several_processes_at_once_are_all_complete_and_one_is_current(tmp_path):
+    first = small.build(tmp_path).version
+    built = run_together(tmp_path, BUILD, BUILD, BUILD)
+    everything = {first}.union(*built)
+    assert len(everything) == 19
+    assert small.entries(tmp_path) == sorted(everything)
+    for version in everything:
+        small.check_complete(tmp_path, version)
+    assert hubless.Catalog(tmp_path).current("photos") in {versions[-1] for versions in built}
+
+
+def test_first_builds_of_a_catalog_at_once_do_not_disturb_each_other(tmp_path):
+    built = run_together(tmp_path / "new" / "catalog", BUILD, BUILD)
+    assert small.entries(tmp_path / "new" / "catalog") == sorted(
+        [version for versions in built for version in versions]
+    )
+
+
+def test_builds_rollbacks_and_deletions_at_once_leave_a_current_version_that_opens(tmp_path):
+    for data in range(3):
+        small.build(tmp_path, data=data)
+    *_, problems, _ = run_together(tmp_path, BUILD, BUILD, CHANGE, CHANGE)
+    assert set(problems) <= {"VersionNotFound"}  # none before the current one
+    small.check_complete(tmp_path)
+    assert [name for name in small.entries(tmp_path) if name.startswith(".")] == []
+    for version in small.entries(tmp_path):
+        small.check_complete(tmp_path, version)
+
+
+def test_build_does_not_remove_what_a_living_build_is_writing(tmp_path):
+    with hubless.Catalog(tmp_path).staging("photos") as living:
+        (living.folder / "index.faiss").write_bytes(b"half")
+        version = small.build(tmp_path).version
+        assert (living.folder / "index.faiss").read_bytes() == b"half"
+    assert small.entries(tmp_path) == [version]
+
+
+def test_version_stays_that_was_current_only_until_its_build_ended(tmp_path):
+    """Another build publishes while this one has published, and not yet cleared up."""
+    template = small.build(tmp_path / "template")
+    files = small.contents(small.folder(tmp_path / "template", template))
+    del files["manifest.json"]
+    catalog = hubless.Catalog(tmp_path / "catalog")
+    with catalog.staging("photos") as first, catalog.staging("photos") as second:
+        for staged in (first, second):
+            for name, data in files.items():
+                (staged.folder / name).write_bytes(data)
+            staged.publish(template.model_copy(update={"version": staged.version}))
+    assert small.entries(catalog.path) == sorted([first.version, second.version])
+    assert small.check_complete(catalog.path).version == second.version
+    small.check_complete(catalog.path, first.version)
+
+
+def test_prune_waits_for_a_rollback_and_then_spares_its_version(tmp_path, monkeypatch):
+    ids = [small.build(tmp_path, data=data).version for data in range(3)]
+    catalog = hubless.Catalog(tmp_path)
+    pruning = threading.Thread(target=catalog.prune, args=("photos", 1))
+    verify = catalog_module.verify
+
+    def verify_while_another_prunes(*arguments):
+        pruning.start()
+        pruning.join(0.2)
+        verify(*arguments)
+
+    monkeypatch.setattr(catalog_module, "verify", verify_while_another_prunes)
+    catalog.rollback("photos", ids[0])
+    pruning.join()
+    assert small.entries(tmp_path) == [ids[0], ids[2]]
+    assert small.check_complete(tmp_path).version == ids[0]
+
+
+def test_reader_that_looks_while_versions_are_published_sees_whole_versions_only(tmp_path):
+    small.build(tmp_path)
+    done = threading.Event()
+    problems = []
+
+    def read():
+        while not done.is_set():
+            try:
+                small.check_complete(tmp_path)
+            except Exception as problem:
+                problems.append(problem)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    try:
+        for data in range(10):
+            small.build(tmp_path, data=data)
+    finally:
+        done.set()
+        reader.join()
+    assert problems == []
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_build_that_fails_half_way_leaves_nothing(tmp_path, error):
+    version = small.build(tmp_path).version
+    before = small.contents(tmp_path)
+    with pytest.raises(error), hubless.Catalog(tmp_path).staging("photos") as staged:  # noqa: PT012
+        (staged.folder / "index.faiss").write_bytes(b"half")
+        raise error
+    assert small.contents(tmp_path) == before
+    assert small.entries(tmp_path) == [version]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        "hubless.search.opening.read_manifest",
+        "hubless.search.opening.verify",
+        "hubless.search.opening.read_index",
+    ],
+)
+def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_new_current_one(tmp_path, monkeypatch, where):
+    old = small.build(tmp_path)
+    module, _, name = where.rpartition(".")
+    step = getattr(sys.modules[module], name)
+
+    def overtaken(*args, **options):
+        monkeypatch.setattr(where, step)
+        small.build(tmp_path, data=1)
+        hubless.Catalog(tmp_path).prune("photos", 1)
+        return step(*args, **options)
+
+    monkeypatch.setattr(where, overtaken)
+    opened = hubless.open(tmp_path, "photos")
+    assert opened.version == hubless.Catalog(tmp_path).current("photos") != old.version
+
+
+def test_version_that_is_pruned_between_two_looks_is_not_taken_for_a_damaged_catalog(tmp_path, monkeypatch):
+    small.build(tmp_path)
+    catalog, look = hubless.Catalog(tmp_path), hubless.Catalog.current
+
+    def overtaken(self, name):
+        found = look(self, name)
+        monkeypatch.setattr(hubless.Catalog, "current", look)
+        small.build(tmp_path, data=1)
+        catalog.prune("photos", 1)
+        return found
+
+    monkeypatch.setattr(hubless.Catalog, "current", overtaken)
+    assert catalog.folder("photos").name == catalog.current("photos")
+
+
+def test_current_version_that_is_damaged_is_told_once_and_not_tried_again(tmp_path, monkeypatch):
+    (small.folder(tmp_path, small.build(tmp_path)) / "offsets.npy").unlink()
+    tries, read = [], hubless.search.opening.read_manifest
+    monkeypatch.setattr("hubless.search.opening.read_manifest", lambda folder: tries.append(folder) or read(folder))
+    with pytest.raises(BundleDamaged, match="missing"):
+        hubless.open(tmp_path, "photos")
+    assert len(tries) == 1

@@ -1,0 +1,110 @@
+"""Arrays of other kinds are taken for what NumPy makes of them."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import as_vectors
+from hubless.vectors.payload import as_payload
+from hubless.vectors.sources import as_source, in_memory
+
+ROWS = np.array([[1, 2, 3], [4, 5, 6.5]], np.float32)
+
+
+class Tensor:
+    """An array of another package: with NumPy's protocol, or with that of DLPack alone."""
+
+    def __init__(self, array, protocol):
+        self.array = array
+        if protocol == "array":
+            self.__class__ = type("WithArray", (Tensor,), {"__array__": lambda self, dtype=None, copy=None: self.array})
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnAnotherDevice:
+    def __array__(self, dtype=None, copy=None):
+        raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu()")
+
+
+LISTS = pa.array(ROWS.tolist(), pa.list_(pa.float32()))
+KINDS = {
+    "list": ROWS.tolist(),
+    "tuple": tuple(map(tuple, ROWS.tolist())),
+    "float64": ROWS.astype(np.float64),
+    "float16": ROWS.astype(np.float16),
+    "array protocol": Tensor(ROWS, "array"),
+    "dlpack": Tensor(ROWS, "dlpack"),
+    "Arrow lists": LISTS,
+    "Arrow lists of one size": pa.array(ROWS.tolist(), pa.list_(pa.float64(), 3)),
+    "Arrow half": pa.FixedSizeListArray.from_arrays(pa.array(ROWS.astype(np.float16).ravel()), 3),
+    "Arrow column": pa.table({"v": LISTS})["v"],
+    "Arrow chunks": pa.chunked_array([LISTS[:1], LISTS[1:]]),
+    "polars lists": pl.Series(ROWS.tolist(), dtype=pl.List(pl.Float32)),
+    "polars arrays": pl.Series(ROWS.tolist(), dtype=pl.Array(pl.Float32, 3)),
+    "pandas": pd.DataFrame(ROWS),
+}
+
+
+@pytest.mark.parametrize("given", KINDS.values(), ids=KINDS)
+class TestKinds:
+    def test_rows_are_read_as_they_are(self, given):
+        np.testing.assert_array_equal(in_memory(as_source(given, "targets")), ROWS)
+
+    def test_queries_are_read_alike(self, given):
+        np.testing.assert_array_equal(as_vectors(given, "vector", 3), ROWS)
+
+
+def test_whole_numbers_in_a_list_are_numbers():
+    np.testing.assert_array_equal(in_memory(as_source([[1, 2], [3, 4]], "targets")), [[1, 2], [3, 4]])
+
+
+def test_tensor_of_torch_is_read_without_its_gradient_only():
+    torch = pytest.importorskip("torch")
+    np.testing.assert_array_equal(as_vectors(torch.tensor(ROWS), "vector"), ROWS)
+    with pytest.raises(InputError, match=r"^vector: expected an array that NumPy can read, got .*requires grad"):
+        as_vectors(torch.tensor(ROWS, requires_grad=True), "vector")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([[1.0], [1.0, 2.0]], "targets: expected rows of one length, got rows of several lengths"),
+        (pa.array([[1.0], [1.0, 2.0]]), "targets, row 1: expected 1 numbers, as row 0 has, got 2"),
+        (pa.array([[1.0], None]), "targets, row 1: expected a vector, got a null"),
+        (pa.array([[1.0, 2.0], [1.0, None]]), "targets, row 1, column 1: expected a number, got a null"),
+        (pa.array([1.0, None]), "targets: expected numbers, got 1 nulls"),
+        (OnAnotherDevice(), "targets: expected an array that NumPy can read, got can't convert cuda:0 .*to numpy.$"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_refused_naming_the_row(given, message):
+    with pytest.raises(InputError, match=f"^{message}"):
+        as_source(given, "targets")
+
+
+PAYLOADS = {
+    "list of dicts": [{"a": 1, "b": "x"}, {"a": 2, "b": None}],
+    "dict of columns": {"a": [1, 2], "b": ["x", None]},
+    "dict of arrays": {"a": np.array([1, 2]), "b": pa.array(["x", None])},
+    "Arrow": pa.table({"a": [1, 2], "b": ["x", None]}),
+    "Arrow batch": pa.record_batch({"a": [1, 2], "b": ["x", None]}),
+    "pandas": pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=[7, 5]),
+    "polars": pl.DataFrame({"a": [1, 2], "b": ["x", None]}),
+}
+
+
+@pytest.mark.parametrize("given", PAYLOADS.values(), ids=PAYLOADS)
+def test_payload_of_any_kind_is_the_same_rows(given):
+    assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
+
+
+def test_keys_of_all_rows_count():
+    rows = as_payload([{"a": 1}, {"b": 2}, {"a": 3, "c": 4}]).to_table().to_pylist()
+    assert rows == [{"a": 1, "b": None, "c": None}, {"a": None, "b": 2, "c": None}, {"a": 3, "b": None, "c": 4}]

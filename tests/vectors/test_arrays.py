@@ -1,0 +1,120 @@
+"""The checks that every vector and every parameter passes."""
+
+import numpy as np
+import pytest
+
+from hubless.errors import DimensionMismatch, InputError, NotFinite, ZeroVector
+from hubless.vectors.arrays import as_float32, as_vectors, check_at_least, check_between, unit_rows
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        [1, 2],
+        [1.0, 2.0],
+        [[1, 2]],
+        (1, 2.0),
+        [np.float32(1), np.float64(2)],
+        np.array([1, 2], np.float16),
+        np.array([[1, 2]], ">f8"),
+        [np.array([1.0, 2.0])],
+    ],
+    ids=repr,
+)
+def test_one_vector_or_several_as_lists_or_floats_become_a_matrix_of_float32(given):
+    found = as_vectors(given, "vector", dim=2)
+    np.testing.assert_array_equal(found, [[1, 2]])
+    assert found.dtype == np.dtype(np.float32)
+    assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize(
+    "given",
+    [[None, 1.0], ["1", "2"], [True, False], [1 + 2j, 1], [10**400, 1.0], np.array([1, 2]), np.array([1, 2], object)],
+    ids=lambda given: repr(given)[:20],
+)
+def test_what_is_no_number_is_refused(given):
+    with pytest.raises(InputError, match=r"^vector: expected float16, float32 or float64, got "):
+        as_vectors(given, "vector", dim=2)
+
+
+@pytest.mark.parametrize("given", [5.0, None, "abc", {"a": 1}, [[[1.0, 2.0]]]], ids=repr)
+def test_what_is_no_matrix_is_refused(given):
+    with pytest.raises(InputError, match=r"^vector: expected a matrix, one row an item, got an array of shape \("):
+        as_vectors(given, "vector", dim=2)
+
+
+@pytest.mark.parametrize("given", [[[1.0], [1.0, 2.0]], [[1.0, 2.0], 3.0]], ids=repr)
+def test_rows_of_several_lengths_are_refused(given):
+    with pytest.raises(InputError, match=r"^vector: expected rows of one length, got rows of several lengths"):
+        as_vectors(given, "vector", dim=2)
+
+
+@pytest.mark.parametrize(("given", "got"), [([], 0), ([1.0], 1), ([[1.0, 2.0, 3.0]], 3)])
+def test_wrong_dimension_is_refused_naming_both(given, got):
+    with pytest.raises(DimensionMismatch, match=rf"^vector: expected 2 dimensions, .*got {got} dimensions"):
+        as_vectors(given, "vector", dim=2)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), -float("inf"), 1e39, -3.5e38])
+def test_number_that_float32_cannot_hold_is_refused_naming_its_place(number):
+    with pytest.raises(NotFinite, match=r"^vector, row 1, column 0: expected a finite number that fits float32, got "):
+        as_vectors([[1, 2], [number, 2]], "vector", dim=2)
+
+
+def test_rows_that_are_right_already_are_not_copied():
+    rows = np.ones((3, 2), np.float32)
+    assert np.shares_memory(as_float32(rows, "rows"), rows)
+    assert not np.shares_memory(unit_rows(rows, "rows"), rows)
+
+
+def test_error_about_a_part_counts_rows_as_the_whole_does():
+    rows = np.array([[1, 2], [np.nan, 0], [0, 0]], np.float32)
+    with pytest.raises(NotFinite, match="row 101, column 0"):
+        as_float32(rows, "rows", 100)
+    with pytest.raises(NotFinite, match="row 7, column 0"):
+        as_float32(rows, "rows", np.array([5, 7, 9]))
+    with pytest.raises(ZeroVector, match="row 102"):
+        unit_rows(np.nan_to_num(rows, nan=1), "rows", 100)
+    with pytest.raises(ZeroVector, match="row 9"):
+        unit_rows(np.nan_to_num(rows, nan=1), "rows", np.array([5, 7, 9]))
+
+
+@pytest.mark.parametrize("length", [1e-45, 1e-30, 1.0, 1e19, 3e38])
+def test_unit_rows_have_length_one_whatever_their_length_was(length):
+    rows = np.array([[length, 0, -length]], np.float32)
+    np.testing.assert_allclose(unit_rows(rows, "rows"), [[np.sqrt(0.5), 0, -np.sqrt(0.5)]], atol=1e-7)
+
+
+@pytest.mark.parametrize("value", [2, -1, 2.5, True, "3", None, np.float32(4), float("nan")])
+def test_count_below_the_least_or_no_whole_number_is_refused(value):
+    with pytest.raises(InputError, match=r"^limit: expected a whole number of at least 3, got ") as caught:
+        check_at_least("limit", value, 3)
+    assert caught.value.received == repr(value)
+
+
+@pytest.mark.parametrize("value", [3, 10**30, np.int64(3), np.uint8(200)])
+def test_count_of_at_least_the_least_is_taken(value):
+    check_at_least("limit", value, 3)
+
+
+@pytest.mark.parametrize("value", [-0.1, 2.1, float("nan"), float("inf"), True, "1", None, [1], 1j, 10**400])
+def test_number_out_of_bounds_is_refused(value):
+    with pytest.raises(InputError, match=r"^strength: expected a number of at least 0 and at most 2, got "):
+        check_between("strength", value, 0, 2)
+
+
+@pytest.mark.parametrize("value", [float("inf"), 10**400])
+def test_number_without_an_upper_bound_has_to_be_finite_all_the_same(value):
+    with pytest.raises(InputError, match=r"^weight: expected a number of at least 0, got "):
+        check_between("weight", value, 0, float("inf"))
+
+
+@pytest.mark.parametrize("value", [0, 2, 1.5, np.float16(1), np.int8(1)])
+def test_number_within_bounds_is_taken(value):
+    check_between("strength", value, 0, 2)
+
+
+def test_open_bound_is_refused_itself():
+    with pytest.raises(InputError, match=r"^temperature: expected a number above 0, got 0"):
+        check_between("temperature", 0, 0, float("inf"), open_low=True)

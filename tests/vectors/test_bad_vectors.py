@@ -1,0 +1,418 @@
+"""Vectors that cannot be used are refused in one line: which file or parameter, what was expected, and what came."""
+
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support.files import load_trustingly, read_all, write_npy, write_npz, write_parquet, write_pickled
+from support.problems import normal
+
+import hubless
+from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
+from hubless.vectors.files import open_items
+from hubless.vectors.sources import ArrayVectors, StreamedVectors, UnitVectors, as_source, sample
+
+ROWS = normal(30, 4, seed=1)
+INPUTS = {"targets": ROWS, "query_bank": normal(30, 4, seed=2), "target_bank": normal(30, 4, seed=3)}
+WRITERS = {".npy": write_npy, ".npz": write_npz, ".parquet": write_parquet}
+FORMATS = list(WRITERS)
+
+
+def refusal(path, kind=InputError):
+    """Open and read it all: what is wrong, in one line that begins with the parameter and the file."""
+    with pytest.raises(kind) as caught:
+        read_all(open_items(path, "query bank").vectors)
+    message = str(caught.value)
+    assert message.startswith(f"query bank ({path.name})")
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+class TestEveryFormat:
+    def test_empty_file(self, tmp_path, suffix):
+        path = tmp_path / f"rows{suffix}"
+        path.touch()
+        assert refusal(path).endswith("expected a file of vectors, got an empty file")
+
+    def test_no_rows(self, tmp_path, suffix):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", ROWS[:0])
+        assert "expected at least one row and one dimension, got shape (0, " in refusal(path)
+
+    def test_no_dimensions(self, tmp_path, suffix):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", ROWS[:, :0])
+        assert "expected at least one row and one dimension, got shape (30, 0)" in refusal(path)
+
+    def test_cut_short_anywhere(self, tmp_path, suffix):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", ROWS)
+        whole = path.read_bytes()
+        for size in (1, 3, 7, 9, 50, 120, 200, len(whole) // 2, len(whole) - 5, len(whole) - 1):
+            path.write_bytes(whole[:size])
+            assert f"expected a readable {suffix} file, got " in refusal(path)
+
+    def test_something_else_under_this_name(self, tmp_path, suffix):
+        path = tmp_path / f"rows{suffix}"
+        others = [WRITERS[other](tmp_path / f"other{other}", ROWS).read_bytes() for other in FORMATS if other != suffix]
+        for content in (b"id,vector\n1,2\n", b"\0" * 1000, *others):
+            path.write_bytes(content)
+            assert f"expected a readable {suffix} file, got " in refusal(path)
+
+    @pytest.mark.parametrize("number", [np.nan, np.inf, -np.inf, 1e39])
+    def test_number_that_is_not_finite_in_float32(self, tmp_path, suffix, number):
+        rows = ROWS.astype(np.float64)
+        rows[17, 2] = number
+        more = (pa.list_(pa.float64()),) if suffix == ".parquet" else ()
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", rows, *more)
+        place = f"row 17, column 2: expected a finite number that fits float32, got {number}"
+        assert refusal(path, NotFinite).endswith(place)
+
+    def test_zero_vector_under_cosine(self, tmp_path, suffix):
+        rows = ROWS.copy()
+        rows[17] = 0
+        source = UnitVectors(open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors)
+        expected = rf"^targets \(rows{suffix}\), row 17: expected a vector of non-zero length.*cosine, got zeros only"
+        with pytest.raises(ZeroVector, match=expected):
+            read_all(source)
+
+    def test_bad_row_is_named_by_its_place_in_the_file_also_when_rows_are_read_out_of_order(self, tmp_path, suffix):
+        """As a sample for the fit is, and held-out bank queries."""
+        rows = ROWS.copy()
+        rows[17] = 0
+        rows[23, 1] = np.nan
+        source = open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors
+        with pytest.raises(NotFinite, match="row 23, column 1"):
+            source.take(np.array([2, 5, 23, 1]))
+        rows[23, 1] = 1
+        source = open_items(WRITERS[suffix](tmp_path / f"rows{suffix}", rows), "targets").vectors
+        with pytest.raises(ZeroVector, match="row 17"):
+            UnitVectors(source).take(np.array([2, 17, 1]))
+
+    def test_missing_file_is_named_with_its_path(self, tmp_path, suffix):
+        with pytest.raises(StorageError, match=f"nowhere{suffix}: query bank: there is no such file"):
+            open_items(tmp_path / f"nowhere{suffix}", "query bank")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+class TestArraysInFiles:
+    @pytest.mark.parametrize(
+        "rows",
+        [
+            np.ones((3, 4), np.int32),
+            np.ones((3, 4), np.uint8),
+            np.ones((3, 4), np.complex64),
+            np.ones((3, 4), bool),
+            np.full((3, 4), "1.0"),
+            np.zeros((3, 4), "datetime64[s]"),
+            np.zeros((3, 4), [("x", "f4")]),
+        ],
+        ids=lambda rows: str(rows.dtype),
+    )
+    def test_no_floats(self, tmp_path, suffix, rows):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", rows)
+        assert f"expected float16, float32 or float64, got {rows.dtype}" in refusal(path)
+
+    @pytest.mark.skipif(np.dtype(np.longdouble).itemsize == 8, reason="long double is float64 on this machine")
+    def test_long_double(self, tmp_path, suffix):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", ROWS.astype(np.longdouble))
+        assert "expected float16, float32 or float64, got float1" in refusal(path)
+
+    @pytest.mark.parametrize("shape", [(), (4,), (2, 3, 4)])
+    def test_no_matrix(self, tmp_path, suffix, shape):
+        path = WRITERS[suffix](tmp_path / f"rows{suffix}", np.ones(shape))
+        assert f"expected a matrix, one row an item, got an array of shape {shape}" in refusal(path)
+
+    def test_pickled_objects_are_refused_and_never_loaded(self, tmp_path, suffix):
+        path, trace = tmp_path / f"rows{suffix}", tmp_path / "trace"
+        write_pickled(path, trace)
+        assert "got objects (a pickled or ragged array)" in refusal(path)
+        assert not trace.exists()
+        load_trustingly(path)
+        assert trace.exists()  # so it would have been noticed
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_bare_pickle_is_refused_and_never_loaded(tmp_path, suffix):
+    path, trace = tmp_path / f"rows{suffix}", tmp_path / "trace"
+    path.write_bytes(write_pickled(tmp_path / "rows.pkl", trace).read_bytes())
+    assert "pickle" not in refusal(path)  # no advice to load it after all
+    assert not trace.exists()
+
+
+def test_pickled_ids_in_an_npz_are_refused_and_never_loaded(tmp_path):
+    path, trace = tmp_path / "rows.npz", tmp_path / "trace"
+    with np.load(write_pickled(tmp_path / "objects.npz", trace), allow_pickle=False) as archive:
+        assert archive.files == ["vectors"]
+    with zipfile.ZipFile(tmp_path / "objects.npz") as objects, zipfile.ZipFile(write_npz(path, ROWS), "a") as archive:
+        archive.writestr("ids.npy", objects.read("vectors.npy"))
+    assert "Object arrays cannot be loaded" in refusal(path)
+    assert not trace.exists()
+
+
+class TestNpz:
+    def test_several_arrays_none_of_them_named_vectors(self, tmp_path):
+        np.savez(tmp_path / "rows.npz", a=ROWS, b=ROWS)
+        assert "expected an array named vectors, or a single array, got arrays ['a', 'b']" in refusal(
+            tmp_path / "rows.npz"
+        )
+
+    def test_ids_alone(self, tmp_path):
+        np.savez(tmp_path / "rows.npz", ids=np.arange(3))
+        assert "expected an array named vectors, or a single array, got arrays []" in refusal(tmp_path / "rows.npz")
+
+    def test_archive_of_something_else(self, tmp_path):
+        with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+            archive.writestr("vectors", b"abc")
+        assert "got arrays []" in refusal(tmp_path / "rows.npz")
+
+    def test_member_that_is_shorter_than_its_header_says(self, tmp_path):
+        whole = write_npy(tmp_path / "rows.npy", ROWS).read_bytes()
+        for content in (whole[:-16], whole + b"1234"):
+            with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+                archive.writestr("vectors.npy", content)
+            size = len(content) - 128
+            assert f"expected 30 rows of 4 numbers, as its header says, got {size} bytes" in refusal(
+                tmp_path / "rows.npz"
+            )
+
+    @pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+    def test_damage_that_shows_only_in_a_later_block(self, tmp_path, save, monkeypatch):
+        path = tmp_path / "rows.npz"
+        rows = normal(20_000, 4, seed=2)
+        save(path, vectors=rows)
+        content = bytearray(path.read_bytes())
+        content[len(content) * 3 // 4] ^= 0xFF
+        path.write_bytes(content)
+        monkeypatch.setattr("hubless.vectors.files.block_rows", lambda dim: 1000)
+        assert open_items(path, "query bank").vectors.shape == rows.shape
+        assert "expected a readable .npz file, got " in refusal(path)
+
+    def test_negative_shape(self, tmp_path):
+        whole = write_npy(tmp_path / "rows.npy", ROWS).read_bytes()
+        with zipfile.ZipFile(tmp_path / "rows.npz", "w") as archive:
+            archive.writestr("vectors.npy", whole.replace(b"(30, 4), ", b"(-3, 4), "))
+        refusal(tmp_path / "rows.npz")
+
+
+class TestParquet:
+    def test_ragged_rows(self, tmp_path):
+        rows = [*ROWS, [1.0, 2.0]]
+        path = write_parquet(tmp_path / "rows.parquet", rows)
+        assert refusal(path).endswith("row 30: expected 4 numbers, as row 0 has, got 2")
+
+    @pytest.mark.parametrize("row", [0, 12])
+    @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.float32()), pa.list_(pa.float32(), 4)])
+    def test_null_in_place_of_a_vector(self, tmp_path, kind, row):
+        rows = [None if place == row else values for place, values in enumerate(ROWS)]
+        path = write_parquet(tmp_path / "rows.parquet", rows, kind)
+        assert refusal(path).endswith(f"row {row}: expected a vector, got a null")
+
+    @pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.list_(pa.float32(), 4)])
+    def test_null_inside_a_vector(self, tmp_path, kind):
+        lists = ROWS.tolist()
+        lists[12][3] = None
+        pq.write_table(pa.table({"vector": pa.array(lists, kind)}), tmp_path / "rows.parquet")
+        assert refusal(tmp_path / "rows.parquet").endswith("row 12, column 3: expected a number, got a null")
+
+    @pytest.mark.parametrize(
+        ("columns", "got"),
+        [
+            ({"vector": [[1, 2]]}, "columns ['vector'], none of them a list of floats"),
+            ({"vector": [1.0]}, "columns ['vector'], none of them a list of floats"),
+            ({"vector": [["1.0"]]}, "columns ['vector'], none of them a list of floats"),
+            ({"vector": [[[1.0]]]}, "columns ['vector'], none of them a list of floats"),
+            ({}, "columns [], none of them a list of floats"),
+            ({"a": [[1.0]], "b": [[1.0]]}, "list columns ['a', 'b']"),
+        ],
+    )
+    def test_no_column_that_must_be_the_vectors(self, tmp_path, columns, got):
+        pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+        expected = "expected one list<float> column, or one named vector or embedding, got "
+        assert refusal(tmp_path / "rows.parquet").endswith(expected + got)
+
+    def test_two_columns_of_one_name(self, tmp_path):
+        lists = pa.array([[1.0, 2.0]])
+        pq.write_table(pa.Table.from_arrays([lists, lists], ["vector", "vector"]), tmp_path / "rows.parquet")
+        assert "expected columns of different names, got columns ['vector', 'vector']" in refusal(
+            tmp_path / "rows.parquet"
+        )
+
+    @pytest.mark.parametrize("ids", [[1.5, 2.5], [None, 1], [True, False]])
+    def test_id_column_of_the_wrong_type(self, tmp_path, ids):
+        path = write_parquet(tmp_path / "rows.parquet", ROWS[:2], id=ids)
+        assert ", column id: expected " in refusal(path)
+
+    def test_damage_that_shows_only_in_a_later_block(self, tmp_path):
+        path = write_parquet(tmp_path / "rows.parquet", ROWS)
+        whole = path.read_bytes()
+        column = pq.read_metadata(path).row_group(1).column(0)
+        start = column.dictionary_page_offset or column.data_page_offset
+        path.write_bytes(whole[:start] + b"\xff" * 20 + whole[start + 20 :])
+        assert open_items(path, "query bank").vectors.shape == (30, 4)
+        assert "expected a readable .parquet file, got " in refusal(path)
+
+
+class TestFolders:
+    def test_without_shards(self, tmp_path):
+        (tmp_path / "README.txt").write_text("nothing here")
+        assert "expected a folder of .npy, .npz, .parquet files, got a folder without any" in refusal(tmp_path)
+
+    def test_of_several_kinds(self, tmp_path):
+        write_npy(tmp_path / "a.npy", ROWS)
+        write_parquet(tmp_path / "b.parquet", ROWS)
+        assert "expected shards of one kind, got .npy and .parquet" in refusal(tmp_path)
+
+    @pytest.mark.parametrize("suffix", FORMATS)
+    def test_shards_of_different_dimensions_are_refused_naming_both_files_and_numbers(self, tmp_path, suffix):
+        WRITERS[suffix](tmp_path / f"a{suffix}", ROWS)
+        WRITERS[suffix](tmp_path / f"b{suffix}", ROWS[:, :3])
+        message = refusal(tmp_path, DimensionMismatch)
+        first, second = (f"query bank ({tmp_path.name}) ({shard}{suffix})" for shard in "ab")
+        assert message == f"{second}: expected 4 dimensions, as {first} has, got 3 dimensions"
+
+    def test_bad_row_is_named_with_its_shard(self, tmp_path):
+        rows = ROWS.copy()
+        rows[7, 1] = np.nan
+        write_npy(tmp_path / "a.npy", ROWS)
+        write_npy(tmp_path / "b.npy", rows)
+        assert "(b.npy), row 7, column 1: expected a finite number" in refusal(tmp_path, NotFinite)
+
+    def test_ids_in_some_shards_only(self, tmp_path):
+        write_parquet(tmp_path / "a.parquet", ROWS, id=range(30))
+        write_parquet(tmp_path / "b.parquet", ROWS)
+        assert "expected ids in all shards or in none, got ids in 1 of 2" in refusal(tmp_path)
+
+    def test_ids_of_two_types(self, tmp_path):
+        write_npz(tmp_path / "a.npz", ROWS, ids=np.arange(30))
+        write_npz(tmp_path / "b.npz", ROWS, ids=np.full(30, "x"))
+        assert "expected ids of one type in all shards, got numbers and strings" in refusal(tmp_path)
+
+    def test_shards_with_different_payload_columns(self, tmp_path):
+        write_parquet(tmp_path / "a.parquet", ROWS, title=["x"] * 30)
+        write_parquet(tmp_path / "b.parquet", ROWS, year=[1] * 30)
+        assert "b.parquet: expected the payload columns ['title'], got ['year']" in refusal(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows", "rows.NPY.gz"])
+def test_file_of_an_unknown_ending_is_refused_naming_the_known_ones(tmp_path, name):
+    (tmp_path / name).write_text("1,2,3")
+    assert "expected a file ending in .npy, .npz or .parquet, got " in refusal(tmp_path / name)
+
+
+def test_file_that_may_not_be_read_is_a_storage_error(tmp_path, monkeypatch):
+    path = write_npz(tmp_path / "rows.npz", ROWS)
+
+    def refuse(*args, **kwargs):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(zipfile, "ZipFile", refuse)
+    with pytest.raises(StorageError, match=r"rows\.npz: no permission"):
+        open_items(path, "targets")
+
+
+class TestArraysInMemory:
+    @pytest.mark.parametrize("shape", [(), (4,), (2, 3, 4), (0, 4), (4, 0)])
+    def test_no_matrix_with_rows(self, shape):
+        with pytest.raises(InputError) as caught:
+            as_source(np.ones(shape), "targets")
+        assert str(caught.value) == f"targets: expected a matrix with at least one row, got an array of shape {shape}"
+
+    @pytest.mark.parametrize("dtype", [int, complex, object, bool, "U3"])
+    def test_no_floats(self, dtype):
+        with pytest.raises(InputError, match=r"^targets: expected float16, float32 or float64, got "):
+            as_source(np.ones((3, 4)).astype(dtype), "targets")
+
+    @pytest.mark.parametrize("given", ["rows.npy", None, 5])
+    def test_no_array_at_all(self, given):
+        with pytest.raises(InputError, match=r"^targets: expected an array or a source of vectors, got "):
+            as_source(given, "targets")
+
+    def test_ragged_array(self):
+        ragged = np.array([np.ones(2), np.ones(3)], dtype=object)
+        with pytest.raises(InputError, match=r"^targets: expected a matrix .*, got an array of shape \(2,\)"):
+            as_source(ragged, "targets")
+
+    @pytest.mark.parametrize("number", [np.nan, np.inf, 1e39])
+    def test_number_that_is_not_finite_in_float32(self, number):
+        rows = ROWS.astype(np.float64)
+        rows[17, 2] = number
+        with pytest.raises(
+            NotFinite, match=rf"^targets, row 17, column 2: expected a finite .*got {number}".replace("+", r"\+")
+        ):
+            as_source(rows, "targets")
+
+    def test_infinities_of_both_signs_do_not_cancel(self):
+        rows = ROWS.copy()
+        rows[1, 1], rows[2, 2] = np.inf, -np.inf
+        with pytest.raises(NotFinite, match="row 1, column 1"):
+            as_source(rows, "targets")
+
+    def test_large_finite_numbers_that_add_up_to_more_than_float32_holds_are_taken(self):
+        rows = np.full((50, 4), 3e38, np.float32)
+        np.testing.assert_array_equal(read_all(as_source(rows, "targets")), rows)
+
+
+def test_sampled_row_is_named_as_its_source_counts_it():
+    rows = np.ones((1000, 2), np.float32)
+    rows[777] = 0
+    source = UnitVectors(StreamedVectors(lambda: iter(np.array_split(rows, 3)), rows.shape, "targets"))
+    with pytest.raises(ZeroVector, match=r"^targets, row 777:"):
+        sample(source, 999)
+    with pytest.raises(ZeroVector, match=r"^targets, row 777:"):
+        sample(UnitVectors(ArrayVectors(rows, "targets")), 999)
+
+
+class TestBuild:
+    """The inputs of a build against each other."""
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        return {
+            "targets": write_npy(tmp_path / "t.npy", ROWS),
+            "query_bank": write_npy(tmp_path / "q.npy", INPUTS["query_bank"]),
+            "target_bank": write_npy(tmp_path / "b.npy", INPUTS["target_bank"]),
+        }
+
+    @pytest.mark.parametrize(
+        ("which", "name"), [("query_bank", "query bank (x.npy)"), ("target_bank", "target bank (x.npy)")]
+    )
+    def test_files_of_different_dimensions_are_refused_naming_both_files_and_numbers(
+        self, tmp_path, files, which, name
+    ):
+        files[which] = write_npy(tmp_path / "x.npy", ROWS[:, :3])
+        with pytest.raises(DimensionMismatch) as caught:
+            hubless.build(tmp_path / "catalog", "c", **files)
+        assert str(caught.value) == f"{name}: expected 4 dimensions, as targets (t.npy) has, got 3 dimensions"
+        assert not (tmp_path / "catalog").exists()
+
+    @pytest.mark.parametrize("which", ["targets", "query_bank", "target_bank"])
+    def test_zero_vector_under_cosine_is_refused_and_under_dot_is_not(self, tmp_path, files, which):
+        rows = INPUTS[which].copy()
+        rows[17] = 0
+        files[which] = write_npy(tmp_path / "x.npy", rows)
+        with pytest.raises(ZeroVector, match=rf"^{which.replace('_', ' ')} \(x.npy\), row 17:"):
+            hubless.build(tmp_path / "catalog", "c", **files)
+        assert hubless.build(tmp_path / "catalog", "c", **files, metric="dot").count == 30
+
+    @pytest.mark.parametrize("correction", ["auto", "none", "cent"])
+    @pytest.mark.parametrize("which", ["targets", "query_bank", "target_bank"])
+    def test_nan_is_refused_also_where_the_correction_reads_no_bank(self, tmp_path, files, which, correction):
+        rows = ROWS.copy()
+        rows[17, 0] = np.nan
+        files[which] = write_npy(tmp_path / "x.npy", rows)
+        with pytest.raises(NotFinite, match=rf"^{which.replace('_', ' ')} \(x.npy\), row 17, column 0:"):
+            hubless.build(tmp_path / "catalog", "c", **files, metric="dot", correction=correction)
+
+    def test_bank_that_the_hold_out_makes_too_small_is_refused_naming_the_hold_out(self, tmp_path, files):
+        parameters = {"k": len(ROWS)}
+        with pytest.raises(InputError) as caught:
+            hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters=parameters)
+        received = "27, as 3 of 30 are held out to measure with"
+        assert str(caught.value) == f"query bank (q.npy): expected {caught.value.expected}, got {received}"
+        assert hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters={"k": 27}).count == 30
+
+    @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
+    def test_vectors_so_long_that_their_products_overflow_are_refused(self, tmp_path, files):
+        with pytest.raises(NotFinite, match=r"^offset of target 0: expected a finite number, so vectors short enough"):
+            hubless.build(tmp_path / "catalog", "c", 1e25 * ROWS, 1e25 * ROWS, metric="dot")

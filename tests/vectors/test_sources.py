@@ -1,0 +1,95 @@
+"""Views on sources: whatever is chosen, stacked or sampled is the rows that it says."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.files import read_all
+from support.problems import normal
+
+from hubless.errors import DimensionMismatch
+from hubless.vectors.sources import (
+    ArrayVectors,
+    SelectedVectors,
+    StackedVectors,
+    StreamedVectors,
+    as_source,
+    in_memory,
+    sample,
+)
+
+ROWS = normal(40, 3, seed=1)
+BLOCKS = st.integers(1, 50)
+
+
+def streamed(rows, chunks):
+    return StreamedVectors(lambda: iter(np.array_split(rows, chunks)), rows.shape, "stream")
+
+
+@settings(max_examples=60, deadline=None)
+@given(chosen=st.sets(st.integers(0, 39), min_size=1), block=BLOCKS, chunks=st.integers(1, 9), data=st.data())
+def test_selection_gives_the_rows_that_were_chosen(chosen, block, chunks, data):
+    rows = np.array(sorted(chosen))
+    for source in (ArrayVectors(ROWS, "array"), streamed(ROWS, chunks)):
+        selected = SelectedVectors(source, rows, "some")
+        assert selected.shape == (len(rows), 3)
+        np.testing.assert_array_equal(read_all(selected, block), ROWS[rows])
+        places = np.array(data.draw(st.lists(st.integers(0, len(rows) - 1), max_size=9)), np.int64)
+        np.testing.assert_array_equal(selected.take(places), ROWS[rows[places]])
+
+
+@settings(max_examples=60, deadline=None)
+@given(cuts=st.lists(st.integers(1, 39), max_size=4), block=BLOCKS, chunks=st.integers(1, 9), data=st.data())
+def test_stack_gives_the_rows_of_its_parts_one_after_the_other(cuts, block, chunks, data):
+    parts = [part for part in np.split(ROWS, sorted(cuts)) if len(part)]
+    stack = StackedVectors([streamed(part, min(chunks, len(part))) for part in parts], "stack")
+    assert stack.shape == (40, 3)
+    assert max(len(found) for found in stack.blocks(block)) <= block
+    np.testing.assert_array_equal(read_all(stack, block), ROWS)
+    rows = np.array(data.draw(st.lists(st.integers(0, 39), max_size=9)), np.int64)
+    np.testing.assert_array_equal(stack.take(rows), ROWS[rows])
+
+
+def test_stack_reads_only_the_parts_that_hold_what_is_taken():
+    opened = []
+
+    def chunks(part):
+        opened.append(part)
+        yield ROWS[:20]
+
+    parts = [StreamedVectors(lambda part=part: chunks(part), (20, 3), "part") for part in range(3)]
+    np.testing.assert_array_equal(StackedVectors(parts, "stack").take(np.array([25, 21])), ROWS[[5, 1]])
+    assert opened == [1]
+
+
+def test_stack_of_different_dimensions_is_refused_naming_both_parts():
+    parts = [ArrayVectors(ROWS, "targets"), ArrayVectors(ROWS[:, :2], "target bank")]
+    with pytest.raises(DimensionMismatch, match=r"^target bank: expected 3 dimensions, as targets has, got 2"):
+        StackedVectors(parts, "both")
+
+
+def test_sample_is_some_rows_in_order_and_the_same_ones_for_the_same_seed():
+    source = ArrayVectors(np.arange(80, dtype=np.float32).reshape(40, 2), "rows")
+    first, again, other = (read_all(sample(source, 15, seed)) for seed in (3, 3, 4))
+    assert first.shape == (15, 2)
+    assert (np.diff(first[:, 0]) > 0).all()
+    assert set(first[:, 0]) <= set(source.array[:, 0])
+    np.testing.assert_array_equal(first, again)
+    assert (first != other).any()
+
+
+def test_sample_of_all_is_the_source_itself():
+    source = as_source(ROWS, "rows")
+    assert sample(source, 40) is source
+
+
+def test_array_of_float32_is_read_without_a_copy():
+    source = as_source(ROWS, "rows")
+    assert np.shares_memory(next(source.blocks(10)), ROWS)
+    assert np.shares_memory(in_memory(source), ROWS)
+
+
+def test_source_is_taken_as_it_is():
+    source = streamed(ROWS, 3)
+    assert as_source(source, "rows") is source
+    np.testing.assert_array_equal(in_memory(source), ROWS)

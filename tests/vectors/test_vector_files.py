@@ -1,0 +1,222 @@
+"""Reading vectors from files: the same rows from every format, whatever the blocks, and never all at once."""
+
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.files import read_all, write_npy, write_npz, write_parquet
+from support.problems import normal
+
+from hubless.vectors import files
+from hubless.vectors.files import open_items
+from hubless.vectors.sources import UnitVectors
+
+ROWS = normal(53, 4, seed=1)
+NUMBERS = list(range(53))
+
+
+def npy(folder):
+    return write_npy(folder / "rows.npy", ROWS)
+
+
+def npy_fortran(folder):
+    return write_npy(folder / "rows.npy", np.asfortranarray(ROWS))
+
+
+def npz(folder):
+    return write_npz(folder / "rows.npz", ROWS)
+
+
+def npz_of_one_array(folder):
+    np.savez(folder / "rows.npz", whatever=ROWS, ids=np.arange(53))
+    return folder / "rows.npz"
+
+
+def npz_compressed(folder):
+    np.savez_compressed(folder / "rows.npz", vectors=ROWS, other=np.ones(3))
+    return folder / "rows.npz"
+
+
+def npz_fortran(folder):
+    return write_npz(folder / "rows.npz", np.asfortranarray(ROWS))
+
+
+def parquet(folder):
+    return write_parquet(folder / "rows.parquet", ROWS)
+
+
+def parquet_large_list(folder):
+    return write_parquet(folder / "rows.parquet", ROWS, pa.large_list(pa.float32()))
+
+
+def parquet_fixed_size_list(folder):
+    return write_parquet(folder / "rows.parquet", ROWS, pa.list_(pa.float32(), 4))
+
+
+def parquet_embedding_column(folder):
+    other = pa.array([[1.0]] * 53)
+    return write_parquet(folder / "rows.parquet", ROWS, column="embedding", other=other)
+
+
+def parquet_column_of_any_name(folder):
+    return write_parquet(folder / "rows.parquet", ROWS, column="v.1", **{"v": NUMBERS, "v.1.x": NUMBERS})
+
+
+def shards(folder, write, suffix):
+    """Shards of different sizes, in the order of their names and not of their making."""
+    for name, part in (("2", ROWS[20:]), ("1", ROWS[:20])):
+        write(folder / f"{name}{suffix}", part)
+    (folder / "README.txt").write_text("not a shard")
+    return folder
+
+
+def npy_shards(folder):
+    return shards(folder, write_npy, ".npy")
+
+
+def npz_shards(folder):
+    return shards(folder, write_npz, ".npz")
+
+
+def parquet_shards(folder):
+    return shards(folder, write_parquet, ".parquet")
+
+
+FORMATS = [
+    npy,
+    npy_fortran,
+    npz,
+    npz_of_one_array,
+    npz_compressed,
+    npz_fortran,
+    parquet,
+    parquet_large_list,
+    parquet_fixed_size_list,
+    parquet_embedding_column,
+    parquet_column_of_any_name,
+    npy_shards,
+    npz_shards,
+    parquet_shards,
+]
+
+
+@pytest.fixture(params=[1, 3, 1000], ids="chunks of {}".format)
+def chunk_rows(request, monkeypatch):
+    """Rows that the reader of a stream takes at a time."""
+    monkeypatch.setattr(files, "block_rows", lambda dim: request.param)
+
+
+@pytest.fixture(params=FORMATS, ids=lambda write: write.__name__)
+def source(request, tmp_path):
+    return open_items(request.param(tmp_path), "targets").vectors
+
+
+@pytest.mark.usefixtures("chunk_rows")
+class TestEveryFormat:
+    def test_blocks_of_any_size_are_the_rows_in_order(self, source):
+        assert source.shape == (53, 4)
+        for rows in (1, 11, 53, 1000):
+            blocks = list(source.blocks(rows))
+            assert max(len(block) for block in blocks) <= rows
+            assert all(block.dtype == np.float32 and block.flags.c_contiguous for block in blocks)
+            np.testing.assert_array_equal(np.concatenate(blocks), ROWS)
+
+    def test_rows_are_taken_in_the_order_that_was_asked_for(self, source):
+        for rows in ([], [0], [52, 0, 25, 19, 20], [7, 7, 7], list(reversed(range(53)))):
+            taken = source.take(np.array(rows, np.int64))
+            assert taken.shape == (len(rows), 4)
+            np.testing.assert_array_equal(taken, ROWS[rows])
+
+    def test_unit_rows_have_length_one_and_the_same_direction(self, source):
+        expected = ROWS / np.linalg.norm(ROWS, axis=1, keepdims=True)
+        np.testing.assert_allclose(read_all(UnitVectors(source)), expected, atol=1e-6)
+        np.testing.assert_allclose(UnitVectors(source).take(np.array([5, 2])), expected[[5, 2]], atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["<f2", "<f4", "<f8", ">f2", ">f4", ">f8"])
+@pytest.mark.parametrize("write", [write_npy, write_npz])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_every_float_type_byte_order_and_memory_order_is_read_as_the_same_numbers(tmp_path, write, dtype, order):
+    rows = np.asarray(ROWS.astype(dtype), order=order)
+    found = open_items(write(tmp_path / f"rows.{write.__name__[-3:]}", rows), "targets").vectors
+    assert read_all(found).dtype == np.float32
+    np.testing.assert_array_equal(read_all(found), rows.astype(np.float32))
+    np.testing.assert_array_equal(found.take(np.array([3, 1])), rows[[3, 1]].astype(np.float32))
+
+
+@pytest.mark.parametrize("number", [pa.float16(), pa.float32(), pa.float64()], ids=str)
+@pytest.mark.parametrize("listed", [pa.list_, pa.large_list, lambda kind: pa.list_(kind, 4)])
+def test_parquet_lists_of_every_float_type_are_read(tmp_path, number, listed):
+    rows = ROWS.astype(number.to_pandas_dtype())
+    path = write_parquet(tmp_path / "rows.parquet", rows, listed(number))
+    np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), rows.astype(np.float32))
+
+
+def test_parquet_brings_ids_and_payload(tmp_path):
+    path = write_parquet(tmp_path / "rows.parquet", ROWS, id=[f"t{i}" for i in NUMBERS], title=["x"] * 53, year=NUMBERS)
+    items = open_items(path, "targets")
+    assert items.ids.to_pylist() == [f"t{i}" for i in NUMBERS]
+    assert items.payload_columns == ("title", "year")
+    assert items.payload.count_rows() == 53
+    assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
+    assert items.files == (path,)
+
+
+def test_parquet_of_vectors_alone_brings_neither_ids_nor_payload(tmp_path):
+    items = open_items(parquet(tmp_path), "targets")
+    assert (items.ids, items.payload, items.payload_columns) == (None, None, ())
+
+
+def test_parquet_shards_bring_ids_and_payload_one_after_the_other(tmp_path):
+    for shard, part in enumerate((slice(0, 20), slice(20, 53))):
+        write_parquet(tmp_path / f"{shard}.parquet", ROWS[part], id=NUMBERS[part], year=NUMBERS[part])
+    items = open_items(tmp_path, "targets")
+    assert items.ids.to_pylist() == NUMBERS
+    assert items.payload.to_table(columns=["year"]).column("year").to_pylist() == NUMBERS
+    assert [path.name for path in items.files] == ["0.parquet", "1.parquet"]
+
+
+def test_parquet_in_a_folder_named_like_a_partition_is_read_by_its_own_columns(tmp_path):
+    folder = tmp_path / "id=7"
+    folder.mkdir()
+    items = open_items(write_parquet(folder / "rows.parquet", ROWS, id=NUMBERS), "targets")
+    assert items.ids.to_pylist() == NUMBERS
+
+
+@pytest.mark.parametrize("ids", [np.arange(53), np.array([f"t{i}" for i in NUMBERS])], ids=["numbers", "strings"])
+def test_npz_brings_ids(tmp_path, ids):
+    items = open_items(write_npz(tmp_path / "rows.npz", ROWS, ids=ids), "targets")
+    assert items.ids.to_pylist() == ids.tolist()
+
+
+def test_vectors_with_nearly_nothing_in_them_are_read_as_they_are(tmp_path):
+    """The smallest and the largest numbers of float32."""
+    rows = np.array([[1e-45, -1e-45], [3.4e38, -3.4e38], [3.4e38, 3.4e38]], np.float32)
+    found = open_items(write_npy(tmp_path / "rows.npy", rows), "targets").vectors
+    np.testing.assert_array_equal(read_all(found), rows)
+    half = np.sqrt(0.5)
+    np.testing.assert_allclose(read_all(UnitVectors(found)), [[half, -half], [half, -half], [half, half]], atol=1e-6)
+
+
+def test_mapped_file_of_200_megabytes_is_read_in_blocks_and_never_held_whole(tmp_path):
+    rows = np.lib.format.open_memmap(tmp_path / "rows.npy", mode="w+", dtype=np.float64, shape=(100_000, 256))
+    rows[99_999, 255] = 7
+    del rows
+    tracemalloc.start()
+    found = open_items(tmp_path / "rows.npy", "targets").vectors
+    total = sum(float(block.sum()) for block in found.blocks(1000))
+    assert found.take(np.array([99_999, 0]))[0, 255] == total == 7
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_compressed_stream_is_read_in_blocks_and_never_held_whole(tmp_path):
+    np.savez_compressed(tmp_path / "rows.npz", vectors=np.zeros((100_000, 256), np.float32))
+    tracemalloc.start()
+    found = open_items(tmp_path / "rows.npz", "targets").vectors
+    assert sum(len(block) for block in found.blocks(1000)) == 100_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 100 * 2**20 / 2
