@@ -1,1 +1,1 @@
-"""Benchmarks: plain scripts that measure hubless against something that is timed in the same run."""
+"""Benchmarks. Each script measures hubless against something that is timed in the same run."""

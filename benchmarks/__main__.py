@@ -1,4 +1,4 @@
-"""All benchmarks: `python -m benchmarks [--full] [NAME ...]`; `--list` names them. Each also runs alone."""
+"""Run benchmarks: `python -m benchmarks [--full] [NAME ...]`. `--list` names them; each also runs alone."""
 
 import argparse
 import subprocess
@@ -15,7 +15,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "peers": (["--targets", "20000", "--seconds", "2", "--rounds", "1"], []),
     "http_service": (["--targets", "1000", "--indexes", "hnsw", "--seconds", "2", "--rounds", "2"], []),
 }
-"""Name of the module -> its arguments for a quick run, and for a full one."""
+"""Name of the module -> its arguments for a quick run and for a full run."""
 
 
 def main():

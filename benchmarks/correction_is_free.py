@@ -1,13 +1,8 @@
 """What the correction costs a query: `python -m benchmarks.correction_is_free [--targets 20000 100000]`.
 
-The same kind of index over the same vectors, with offsets folded in and without, and beside them Faiss's own index of
-that kind over the raw vectors. Each is asked for its own exact ranking. No two settings have the same
-recall, so each side asks some queries at the cheapest setting that reaches 0.99 and the others at the one before it, in
-the proportion that gives 0.99. Sides take turns; times are processor time of one thread, augmenting included.
-
-What the correction costs beyond flat search: corrected hits are of many targets and raw ones of a few hubs, whose
-vectors stay in the processor's cache (50 queries rescore 2,750 vectors of 20,000 in place of 1,300), and they lie less
-apart from the others, farther from the query, in more of the lists.
+The same kind of index over the same vectors, with and without folded offsets, and Faiss's own over the raw vectors.
+Each has a recall of exactly 0.99 of its own exact ranking: some queries use the cheapest setting above 0.99, the others
+the one before. Times are processor time of one thread.
 """
 
 import argparse
@@ -23,14 +18,14 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.augment import augment_queries, centre
-from hubless.indexing import Asked, build_index
-from hubless.kernels import rankings
-from hubless.knn import INDEXES, Aims, Setting, measure
+from hubless.builder.indexing import Asked, build_index
+from hubless.kernels.reductions import rankings
+from hubless.knn import INDEXES, Aims, Setting, recall_curve
+from hubless.knn.augment import augment_queries, centre
 from hubless.knn.base import openmp_threads
 from hubless.knn.ivf import list_count
 from hubless.progress import Silent
-from hubless.sources import as_source
+from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, REPEATS = 512, 2000, 1000, 10, 50, 31
 RECALL = 0.99
@@ -42,14 +37,14 @@ FAISS = {"flat": "Flat", "fastscan": "IVF1,PQ{codes}x4fs,RFlat", "ivf_fastscan":
 
 @dataclass(frozen=True)
 class Side:
-    """What is asked, `ask(query, parameters)`, and its settings around the recall."""
+    """A side to measure: `ask(query, parameters)`, and its settings around the recall."""
 
     ask: Callable[..., object]
     settings: list[Setting]
 
 
 def hubless_side(kind, source, bank, offsets, queries, folder):
-    """An index of vectors with these offsets, tuned to their ranking."""
+    """Build an index of vectors with these offsets, tuned to their ranking."""
     ((_, rows),) = rankings(queries, source, K, offsets)
     path = Path(folder) / f"{kind}.{int(offsets.any())}"
     built = build_index(kind, source, offsets, bank, Asked(queries, rows), Aims(), path, 0, Silent())
@@ -63,7 +58,7 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
 
 
 def faiss_side(name, source, queries):
-    """The index that Faiss makes of the raw vectors."""
+    """Build Faiss' own index of the raw vectors."""
     count, dim = source.shape
     kind = INDEXES[name]
     index = faiss.index_factory(
@@ -72,19 +67,19 @@ def faiss_side(name, source, queries):
     index.train(source.array[: kind.training_rows(count)])
     index.add(source.array)
     ((scores, _),) = rankings(queries, source, K, np.zeros(count, np.float32))
-    curve = measure(kind, index, queries, np.asarray(scores, np.float32))
+    curve = recall_curve(kind, index, queries, np.asarray(scores, np.float32))
     return Side(lambda query, parameters: kind.search(index, query, K, parameters), around(curve))
 
 
 def around(curve):
-    """The cheapest setting that reaches the recall, after the best of those before it."""
+    """Return the best setting below the recall and the cheapest that reaches it."""
     place = next((place for place, setting in enumerate(curve) if setting.recall >= RECALL), len(curve) - 1)
     before = sorted(curve[:place], key=lambda setting: setting.recall)
     return [*before[-1:], curve[place]]
 
 
 def mixed(settings):
-    """A setting for each of the queries that are timed, so that together they reach the recall."""
+    """Return a setting for each timed query, so that all together reach the recall."""
     first, last = settings[0], settings[-1]
     gained = last.recall - first.recall
     share = min(1.0, (RECALL - first.recall) / gained) if gained else 0.0
@@ -94,7 +89,7 @@ def mixed(settings):
 
 
 def compare(kind, source, bank, offsets, queries, folder):
-    """Milliseconds a query of each side at the recall."""
+    """Return milliseconds a query of each side at the recall."""
     sides = {
         "corrected": hubless_side(kind, source, bank, offsets, queries, folder),
         "raw": hubless_side(kind, source, bank, np.zeros_like(offsets), queries, folder),
@@ -125,7 +120,6 @@ def table(result):
         "raw ms",
         "plain Faiss ms",
         "corrected / raw",
-        "settings, corrected and raw",
     ]
     for line in result["lines"]:
         yield [
@@ -133,11 +127,6 @@ def table(result):
             f"{line['targets']:,}",
             *(f"{line['ms'][side]:.3f}" if side in line["ms"] else "" for side in SIDES),
             f"{line['ratio']:.3f}",
-            "; ".join(
-                f"{', '.join(f'{name} {value}' for name, value in line['settings'][side].items())} "
-                f"({line['recall'][side]:.4f})".lstrip()
-                for side in SIDES[:2]
-            ),
         ]
 
 
@@ -146,7 +135,7 @@ def tables(result):
 
 
 def plot(result, figure):
-    """Corrected over raw, a bar each."""
+    """Draw corrected over raw, one bar each."""
     axes = figure.subplots()
     names = [f"{line['kind']}\n{line['targets']:,}" for line in result["lines"]]
     axes.bar(names, [line["ratio"] for line in result["lines"]])

@@ -1,4 +1,4 @@
-"""What the benchmarks share: data with hubs, fair timing, and results as JSON that name the machine."""
+"""What benchmarks share: data with hubs, fair timing, and results as JSON that name the machine."""
 
 import json
 import multiprocessing
@@ -22,7 +22,7 @@ RANK, NOISE, LEAN = 64, 0.45, 1.0
 
 
 def low_rank(rows, dim, seed, lean=0.0):
-    """Unit vectors of low rank with noise; with `lean` all lean one way, which makes hubs of targets that lie there."""
+    """Return unit vectors of low rank with noise. With `lean` all lean one way, which makes hubs."""
     common = np.random.default_rng(0)
     basis = np.linalg.qr(common.standard_normal((dim, RANK)))[0].T.astype(np.float32)
     spread = (1 / np.sqrt(1 + np.arange(RANK) / 8)).astype(np.float32)
@@ -40,7 +40,7 @@ def low_rank(rows, dim, seed, lean=0.0):
 
 
 def with_hubs(targets, bank, queries, dim, seed=0):
-    """Targets, query bank and test queries; the queries lean one way, and so some targets are hubs."""
+    """Return targets, query bank and test queries. Queries lean one way, so some targets are hubs."""
     return (
         low_rank(targets, dim, 10 * seed),
         low_rank(bank, dim, 10 * seed + 1, LEAN),
@@ -51,9 +51,9 @@ def with_hubs(targets, bank, queries, dim, seed=0):
 def interleaved(
     sides: Mapping[str, Callable[[], object]], repeats: int, clock: Callable[[], float] = perf_counter
 ) -> dict[str, list[float]]:
-    """Seconds of each side, `repeats` times, the sides taking turns so that a busy moment hits all of them.
+    """Return seconds of each side, `repeats` times. Sides take turns, so a busy moment affects all.
 
-    `time.thread_time` as the clock counts this thread's processor time alone, which no other process lengthens.
+    With `time.thread_time` as the clock, it counts processor time of this thread only.
     """
     times: dict[str, list[float]] = {name: [] for name in sides}
     for side in sides.values():
@@ -67,7 +67,7 @@ def interleaved(
 
 
 def on_both_clocks(sides, repeats):
-    """Median seconds of each side by the clock, and of all its threads' processors; the sides take turns."""
+    """Return median seconds of each side: by the clock, and of the processors of all its threads."""
     wall, processor = {name: [] for name in sides}, {name: [] for name in sides}
     for side in sides.values():
         side()
@@ -81,15 +81,15 @@ def on_both_clocks(sides, repeats):
 
 
 def medians(times):
-    """The median of each side."""
+    """Return the median of each side."""
     return {name: float(np.median(values)) for name, values in times.items()}
 
 
 def cost(work, warm=None):
-    """What work returns, and what it cost: seconds by the clock and of all threads' processors, and the peak of memory.
+    """Return what work returns, its seconds by the clock and of all threads' processors, and its peak of memory.
 
-    Memory is what the process holds at most while it works, above what it held before: above the inputs. `warm` is done
-    first, and not counted: a little of the same, for modules to be imported and threads to be started.
+    Memory is the peak while it works, less what the process held before. `warm` runs first and is not counted: a
+    small part of the same work, so that modules are imported and threads started.
     """
     if warm is not None:
         warm()
@@ -102,15 +102,15 @@ def cost(work, warm=None):
 
 
 def status(field):
-    """A field of what Linux says of this process, in bytes."""
+    """Return a field of the status that Linux gives of this process, in bytes."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(f"{field}:"))
 
 
 def in_children(measure, sides: Iterable[str], repeats: int):
-    """Of each side the run of the least processor time, and the array that it left; the sides take turns.
+    """Return for each side the run with the least processor time, and the array that it left.
 
-    Each run is a process of its own, so that none inherits memory that another has freed: `measure(side, path=...)`
+    Sides take turns. Each run is its own process, so that it inherits no freed memory. `measure(side, path=...)`
     returns what `cost` measured, and leaves an array in the file.
     """
     costs: dict[str, dict[str, float]] = {}
@@ -127,7 +127,7 @@ def in_children(measure, sides: Iterable[str], repeats: int):
 
 
 def machine(packages=PACKAGES):
-    """Where and with what it was measured."""
+    """Return where and with what it was measured."""
     model = next(
         (line.split(":")[1].strip() for line in cpu_lines() if line.startswith("model name")), platform.processor()
     )
@@ -147,13 +147,13 @@ def machine(packages=PACKAGES):
 
 
 def cpu_lines():
-    """What Linux says of the processor."""
+    """Return what Linux says of the processor."""
     path = Path("/proc/cpuinfo")
     return path.read_text().splitlines() if path.is_file() else []
 
 
 def write(name, result, plot=None, packages=PACKAGES, tables=None):
-    """Write a result with the machine and the command, draw its plot beside it, and print its tables; the file's path.
+    """Write a result with machine and command, draw its plot, print its tables, and return the file's path.
 
     Parameters
     ----------
@@ -175,10 +175,10 @@ def write(name, result, plot=None, packages=PACKAGES, tables=None):
 
 
 def markdown(rows):
-    """A table of columns and rows; figures to the right."""
+    """Return a table of columns and rows in Markdown, figures to the right."""
     columns, *lines = rows
-    cells = [columns, ["---", *["---:"] * (len(columns) - 1)], *lines]
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    head, *body = [f"| {' | '.join(line)} |" for line in (columns, *lines)]
+    return "\n".join([head, f"|---|{'---:|' * (len(columns) - 1)}", *body])
 
 
 def draw(result, plot, path):

@@ -1,14 +1,11 @@
 """What HTTP costs, and what searching together gains: `python -m benchmarks.http_service [--targets 100000]`.
 
-Three comparisons, of sides that take turns in one run, on one synthetic collection a kind of index (low-rank vectors
-with hubs, 512 dimensions), server and load generator on one machine:
+Server and load generator share a machine.
 
-- one connection: the median of HTTP against the median of the library in process, asked without a pause, and as
-  seldom as over HTTP: a core that sleeps between two queries has caches to fill;
-- 8 connections: this service against the plain FastAPI way over the same index;
-- 32 connections, flat: requests searched together against one by one.
-
-`plain` is an endpoint with a pydantic model, `list[float]` and a response model.
+- One connection: HTTP beside the library in process, asked without pauses, and as seldom as over HTTP (a core that
+  sleeps has to fill its caches again).
+- 8 connections: this service beside a plain FastAPI endpoint over the same index (`plain`).
+- 32 connections: requests searched together beside one by one (`apart`).
 """
 
 import argparse
@@ -38,7 +35,7 @@ PATH = "/v1/collections/{}/query"
 
 
 def vectors(rows, seed, lean=0.0):
-    """Low-rank vectors; with `lean`, all towards one direction, which makes hubs of the targets that lean there too."""
+    """Return low-rank vectors. With `lean` all lean one way, which makes hubs of the targets there."""
     basis = np.random.default_rng(0).normal(size=(RANK, DIM)).astype(np.float32)
     weights = np.random.default_rng(seed).normal(size=(rows, RANK)).astype(np.float32)
     weights[:, 0] += lean
@@ -47,7 +44,7 @@ def vectors(rows, seed, lean=0.0):
 
 
 def build(catalog, targets, kind):
-    """A collection over an index of this kind, named after it."""
+    """Build a collection over an index of this kind, named after it."""
     bank, rows = vectors(BANK, 2, lean=2), vectors(targets, 4)
     hubless.build(catalog, kind, rows, bank, correction="csls", index=kind, progress=False)
 
@@ -61,7 +58,7 @@ class Side(NamedTuple):
 
 @contextmanager
 def process(url, command, **settings):
-    """Run a server until the block ends; its address is known beforehand."""
+    """Run a server until the block ends, at a known address."""
     environment = {**os.environ, **{f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}}
     server = subprocess.Popen([sys.executable, *command], env=environment)
     try:
@@ -86,7 +83,7 @@ def free_port():
 
 @contextmanager
 def hubless_service(catalog, kind, **settings):
-    """This service, one search thread a processor; the address of its queries."""
+    """Run this service with one search thread a processor; give the address of its queries."""
     port = free_port()
     start = "import typer; from hubless_service.command import serve; typer.run(serve)"
     command = ["-c", start, "--catalog", str(catalog), "--port", str(port), "--log-level", "warning"]
@@ -97,7 +94,7 @@ def hubless_service(catalog, kind, **settings):
 
 @contextmanager
 def plain_service(catalog, kind):
-    """The plain way; the address of its queries."""
+    """Run the plain way; give the address of its queries."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     with process(f"{base}/openapi.json", ["-m", "benchmarks.plain_service", str(catalog), kind, str(port)]) as pid:
@@ -105,7 +102,7 @@ def plain_service(catalog, kind):
 
 
 def load(side, queries, connections, seconds, *more):
-    """Measure in a process of its own; `cpu_ms` is the server's processor time for each answer."""
+    """Measure from a process of its own. `cpu_ms` is the server's processor time for each answer."""
     options = ["--connections", str(connections), "--seconds", str(seconds), *more]
     command = [sys.executable, "-m", "benchmarks.load", side.url, str(queries), *options]
     before = processor_seconds(side.pid)
@@ -120,7 +117,7 @@ def processor_seconds(pid):
 
 
 def in_process(catalog, kind, queries, seconds, pause=0.0):
-    """Latencies of the library, one query at a time with a pause between, one OpenMP thread."""
+    """Return latencies of the library: one query at a time with a pause between, one OpenMP thread."""
     faiss.omp_set_num_threads(1)
     collection, rows = hubless.open(catalog, kind), np.load(queries)
     taken, end, i, before = [], perf_counter() + seconds, 0, process_time()
@@ -135,7 +132,7 @@ def in_process(catalog, kind, queries, seconds, pause=0.0):
 
 
 def in_turn(rounds, **sides):
-    """Measure the sides one after the other, again and again; of each the median run by its rate."""
+    """Measure the sides in turn, several times. Return the median run of each by its rate."""
     runs = {name: [] for name in sides}
     for _ in range(rounds):
         for name, measure in sides.items():
@@ -144,7 +141,7 @@ def in_turn(rounds, **sides):
 
 
 def compare(catalog, kind, queries, options):
-    """All that is measured over one kind of index."""
+    """Measure one kind of index."""
     found = {}
     with hubless_service(catalog, kind) as url, plain_service(catalog, kind) as plain:
         found["one connection"] = in_turn(
@@ -178,23 +175,16 @@ def lines(result):
 
 
 def tables(result):
-    columns = [
-        "index",
-        f"{result['targets']:,} × {DIM}",
-        "side",
-        "answers a second",
-        "p50 ms",
-        "processor ms an answer",
-    ]
+    columns = [f"{result['targets']:,} × {DIM}", "side", "answers/s", "p50 ms", "processor ms"]
     figures = (
-        [kind, case, side, f"{run['rate']:,.0f}", f"{run['p50_ms']:.2f}", f"{run['cpu_ms']:.3f}"]
+        [f"{kind}, {case}", side, f"{run['rate']:,.0f}", f"{run['p50_ms']:.2f}", f"{run['cpu_ms']:.3f}"]
         for kind, case, side, run in lines(result)
     )
     return [[columns, *figures]]
 
 
 def plot(result, figure):
-    """Answers a second of every side."""
+    """Draw answers a second of every side."""
     axes = figure.subplots()
     bars = {f"{kind}, {case}: {side}": run["rate"] for kind, case, side, run in lines(result)}
     axes.barh(list(bars), list(bars.values()))

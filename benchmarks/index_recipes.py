@@ -1,9 +1,7 @@
 """Kinds of index beside raw flat Faiss: `python -m benchmarks.index_recipes [--targets 10000 ...] [--folder F ...]`.
 
-Recall@10 of the corrected ranking, and the time of single queries and of batches, on one thread, with ratios to a flat
-Faiss index over the raw vectors that takes turns. It is processor time, which a busy machine does not change. Data are
-low-rank vectors with hubs, and any folder with `queries.npy` and `targets.npy`; its bank is `bank.npy`, or half of the
-queries.
+Recall@10 of the corrected ranking, and processor time of single queries and of batches on one thread: how many times as
+fast as a flat Faiss index over the raw vectors. The data are low-rank vectors with hubs, or a folder of your own.
 """
 
 import argparse
@@ -16,24 +14,23 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.arrays import unit_rows
-from hubless.augment import augment_queries, centre
-from hubless.indexing import Asked, build_index
-from hubless.kernels import rankings
+from hubless.builder.indexing import Asked, build_index
+from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
+from hubless.knn.augment import augment_queries, centre
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.sources import as_source
+from hubless.vectors.arrays import unit_rows
+from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, BATCH = 512, 2000, 500, 10, 20, 256
-COLUMNS = ("data", "targets", "kind", "setting", "recall@10")
-COLUMNS += ("single ms", "× raw flat", "batch/s", "× raw flat", "build, tune s")
+COLUMNS = ("targets", "kind", "setting", "recall@10", "single ms", "faster", "batch/s", "faster", "build s")
 GRAPHS = ("hnsw", "hnsw_fp16", "hnsw_sq8")
 MOST_FOR_GRAPHS = 20_000
 
 
 def measured(name, targets, bank, queries, kinds, recall):
-    """A line for each kind."""
+    """Yield a row for each kind."""
     source, bank_source = as_source(targets, "targets"), as_source(bank, "bank")
     fitted = CORRECTIONS["auto"]().fit(bank_source, source)
     offsets = centre(fitted.offsets(source))
@@ -64,7 +61,7 @@ def measured(name, targets, bank, queries, kinds, recall):
 
 
 def ask(built, raw, queries):
-    """Recall, and times beside raw flat search."""
+    """Return recall, and times beside raw flat search."""
     augmented = augment_queries(queries, 1.0, built.pivot)
     parameters = built.setting.parameters
 
@@ -90,8 +87,7 @@ def ask(built, raw, queries):
 
 def row(line):
     return [
-        line["data"],
-        f"{line['targets']:,}",
+        f"{line['data']}, {line['targets']:,}",
         line["kind"],
         ", ".join(f"{name} {value}" for name, value in line["parameters"].items()),
         f"{line['recall']:.4f}",
@@ -108,7 +104,7 @@ def tables(result):
 
 
 def open_folder(folder):
-    """Targets, half of the queries as the bank, and the others, from a folder; its bank if it has one."""
+    """Return targets, bank and test queries of a folder. Without `bank.npy` half of the queries are the bank."""
     files = {path.stem: path for path in folder.glob("*.npy") if path.stem in ("targets", "queries", "bank")}
     found = {name: unit_rows(np.load(path).astype(np.float32), name) for name, path in files.items()}
     targets, queries = found["targets"], found["queries"]
@@ -120,7 +116,7 @@ def open_folder(folder):
 
 
 def plot(result, figure):
-    """Single-query time against the number of targets, a curve a kind."""
+    """Draw single-query time against the number of targets, one curve a kind."""
     axes = figure.subplots()
     lines = [line for line in result["lines"] if line["data"] == "low rank"]
     for kind in dict.fromkeys(line["kind"] for line in lines):

@@ -1,7 +1,7 @@
-"""A load generator in a process of its own: `python -m benchmarks.load URL QUERIES.npy --connections 8 --seconds 5`.
+"""Load a server from its own process: `python -m benchmarks.load URL QUERIES.npy --connections 8 --seconds 5`.
 
-Each connection asks, waits for the answer, and asks again. Raw asyncio, as an HTTP library would cost more than the
-service that is measured. Prints a line of JSON: requests a second, latencies in milliseconds, and how often each status
+Each connection asks, waits for the answer, and asks again. It uses raw asyncio, because an HTTP library would cost
+more than the service. Prints a line of JSON: requests a second, latencies in milliseconds, and how often each status
 came.
 """
 
@@ -22,7 +22,7 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: (\d+)")
 
 
 class Asker(asyncio.Protocol):
-    """One connection: the next request goes out when the answer to the last is there."""
+    """One connection. It sends the next request when the last answer is there."""
 
     def __init__(self, requests, start, seen):
         self.requests = requests
@@ -49,7 +49,7 @@ class Asker(asyncio.Protocol):
 
 
 def request_of(url, body, media_type):
-    """A whole request as bytes."""
+    """Return a whole request as bytes."""
     parts = urlsplit(url)
     target = parts.path + (f"?{parts.query}" if parts.query else "")
     head = f"POST {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nContent-Type: {media_type}\r\n"
@@ -61,7 +61,10 @@ def in_chromas_words(row):
 
 
 async def load(url, requests, connections, seconds):
-    """Ask for a while, after a tenth of it to warm up: every (status, seconds), how many to warm up, the time after."""
+    """Ask for a while, after a tenth of it to warm up.
+
+    Returns every (status, seconds), how many of them warm up, and the time after the warm-up.
+    """
     loop, seen = asyncio.get_running_loop(), []
     parts = urlsplit(url)
     opened = []

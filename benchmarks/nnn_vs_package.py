@@ -1,9 +1,7 @@
 """Offsets of `nnn` beside the published package: `python -m benchmarks.nnn_vs_package [--bank 566000]`.
 
-The shape of table A5 of the paper of NNN by default. `nnn-retrieval` on the CPU (torch) against the exact offsets and
-those of a bank index, codes made and error measured included, and against the bare product of targets and bank. Each
-side in a process of its own; the ratios are of processor time, as that is not changed by what else runs. The package
-is no dependency (`pip install -r benchmarks/requirements-peers.txt`): without it the others are measured.
+`nnn-retrieval` (torch, on the CPU) beside our exact offsets and those of a bank index, which includes making the codes
+and measuring the error. Ratios are of processor time; memory is the peak above the inputs.
 """
 
 import argparse
@@ -43,7 +41,7 @@ SIDES = {
 
 
 def in_child(side, folder, path):
-    """What a child measures; offsets are left in a file."""
+    """Measure in a child process; leave the offsets in a file."""
     bank, targets = (np.load(Path(folder) / f"{name}.npy") for name in ("bank", "targets"))
     warm = partial(SIDES[side], bank[:WARM], targets[:WARM])
     offsets, cost = harness.cost(partial(SIDES[side], bank, targets), warm)
@@ -54,17 +52,16 @@ def in_child(side, folder, path):
 def table(result):
     yield [
         f"b={result['bank']:,}, n={result['targets']:,}, d={result['dim']}, k={result['k']}",
-        "processor seconds",
-        "× the product",
-        "the package takes",
+        "processor s",
+        "package takes",
         "seconds",
-        "MB above the inputs",
+        "MB",
         "largest error",
     ]
     for name, side in result["sides"].items():
         error = "" if side["error"] is None else f"{side['error']['most']:.1g}"
         package = "" if side["package_ratio"] is None else f"{side['package_ratio']:.2f} ×"
-        figures = (f"{side['processor_seconds']:.1f}", f"{side['ratio']:.2f}", package, f"{side['seconds']:.1f}")
+        figures = (f"{side['processor_seconds']:.1f}", package, f"{side['seconds']:.1f}")
         yield [name, *figures, f"{side['peak_bytes'] / 1e6:,.0f}", error]
 
 
@@ -73,7 +70,7 @@ def tables(result):
 
 
 def plot(result, figure):
-    """Processor time of the sides, in units of the product's."""
+    """Draw processor time of the sides, in units of the product's."""
     axes = figure.subplots()
     lines = result["sides"]
     axes.barh(list(lines), [line["ratio"] for line in lines.values()])

@@ -1,8 +1,7 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-The mean of the top k, a log-sum-exp, and the whole of `sn` from fit to offsets, beside NumPy's product of targets and
-bank, which all of them have to make. The sides take turns. Memory is the peak above the inputs, of each side in a
-process of its own.
+NumPy's product of targets and bank is what every correction needs. Each side runs in its own process. Memory is the
+peak above the inputs.
 """
 
 import argparse
@@ -12,8 +11,8 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.kernels import log_sum_exp, top_k_mean
-from hubless.sources import ArrayVectors
+from hubless.kernels.reductions import log_sum_exp, top_k_mean
+from hubless.vectors.sources import ArrayVectors
 
 TEMPERATURE, K, WARM = 0.05, 128, 200
 TARGETS_AT_ONCE = 2048
@@ -42,7 +41,7 @@ SIDES = {
 
 
 def in_child(side, shape, path):
-    """What a child measures; offsets are left in a file."""
+    """Measure in a child process; leave the offsets in a file."""
     targets, bank, _ = vectors(shape)
     warm = partial(SIDES[side], bank[:WARM], targets[:WARM])
     offsets, cost = harness.cost(partial(SIDES[side], bank, targets), warm)
@@ -58,16 +57,14 @@ def table(shape, lines):
     yield [
         f"b={shape['bank']:,}, n={shape['targets']:,}, d={shape['dim']}",
         "seconds",
-        "× the product",
-        "processor seconds",
-        "× the product's",
-        "MB above the inputs",
+        "processor s",
+        "× product",
+        "MB",
     ]
     for line in lines:
         yield [
             line["what"],
             f"{line['seconds']:.2f}",
-            f"{line['ratio']:.2f}",
             f"{line['processor_seconds']:.2f}",
             f"{line['processor_ratio']:.2f}",
             f"{line['peak_bytes'] / 1e6:,.0f}",
@@ -79,7 +76,7 @@ def tables(result):
 
 
 def plot(result, figure):
-    """Processor time of each side over that of the product."""
+    """Draw processor time of each side over that of the product."""
     axes = figure.subplots()
     for place, each in enumerate(result["shapes"]):
         ratios = [line["processor_ratio"] for line in each["lines"]]
@@ -90,7 +87,7 @@ def plot(result, figure):
 
 
 def measure(shape, repeats):
-    """All sides at one shape."""
+    """Measure all sides at one shape."""
     peaks, _ = harness.in_children(partial(in_child, shape=shape), SIDES, 1)
     targets, bank, _ = vectors(shape)
     wall, processor = harness.on_both_clocks(

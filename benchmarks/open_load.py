@@ -1,8 +1,8 @@
-"""Requests at a rate of their own: `python -m benchmarks.open_load URL QUERIES.npy --rate 500 --seconds 5`.
+"""Send requests at a fixed rate: `python -m benchmarks.open_load URL QUERIES.npy --rate 500 --seconds 5`.
 
-`benchmarks.load` waits for an answer before it asks again, so that a slow server is asked less. Here each request goes
-out at its time, over a connection that is free or a new one, and its latency counts from that time. Prints a line of
-JSON: of each status how often it came, and the latencies in milliseconds.
+`benchmarks.load` waits for each answer, so it asks a slow server less often. Here each request goes out at its time,
+over a free connection or a new one, and its latency counts from that time. Prints a line of JSON: how often each
+status came, and its latencies in milliseconds.
 """
 
 import argparse
@@ -22,7 +22,7 @@ DRAIN_SECONDS = 30
 
 
 class Connection(asyncio.Protocol):
-    """Sends one request at a time, and is free again when its answer has come."""
+    """Sends one request at a time. It is free again when the answer is there."""
 
     def __init__(self, free, seen):
         self.free, self.seen = free, seen
@@ -52,7 +52,10 @@ class Connection(asyncio.Protocol):
 
 
 async def offer(url, requests, rate, seconds):
-    """Send requests at a rate; status -> (when due, when answered) of each, how many there were, how many went late."""
+    """Send requests at a rate.
+
+    Returns status -> (when due, when answered) of each, how many there were, and how many went late.
+    """
     loop, parts = asyncio.get_running_loop(), urlsplit(url)
     free, seen, count, late = [], defaultdict(list), 0, 0
 

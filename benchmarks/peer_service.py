@@ -1,7 +1,7 @@
-"""Libraries of nearest neighbours behind the least of a server: `python -m benchmarks.peer_service NAME VECTORS PORT`.
+"""Serve other nearest-neighbour libraries with a minimal server: `python -m benchmarks.peer_service NAME VECTORS PORT`.
 
-The body is one vector as plain bytes, the answer a JSON list of row numbers; `?ef=` says how thorough. No validation,
-no ids, no scores, no payload: less than any service does. Searches run in two threads.
+The body is one vector as bytes, the answer a JSON list of row numbers; `?ef=` sets the effort. It has no validation,
+no ids, no scores and no payload: less than any real service. Searches run in two threads.
 """
 
 import asyncio

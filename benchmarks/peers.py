@@ -1,12 +1,8 @@
 """This service beside others that pip installs: `python -m benchmarks.peers [--targets 100000] [--only NAME ...]`.
 
-All hold the same folded vectors, [t, −h] padded to 528 dimensions, and answer the same corrected queries; so all of
-them could take hubs out of a ranking, given the offsets. This service gets the bare vectors and folds them itself.
-Servers: Chroma's, and pgvector over its own protocol. Libraries (hnswlib, usearch, qdrant-edge, lancedb) stand behind
-the least of an HTTP server, `benchmarks/peer_service.py`. Each at the cheapest `ef` of its graph that reaches the
-recall, and its load from a process beside it on the same machine; one after the other, so that on a busy machine
-processor times count.
-Whoever is not installed is left out: `pip install -r benchmarks/requirements-peers.txt`.
+All hold the same folded vectors and answer the same corrected queries, one side after the other. Chroma and pgvector
+run as servers, libraries (hnswlib, usearch, qdrant-edge, lancedb) behind a minimal HTTP server. Each uses the cheapest
+`ef` of its graph that reaches the recall. To install them: `pip install -r benchmarks/requirements-peers.txt`.
 """
 
 import argparse
@@ -28,9 +24,9 @@ import numpy as np
 import hubless
 from benchmarks import harness, http_service
 from benchmarks.peer_service import EF_CONSTRUCTION, LIBRARIES, M
-from hubless.augment import augment_queries
-from hubless.kernels import rankings
-from hubless.sources import as_source
+from hubless.kernels.reductions import rankings
+from hubless.knn.augment import augment_queries
+from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, CONNECTIONS = 512, 2000, 200, 10, (1, 8)
 EFS = (32, 64, 128, 256, 512, 1024)
@@ -39,7 +35,7 @@ PACKAGES = (*harness.PACKAGES, "chromadb", "hnswlib", "lancedb", "pgserver", "ps
 
 
 class Side:
-    """A running service: how it is asked once, and how it is loaded."""
+    """A running service: how to ask it once, and how to load it."""
 
     def __init__(self, ask, load, efs=(None,)):
         self.ask, self.load, self.efs = ask, load, efs
@@ -171,7 +167,7 @@ def as_text(row):
 
 
 def load_pgvector(uri, queries, connections, seconds, ef):
-    """As `benchmarks.load`, a thread a connection."""
+    """Load pgvector like `benchmarks.load`, one thread a connection."""
     import psycopg
 
     texts = [as_text(row) for row in np.load(queries)]
@@ -210,7 +206,7 @@ SIDES = {
 
 
 class Data:
-    """What all of them hold and are asked, in files where a process reads it."""
+    """What all sides hold and are asked; in files where a process reads it."""
 
     def __init__(self, folder, count):
         targets, bank, self.queries = harness.with_hubs(count, BANK, QUERIES, DIM)
@@ -251,7 +247,7 @@ def measure(open_side, data, options):
 def tables(result):
     columns = [f"{result['targets']:,} × {DIM}", "recall@10", "ef"]
     for connections in CONNECTIONS:
-        columns += [f"{connections} conn.: answers a second", "p50 ms", "processor ms"]
+        columns += [f"{connections} conn.: answers/s", "p50 ms", "processor ms"]
     return [[columns, *(row(name, line) for name, line in result["sides"].items())]]
 
 
@@ -264,7 +260,7 @@ def row(name, line):
 
 
 def plot(result, figure):
-    """Answers a second."""
+    """Draw answers a second."""
     axes = figure.subplots()
     sides = result["sides"]
     for place, connections in enumerate(result["sides"]["hubless, JSON"]["runs"]):

@@ -1,6 +1,6 @@
-"""The plain FastAPI way over the same index, to compare with: `python -m benchmarks.plain_service CATALOG NAME PORT`.
+"""Serve the same index the plain FastAPI way: `python -m benchmarks.plain_service CATALOG NAME PORT`.
 
-A pydantic model with a list of floats, a `def` endpoint that FastAPI runs in a thread, and a response model.
+It has a pydantic model with a list of floats, a `def` endpoint that FastAPI runs in a thread, and a response model.
 """
 
 import sys
@@ -34,7 +34,7 @@ class Answer(BaseModel):
 
 
 def create_app(catalog, name):
-    """An app that answers queries of one collection."""
+    """Return an app that answers queries of one collection."""
     collection = hubless.open(catalog, name)
     app = FastAPI()
 

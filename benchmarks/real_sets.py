@@ -1,10 +1,10 @@
 """How much corrections change R@1 on real sets: `python -m benchmarks.real_sets FOLDER [FOLDER ...]`.
 
-A folder holds `queries.npy`, `targets.npy`, `gt.npy` (for each query the row of its right target) and, if there is a
-query bank from elsewhere, `bank.npy`. With such a bank all queries are ranked over all targets. Without one the strict
-protocol is followed (docs/lab.md). Banks are cut at random to each size, the query bank and, under the strict protocol,
-the target bank with it. Everything is repeated with seeds 0, 1, …; the error is the standard error over the seeds, and
-where there is nothing to draw, that over the queries.
+A folder holds `queries.npy`, `targets.npy`, `gt.npy` (the row of each query's right target), and perhaps `bank.npy`,
+a query bank from elsewhere. With `bank.npy`, all queries search all targets. Without it the strict protocol is used
+(docs/lab.md). Banks are cut at random to each size; under the strict protocol the target bank too. Everything is
+repeated with seeds 0, 1, …. The error is the standard error over the seeds, or over the queries where nothing is
+random.
 
 Prints Markdown; writes all numbers to `benchmarks/results/real_sets.json`.
 """
@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.arrays import F32
-from hubless.candidates import candidates
-from hubless.entries import Entry, parse_entries
 from hubless.errors import InputError
+from hubless.lab.entries import Entry, parse_entries
+from hubless.lab.grids import grid_entries
+from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab.tune import tune
 from hubless.measures import paired_difference
-from hubless.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
-from hubless.tune import tune
+from hubless.vectors.arrays import F32
 
 SIZES = (100, 300, 1000, None)
 """Rows of the bank; None is all of it."""
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "results" / "real_sets.json"
 
 @dataclass(frozen=True)
 class Set:
-    """A real set, and its bank from elsewhere if there is one."""
+    """A real set, and its bank from elsewhere if it has one."""
 
     name: str
     pairs: Pairs
@@ -50,7 +50,7 @@ def open_set(folder: Path) -> Set:
 
 
 def trial(data: Set, size: int | None, seed: int) -> Trial | None:
-    """One split, its banks cut to a size; None if the bank is not as large."""
+    """Return one split with its banks cut to a size, or None if the bank is smaller."""
     whole = strict_trial(data.pairs, seed) if data.bank is None else banked_trial(data.pairs, data.bank)
     if size is None:
         return whole
@@ -65,12 +65,12 @@ def trial(data: Set, size: int | None, seed: int) -> Trial | None:
 
 
 def cut(rows: F32, size: int, rng: np.random.Generator) -> F32:
-    """So many rows at random."""
+    """Return this many rows at random."""
     return rows[np.sort(rng.choice(len(rows), min(size, len(rows)), replace=False))]
 
 
 def hits(given: Trial, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
-    """Whether each correction that can be fitted puts the right target of each test query first."""
+    """Return for each correction whether it puts the right target of each test query first."""
     scorers = {}
     for entry in entries:
         try:
@@ -85,7 +85,7 @@ def hits(given: Trial, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
 
 
 def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Entry]) -> dict[str, Any] | None:
-    """Raw R@1, and each correction's change of it: mean and standard error over the seeds, in points."""
+    """Return raw R@1, and the change by each correction: mean and standard error over the seeds, in points."""
     repeats = 1 if data.bank is not None and size is None else seeds
     changes: dict[str, list[float]] = {}
     errors: dict[str, float] = {}
@@ -115,7 +115,7 @@ def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Entry]) -
 
 
 def tuned(data: Set, seeds: int) -> dict[str, Any]:
-    """What `tune` finds with labels: its choice, the best candidate, and the held-out gain."""
+    """Return what `tune` finds with labels: its choice, the best candidate, and the held-out gain."""
     pairs = data.pairs
     found = tune(pairs.queries, pairs.targets, pairs.relevant, query_bank=data.bank, seeds=seeds)
     raw = found.candidates[0].recall_at_1
@@ -134,7 +134,7 @@ def tuned(data: Set, seeds: int) -> dict[str, Any]:
 
 
 def markdown(rows: Sequence[dict[str, Any]], labels: Sequence[str], choices: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The tables."""
+    """Return the tables."""
     yield f"| set | bank | raw R@1 | {' | '.join(labels)} |"
     yield "| --- | ---: | ---: |" + " ---: |" * len(labels)
     for row in rows:
@@ -169,7 +169,7 @@ def main() -> None:
         data = open_set(folder)
         entries = parse_entries(given.correction or CORRECTIONS, {})
         for size in SIZES:
-            more = candidates(size or 1000, data.bank is None)[1:] if given.all else []
+            more = grid_entries(size or 1000, data.bank is None)[1:] if given.all else []
             row = measure(data, size, given.seeds, list({e.label: e for e in [*entries, *more]}.values()))
             if row is not None:
                 rows.append(row)

@@ -10,6 +10,7 @@ import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks import harness
 
@@ -28,31 +29,39 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-What hubless costs, beside something that was measured in the same run. `python -m benchmarks.report` makes this page of
-results of `make bench` and `make bench-full`. Where the load says that a machine was busy with other work, processor
-times and ratios count, and times by the clock do not.
+See what hubless costs, beside something that was measured in the same run. `make bench` and `make bench-full`
+measure; `python -m benchmarks.report` makes this page. Where the load is high, trust processor times and ratios.
 """
 
 
 def page():
     """The page's text, from the results that are kept."""
-    return "\n".join([INTRODUCTION, *(section(name) for name in ORDER if (KEPT / f"{name}.json").is_file())])
+    results = {name: json.loads(path.read_text()) for name in ORDER if (path := KEPT / f"{name}.json").is_file()}
+    shared = set.intersection(*(set(facts(result)) for result in results.values()))
+    common = [fact for fact in facts(next(iter(results.values()))) if fact in shared]
+    introduction = INTRODUCTION + fill(f"All were run with: {', '.join(common)}.", 120, break_on_hyphens=False) + "\n"
+    return "\n".join([introduction, *(section(name, result, common) for name, result in results.items())])
 
 
-def section(name):
-    """What a benchmark found."""
-    module = import_module(f"benchmarks.{name}")
-    result = json.loads((KEPT / f"{name}.json").read_text())
-    title, _, body = module.__doc__.partition("\n\n")
+def facts(result):
+    """Where a benchmark ran, and with what."""
     where = result["machine"]
-    versions = ", ".join(f"{package} {version}" for package, version in where["versions"].items() if version)
+    versions = [f"{package} {version}" for package, version in where["versions"].items() if version]
+    return [where["processor"], f"{where['cores']} cores", f"Python {where['python']}", *versions]
+
+
+def section(name, result, common):
+    """What a benchmark found, and where it ran unless all ran there."""
+    module = import_module(f"benchmarks.{name}")
+    title, _, body = module.__doc__.partition("\n\n")
+    title = title.partition(": `")[0]
+    ran = [f"`{result['command']}`: load {result['machine']['load']:.1f}", *facts(result)]
     parts = [
-        f"## {title.partition(': `')[0]}",
+        f"## {title}",
         body.strip(),
         *map(harness.markdown, module.tables(result)),
-        f"![{title.partition(': `')[0]}](performance/{name}.png)",
-        f"`{result['command']}`: {where['processor']}, {where['cores']} cores, load {where['load']:.1f}; "
-        f"Python {where['python']}, {versions}.",
+        f"![Plot](performance/{name}.png)",
+        fill(", ".join(fact for fact in ran if fact not in common) + ".", 120, break_on_hyphens=False),
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -1,15 +1,9 @@
-"""Sinkhorn beside POT's dense one: `python -m benchmarks.sinkhorn_vs_pot [--rows 10000] [--folder F ...]`.
+"""Sinkhorn beside POT: `python -m benchmarks.sinkhorn_vs_pot [--rows 10000] [--folder F ...]`.
 
-`sn` fitted on a sample of the targets, the default one and a small one, and on all of them, against `ot.sinkhorn` as
-the published code of DBSN calls it (scaling: exp(S/τ) outside of the logarithm), and against its log-domain variant,
-which small temperatures need. Same bank, targets, temperature and number of steps; each side in a process of its own,
-product of bank and targets included. Time is processor time of all threads, memory the peak above the inputs.
-
-At 10 steps POT's scaling takes 9 to 13 times the processor time of the bare product of 10,000 bank queries and as many
-targets (`product alone`), which everybody has to make once: so much it can be undercut at that number of steps.
-
-The price of the sample is measured as well: agreement of the corrected top 10 with that of the exact fit, and on real
-folders (as `benchmarks.real_sets` reads them) the change of R@1.
+`sn`, fitted on all targets or on a sample, beside `ot.sinkhorn` as the published code of DBSN calls it (scaling), and
+POT's log domain, which small temperatures need. All include the product of bank and targets: no side can gain more than
+`product alone`. Memory is the peak above the inputs. The second table shows what the sample costs: how far the top 10
+agrees with the exact fit, and the change of R@1.
 """
 
 import argparse
@@ -21,9 +15,9 @@ import numpy as np
 from benchmarks import harness
 from benchmarks.real_sets import hits, open_set, trial
 from hubless import CORRECTIONS
-from hubless.entries import Entry
-from hubless.kernels import rankings
-from hubless.sources import as_source
+from hubless.kernels.reductions import rankings
+from hubless.lab.entries import Entry
+from hubless.vectors.sources import as_source
 
 DIM, TEMPERATURE, STEPS, QUERIES, SEEDS = 512, 0.01, 10, 1000, 10
 WARM = 100
@@ -61,7 +55,7 @@ def vectors(rows):
 
 
 def in_child(side, rows, path):
-    """What a child measures; offsets are left in a file."""
+    """Measure in a child process; leave the offsets in a file."""
     targets, bank, _ = vectors(rows)
     warm = partial(offsets_of, side, bank[:WARM], targets[:WARM])
     offsets, cost = harness.cost(partial(offsets_of, side, bank, targets), warm)
@@ -70,13 +64,13 @@ def in_child(side, rows, path):
 
 
 def agreement(queries, targets, offsets, exact):
-    """Mean share of the top 10 that two sets of offsets have in common."""
+    """Return the mean share of the top 10 that two sets of offsets have in common."""
     (_, ours_), (_, theirs) = rankings(queries, as_source(targets, "targets"), 10, offsets, exact)
     return float(np.mean([len(np.intersect1d(*pair)) / 10 for pair in zip(ours_, theirs, strict=True)]))
 
 
 def real(folder, samples):
-    """R@1 of the raw ranking, and its change with potentials fitted on samples, and on all targets, in points."""
+    """Return R@1 of the raw ranking, and its change with potentials fitted on samples and on all targets, in points."""
     data = open_set(folder)
     most = len(trial(data, None, 0).targets) + (0 if data.bank is not None else len(trial(data, None, 0).target_bank))
     sizes = [size for size in samples if size < most]
@@ -94,39 +88,35 @@ def real(folder, samples):
 
 
 def costs(result):
-    """Columns and rows."""
+    """Return columns and rows of the costs."""
     yield [
         f"{result['rows']:,} × {result['rows']:,}, d={result['dim']}, τ={result['temperature']}",
-        "processor seconds",
-        "POT's scaling takes",
+        "processor s",
+        "POT takes",
         "seconds",
-        "POT's scaling takes",
-        "MB above the inputs",
-        "POT's scaling takes",
-        "top 10 as the exact one's",
+        "MB",
+        "top 10 as exact",
     ]
     scaling = result["sides"][SCALING]
     for name, side in result["sides"].items():
-        memory = [f"{side['peak_bytes'] / 1e6:,.0f}", f"{scaling['peak_bytes'] / side['peak_bytes']:.1f} ×"]
         yield [
             name,
             f"{side['processor_seconds']:.2f}",
             f"{scaling['processor_seconds'] / side['processor_seconds']:.1f} ×",
             f"{side['seconds']:.2f}",
-            f"{scaling['seconds'] / side['seconds']:.1f} ×",
-            *([*memory, f"{side['top_10_agreement']:.3f}"] if name != PRODUCT else [""] * 3),
+            *([f"{side['peak_bytes'] / 1e6:,.0f}", f"{side['top_10_agreement']:.3f}"] if name != PRODUCT else [""] * 2),
         ]
 
 
 def price(result):
-    """The same of what the sample costs in quality."""
+    """Return columns and rows of what the sample costs in quality."""
     sizes = [*result["samples"], "all"]
     yield ["targets in the sample", *(f"{int(size):,}" if size.isdecimal() else size for size in sizes)]
     agreements = [*result["samples"].values(), 1.0]
-    yield ["top 10 as the exact one's", *(f"{each:.3f}" for each in agreements)]
+    yield ["top 10 as exact", *(f"{each:.3f}" for each in agreements)]
     for line in result["real"]:
         changes = (f"{line['changes'][size]:+.1f}" if size in line["changes"] else "" for size in sizes)
-        yield [f"{line['folder']}: change of R@1 by {line['method']}, raw {line['raw']:.1f}", *changes]
+        yield [f"{line['folder']}, {line['method']}, raw R@1 {line['raw']:.1f}", *changes]
 
 
 def tables(result):
@@ -134,7 +124,7 @@ def tables(result):
 
 
 def plot(result, figure):
-    """Cost of the sides, and what the sample does to R@1."""
+    """Draw the cost of the sides, and what the sample does to R@1."""
     left, right = figure.subplots(1, 2)
     sides = {name: side for name, side in result["sides"].items() if name != PRODUCT}
     places = np.arange(len(sides))
