@@ -10,7 +10,7 @@ from support.labelled import pairs
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab import trials
+from hubless.lab import plans, trials
 from hubless.lab.compare import compare
 from hubless.lab.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
 from hubless.lab.tally import Attribute
@@ -219,6 +219,17 @@ def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatc
     rows, columns = linear_sum_assignment(GIVEN.queries @ GIVEN.targets.T, maximize=True)
     assert found.row("hn").quality["recall_at_1"] == pytest.approx(np.mean(rows == columns))
     assert found.notes == ["hn, sn_whole temperature=0.1: ranked with all test queries known, which no service has"]
+
+
+@pytest.mark.parametrize("name", ["dsl", "sinkhorn"])
+def test_dsl_and_sinkhorn_of_the_whole_matrix_rank_as_their_functions(name):
+    given = {"temperature": 0.05}
+    found = compared([Entry("none"), Entry(f"{name}_whole", given), Entry(name, given)], query_bank=BANK)
+    scores = plans.WHOLE_MATRIX[name](GIVEN.queries @ GIVEN.targets.T, **given)
+    expected = np.mean(scores.argmax(axis=1) == np.arange(len(scores)))
+    whole, correction = (found.row(f"{wanted} temperature=0.05").quality for wanted in (f"{name}_whole", name))
+    assert whole["recall_at_1"] == pytest.approx(expected)
+    assert whole["mean_rank"] != correction["mean_rank"]
 
 
 def test_comparison_is_plain_json(strict, banked):

@@ -5,6 +5,10 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.special import logsumexp
+from support.figures import DSL_FIRST_ROW, RAW, SINKHORN
+from support.problems import Problem
+from support.rankings import best, dense
 
 from hubless import CORRECTIONS
 from hubless.errors import InputError
@@ -70,6 +74,66 @@ def test_query_aware_sinkhorn_by_perplexity_is_the_correction_with_the_queries_a
     offsets = CORRECTIONS["sn"]().fit(golden["Q"], golden["T"]).offsets(golden["T"])
     found = (matrix - plans.sn(matrix))[0]
     np.testing.assert_allclose(found - found.mean(), offsets - offsets.mean(), atol=1e-4)
+
+
+def dual_softmax(s, temperature):
+    """The published product, one column at a time."""
+    softmax = np.stack([np.exp(column - column.max()) for column in s.T / temperature], axis=1)
+    return s * softmax / softmax.sum(axis=0)
+
+
+def columns_first(s, temperature, steps):
+    """The two equations of the SIGIR paper."""
+    a = s / temperature
+    for _ in range(steps):
+        a = a - logsumexp(a, axis=0, keepdims=True)
+        a = a - logsumexp(a, axis=1, keepdims=True)
+    return a
+
+
+class TestDualSoftmaxAndSinkhorn:
+    """Beside plain references, at temperatures where the order of the steps and their number show."""
+
+    @pytest.mark.parametrize("temperature", [0.01, 0.05, 1])
+    def test_dsl_ranks_all_targets_as_the_published_product(self, matrix, temperature):
+        matrix = matrix.astype(np.float64)
+        assert (matrix < 0).any(axis=1).all()
+        expected = dual_softmax(matrix, temperature)
+        found = plans.dsl(matrix, temperature=temperature)
+        np.testing.assert_array_equal(best(found, 150), best(expected, 150))
+        positive = matrix > 0
+        np.testing.assert_allclose(found[positive], temperature * np.log(expected[positive]), atol=1e-9)
+
+    @pytest.mark.parametrize("steps", [1, 4, 10])
+    @pytest.mark.parametrize("temperature", [0.01, 0.05, 1])
+    def test_sinkhorn_is_the_papers_two_equations(self, matrix, temperature, steps):
+        expected = columns_first(matrix.astype(np.float64), temperature, steps)
+        found = plans.sinkhorn(matrix, temperature=temperature, iterations=steps)
+        np.testing.assert_allclose(found / temperature, expected, atol=1e-9)
+
+    @pytest.mark.parametrize("name", ["dsl", "sinkhorn"])
+    def test_they_are_the_corrections_with_all_other_queries_as_the_bank(self, golden, matrix, name):
+        live, some = golden["Q"][:3], golden["Q"]
+        whole = plans.WHOLE_MATRIX[name](matrix, temperature=0.05)
+        for row in range(len(live)):
+            problem = Problem(golden["T"], np.delete(some, row, axis=0), golden["Bt"], some[row : row + 1])
+            found = dense(problem, name, temperature=0.05)
+            np.testing.assert_array_equal(best(found, 20)[0], best(whole, 20)[row])
+
+    def test_figure_1_of_the_sigir_paper(self):
+        weights = np.exp(np.exp(plans.dsl(RAW, temperature=1.0)))
+        shown = weights / weights.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(shown[0], DSL_FIRST_ROW, rtol=0, atol=1e-4)
+        assert shown.argmax(axis=1).tolist() == [0, 1, 1, 0]
+        plan = np.exp(plans.sinkhorn(RAW, temperature=1.0, iterations=4))
+        np.testing.assert_allclose(plan, SINKHORN, rtol=0, atol=1e-4)
+        assert plan.argmax(axis=1).tolist() == [0, 1, 2, 3]
+
+    def test_low_temperature_under_metric_dot_leaves_no_ties(self):
+        """exp(-30/0.003) is 0 in 64 bits: a product of exponentials would rank nothing."""
+        made = 10 * np.random.default_rng(3).normal(size=(9, 8))
+        for scores in (plans.dsl(made, 0.003), plans.sinkhorn(made, 0.003)):
+            assert all(len(np.unique(row)) == 8 for row in scores)
 
 
 @pytest.mark.parametrize("name", plans.WHOLE_MATRIX)

@@ -13,8 +13,15 @@ from hubless.lab.trials import Plan, Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 
-PLAN_NAMES = {"otn": "otn", "l2n": "l2n", "hn": "hn", "sn_whole": "sn"}
-"""Plans of `hubless.lab.plans` by their names here, where `sn` is the correction."""
+PLAN_NAMES = {
+    "otn": "otn",
+    "l2n": "l2n",
+    "hn": "hn",
+    "sn_whole": "sn",
+    "dsl_whole": "dsl",
+    "sinkhorn_whole": "sinkhorn",
+}
+"""Functions of `hubless.lab.plans` by their names here, where `sn`, `dsl` and `sinkhorn` are corrections."""
 KNOWN = (*CORRECTIONS, *PLAN_NAMES)
 
 

@@ -1,7 +1,7 @@
-"""Transport plans between all queries and all targets: similarities (m, n) in, scores (m, n) out.
+"""Methods that know all test queries at once: similarities (m, n) in, scores (m, n) out.
 
-A query's ranking is its row of the plan. Queries share one mass of 1 evenly, and so do targets: a hub cannot take more
-than its share. This supposes that every target is the answer of about equally many of the queries.
+A query's ranking is its row of the scores. In a transport plan queries share one mass of 1 evenly, and so do targets: a
+hub cannot take more than its share. This supposes that every target is the answer of about equally many of the queries.
 """
 
 import warnings
@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.corrections.query_time import SMALLEST, signed_scores
 from hubless.corrections.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.temperature import check_temperature, default_perplexity, temperature_of
 from hubless.errors import InputError, how_to_install
@@ -98,12 +99,9 @@ def sn(
 
     Source: Pan et al., ACM MM 2025, section 3.
     """
-    check_temperature(temperature)
+    checked, temperature = _with_temperature(similarities, temperature)
     check_at_least("iterations", iterations, 1)
-    checked = _checked(similarities)
     m, n = checked.shape
-    if temperature == "auto":
-        temperature = temperature_of(np.ascontiguousarray(checked.T, np.float32), default_perplexity(m)).value
     exponents = checked / temperature
     c = np.zeros(n)
     for _ in range(iterations):
@@ -113,8 +111,70 @@ def sn(
     return scores
 
 
-WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {"otn": otn, "l2n": l2n, "hn": hn, "sn": sn}
-"""By the names of the papers; `sn` is also that of the correction, whose bank is not the test queries."""
+def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> F64:
+    """Dual softmax: s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
+
+    The scores are τ·log of that. Where s < 0 the published score is negative; such targets come last, in its order.
+
+    Parameters
+    ----------
+    temperature : τ in units of similarity, or "auto" by perplexity over the queries (1 in the SIGIR paper's example)
+
+    Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021.
+    """
+    checked, temperature = _with_temperature(similarities, temperature)
+    exponents = checked / temperature
+    logarithms = np.log(np.maximum(np.abs(checked), SMALLEST)) + exponents - logsumexp(exponents, axis=0)
+    return np.array([signed_scores(*row, temperature) for row in zip(checked, logarithms, strict=True)])
+
+
+def sinkhorn(
+    similarities: Matrix,
+    temperature: float | Literal["auto"] = "auto",
+    iterations: int = PUBLISHED_ITERATIONS,
+) -> F64:
+    """Sinkhorn as in the SIGIR paper, with all test queries as rows: columns first, then rows.
+
+    From A = s/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The scores are
+    τ·A after k steps.
+
+    Parameters
+    ----------
+    temperature : τ in units of similarity, or "auto" by perplexity over the queries. The paper does not state it
+    iterations : k, the number of steps. The paper does not state it
+
+    Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
+    2023.
+    """
+    checked, temperature = _with_temperature(similarities, temperature)
+    check_at_least("iterations", iterations, 1)
+    exponents = checked / temperature
+    for _ in range(iterations):
+        exponents = exponents - logsumexp(exponents, axis=0)
+        exponents = exponents - logsumexp(exponents, axis=1, keepdims=True)
+    scores: F64 = temperature * exponents
+    return scores
+
+
+WHOLE_MATRIX: dict[str, Callable[[Matrix], F64]] = {
+    "otn": otn,
+    "l2n": l2n,
+    "hn": hn,
+    "sn": sn,
+    "dsl": dsl,
+    "sinkhorn": sinkhorn,
+}
+"""By the names of the papers. `sn`, `dsl` and `sinkhorn` are corrections too, whose bank is not the test queries."""
+
+
+def _with_temperature(similarities: Matrix, temperature: float | Literal["auto"]) -> tuple[F64, float]:
+    """The checked similarities, and τ: "auto" is by perplexity over the queries."""
+    check_temperature(temperature)
+    checked = _checked(similarities)
+    if temperature == "auto":
+        of_targets = np.ascontiguousarray(checked.T, np.float32)
+        return checked, temperature_of(of_targets, default_perplexity(len(checked))).value
+    return checked, float(temperature)
 
 
 def _checked(similarities: Matrix) -> F64:
