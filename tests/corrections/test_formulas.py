@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import formulas
+from support.problems import Problem
 from support.rankings import best, dense, similarities
 
 import hubless
@@ -201,10 +202,55 @@ class TestRanksAmongTheBank:
         fractions = np.abs(s - found) % 1
         np.testing.assert_allclose(fractions, 0.5, atol=1e-4)
 
-    def test_blocks_of_candidates_change_nothing(self, problem, monkeypatch):
-        expected = dense(problem, "gc")
+    @pytest.mark.parametrize("memory_mb", [0, 512])
+    def test_blocks_change_nothing(self, problem, monkeypatch, memory_mb):
+        expected = dense(problem, "gc", memory_mb=memory_mb)
         monkeypatch.setattr("hubless.corrections.globally_corrected.HELD_SIMILARITIES", 700)
-        np.testing.assert_array_equal(dense(problem, "gc"), expected)
+        np.testing.assert_array_equal(dense(problem, "gc", memory_mb=memory_mb), expected)
+
+    @pytest.mark.parametrize("bank", [1, 2, 7, 64, 90])
+    def test_binary_search_ranks_as_counting_does(self, problem, bank):
+        """Banks whose size is a power of two or not, and queries above and below all of it."""
+        given = replace(problem, bank=problem.bank[:bank], queries=np.vstack([problem.queries, 5 * problem.queries]))
+        s, b, _ = similarities(given)
+        found = dense(given, "gc")
+        np.testing.assert_array_equal(found, dense(given, "gc", memory_mb=0))
+        # similarities of 400 targets are within rounding of each other here and there
+        assert (np.abs(found - formulas.gc(s, b)) < 1e-4).mean() > 0.999
+        ranks = np.round(s - found)
+        assert {1, bank + 1} <= set(ranks.ravel().tolist())
+
+    def test_binary_search_gives_tied_queries_their_average_rank(self):
+        """Whole numbers, so that every similarity is exact and many are equal."""
+        rng = np.random.default_rng(0)
+        rows = [rng.integers(-1, 2, size=(count, 4)).astype(np.float32) for count in (30, 50, 50, 20)]
+        given = Problem(*rows)
+        s, b, _ = similarities(given)
+        ties = (b[np.newaxis] == s[:, np.newaxis]).sum(axis=1)
+        assert (ties > 3).mean() > 0.5
+        for memory_mb in (0, 512):
+            np.testing.assert_array_equal(dense(given, "gc", memory_mb=memory_mb), formulas.gc(s, b))
+
+    def test_candidates_search_their_own_rows(self, problem):
+        few = dense(problem, "gc", candidates=30)
+        np.testing.assert_array_equal(few, dense(problem, "gc", candidates=30, memory_mb=0))
+
+    def test_bank_that_is_too_large_for_the_memory_is_compared_with_and_the_details_say_so(self, problem):
+        least = -(-4 * len(problem.bank) * len(problem.targets) // 2**20)
+        for memory_mb, kept, said in ((least, True, "binary search"), (least - 1, False, f"memory_mb={least - 1}:")):
+            fitted = CORRECTIONS["gc"](memory_mb=memory_mb).fit(problem.bank, problem.targets)
+            assert (fitted.query_time(problem.targets).sorted_similarities is not None) == kept
+            assert said in fitted.details["why"]
+
+    @pytest.mark.parametrize("memory_mb", [0, 512])
+    def test_collection_that_is_opened_ranks_as_the_formula(self, problem, tmp_path, monkeypatch, memory_mb):
+        monkeypatch.setattr("hubless.builder.banks.HELD_OUT_SHARE", 0)
+        given = {"correction": "gc", "parameters": {"memory_mb": memory_mb}, "progress": False}
+        hubless.build(tmp_path, "ranked", problem.targets, problem.bank, metric="dot", **given)
+        count = len(problem.targets)
+        found = hubless.open(tmp_path, "ranked").query(problem.queries, 20, parameters={"candidates": count})
+        s, b, _ = similarities(problem)
+        np.testing.assert_array_equal(found.rows, best(formulas.gc(s, b), 20))
 
 
 class TestLocalScaling:

@@ -1,22 +1,25 @@
 """`gc`: how highly a target would rank the query among the bank queries."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, no_offsets
+from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.state import Details, State, in_a_line
+from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32, F64, I64, check_at_least
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 TIE = 1e-6
 """Similarities this near to each other are one: the same product is not always rounded alike."""
 HELD_SIMILARITIES = 2**22
+MEMORY_MB = 512
+_MB = 2**20
 
 
 @dataclass(frozen=True)
@@ -25,60 +28,100 @@ class RankAmongBank:
 
     Parameters
     ----------
-    bank : (b, d); each query is compared with all of it, at a cost of 2·b·c·d floating point operations
+    bank : (b, d)
+    sorted_similarities : (n, b) the bank's similarities to each target, ascending: the rank takes O(log b) a candidate.
+        None: each query is compared with all of the bank, 2·b·c·d floating point operations
     """
 
     bank: F32
+    sorted_similarities: F32 | None = None
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
         s = candidates.similarities
         tie = np.float32(TIE) * np.maximum(1, np.abs(s))
-        counts = np.empty(len(s))
-        vectors = candidates.vectors()
-        for block in _blocks(len(s), max(1, HELD_SIMILARITIES // len(self.bank))):
-            of_bank = vectors[block] @ self.bank.T
-            above = np.count_nonzero(of_bank > (s + tie)[block, np.newaxis], axis=1)
-            not_below = np.count_nonzero(of_bank >= (s - tie)[block, np.newaxis], axis=1)
-            counts[block] = (above + not_below) / 2
-        ranked: F64 = s - (1 + counts)
+        if self.sorted_similarities is None:
+            above, not_below = self._compared(candidates, s + tie, s - tie)
+        else:
+            # what is above x is not below the next number
+            limits = np.stack([np.nextafter(s + tie, np.float32(np.inf)), s - tie])
+            above, not_below = _not_below(self.sorted_similarities, candidates.rows, limits)
+        ranked: F64 = s - (1 + (above + not_below) / 2)
         return ranked
 
+    def _compared(self, candidates: Candidates, upper: F32, lower: F32) -> I64:
+        """How many similarities of the bank are > upper and ≥ lower, (2, c)."""
+        counts = np.empty((2, len(upper)), np.int64)
+        vectors = candidates.vectors()
+        for block in slices(len(upper), max(1, HELD_SIMILARITIES // len(self.bank))):
+            of_bank = vectors[block] @ self.bank.T
+            counts[0, block] = np.count_nonzero(of_bank > upper[block, np.newaxis], axis=1)
+            counts[1, block] = np.count_nonzero(of_bank >= lower[block, np.newaxis], axis=1)
+        return counts
+
     def arrays(self) -> State:
-        return {}  # the bank is the fitted correction's
+        # the bank is the fitted correction's
+        return {} if self.sorted_similarities is None else {"sorted_similarities": self.sorted_similarities}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(arrays["bank"])
+        return cls(arrays["bank"], arrays.get("sorted_similarities"))
 
 
-def _blocks(count: int, step: int) -> Iterator[slice]:
-    return (slice(start, start + step) for start in range(0, count, step))
+def _not_below(ascending: F32, rows: I64, limits: F32) -> I64:
+    """How many values of some rows of a table (n, b) are not below limits (l, c): a binary search in all at once."""
+    b = ascending.shape[1]
+    low, high = np.zeros(limits.shape, np.int64), np.full(limits.shape, b)
+    for _ in range(b.bit_length()):
+        middle = (low + high) // 2
+        open_ = low < high
+        below = open_ & (ascending[rows, np.minimum(middle, b - 1)] < limits)
+        low = np.where(below, middle + 1, low)
+        high = np.where(open_ & ~below, middle, high)
+    counts: I64 = b - low
+    return counts
+
+
+def _sorted_similarities(bank: F32, targets: VectorSource, advance: Advance) -> F32:
+    """The bank's similarities to each target, ascending: (n, b)."""
+    table = np.empty((targets.shape[0], len(bank)), np.float32)
+    start = 0
+    for block in targets.blocks(max(1, HELD_SIMILARITIES // len(bank))):
+        part = table[start : start + len(block)]
+        np.matmul(block, bank.T, out=part)
+        part.sort(axis=1)
+        start += len(block)
+        advance(len(block))
+    return table
 
 
 @dataclass(frozen=True)
 class FittedBank:
-    """The query bank itself."""
+    """The query bank itself, and how much memory the sorted similarities may take."""
 
     __repr__ = in_a_line
 
     bank: VectorSource
-
-    @property
-    def details(self) -> Details:
-        return {"bank_queries": self.bank.shape[0]}
+    details: Details
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         return no_offsets(self.bank, targets)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
-        return RankAmongBank(in_memory(self.bank))
+        bank, source = in_memory(self.bank), targets_beside(self.bank, targets)
+        if not _fits(source.shape[0], len(bank), self.details.get("memory_mb", 0)):
+            return RankAmongBank(bank)
+        return RankAmongBank(bank, _sorted_similarities(bank, source, advance))
 
     def state(self) -> State:
         return {"bank": in_memory(self.bank)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedBank":
-        return cls(ArrayVectors(state["bank"], "query bank"))
+        return cls(ArrayVectors(state["bank"], "query bank"), details)
+
+
+def _fits(targets: int, bank_queries: int, memory_mb: int) -> bool:
+    return 4 * targets * bank_queries <= memory_mb * _MB
 
 
 @dataclass(frozen=True)
@@ -88,10 +131,27 @@ class GloballyCorrected:
     Ranks are whole numbers, so s decides among targets that rank the query alike. A score is not in units of
     similarity: a strength well below 1 mixes the two.
 
+    Parameters
+    ----------
+    memory_mb : the most memory, in MiB, for the bank's sorted similarities to each target, 4·n·b bytes. If they fit,
+        the bundle stores them, and a candidate takes a binary search. If not, or at 0, each query is compared with the
+        whole bank: the same ranking, slower. The details say which.
+
     Source: Dinu, Lazaridou and Baroni, "Improving Zero-Shot Learning by Mitigating the Hubness Problem", ICLR 2015
     workshop.
     """
 
+    memory_mb: int = MEMORY_MB
+
+    def __post_init__(self) -> None:
+        check_at_least("memory_mb", self.memory_mb, 0)
+
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedBank:
-        bank, _, _ = check_banks(query_bank, targets, target_bank, 1, "to rank a query among")
-        return FittedBank(bank)
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 1, "to rank a query among")
+        n, b = all_targets.shape[0], bank.shape[0]
+        size = f"{4 * n * b / _MB:,.1f} MiB of sorted similarities"
+        if _fits(n, b, self.memory_mb):
+            why = f"{size}: a binary search for each candidate"
+        else:
+            why = f"{size} are more than memory_mb={self.memory_mb}: each query is compared with the whole bank"
+        return FittedBank(bank, {"bank_queries": b, "memory_mb": int(self.memory_mb), "why": why})
