@@ -1,5 +1,6 @@
 """Reading vectors from files: the same rows from every format, whatever the blocks, and never all at once."""
 
+import os
 import tracemalloc
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from support.files import read_all, write_npy, write_npz, write_parquet
 from support.problems import normal
 
+from hubless.errors import InputError
 from hubless.vectors import files
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import UnitVectors
@@ -199,7 +201,7 @@ def test_vectors_with_nearly_nothing_in_them_are_read_as_they_are(tmp_path):
     np.testing.assert_allclose(read_all(UnitVectors(found)), [[half, -half], [half, -half], [half, half]], atol=1e-6)
 
 
-def test_mapped_file_of_200_megabytes_is_read_in_blocks_and_never_held_whole(tmp_path):
+def test_npy_of_200_megabytes_is_read_in_blocks_and_never_held_whole(tmp_path):
     rows = np.lib.format.open_memmap(tmp_path / "rows.npy", mode="w+", dtype=np.float64, shape=(100_000, 256))
     rows[99_999, 255] = 7
     del rows
@@ -210,6 +212,27 @@ def test_mapped_file_of_200_megabytes_is_read_in_blocks_and_never_held_whole(tmp
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 8 * 2**20
+
+
+@pytest.mark.parametrize("dtype", [">f4", "<f2", "<f8"])
+def test_npy_of_any_floats_gives_all_rows_and_some(tmp_path, dtype):
+    found = open_items(write_npy(tmp_path / "rows.npy", ROWS.astype(dtype)), "targets").vectors
+    np.testing.assert_array_equal(read_all(found), ROWS.astype(dtype).astype(np.float32))
+    np.testing.assert_array_equal(found.take(np.array([5, 0, 5])), read_all(found)[[5, 0, 5]])
+
+
+def test_npy_that_is_cut_while_it_is_read_is_refused(tmp_path):
+    """A map of it would kill the process."""
+    path = write_npy(tmp_path / "rows.npy", np.ones((100_000, 8), np.float32))
+    found = open_items(path, "targets").vectors
+    blocks = found.blocks(1000)
+    next(blocks)
+    os.truncate(path, 1_000_000)
+    expected = r"^targets \(rows.npy\): expected 100000 rows, as its header says, got fewer: the file was cut$"
+    with pytest.raises(InputError, match=expected):
+        list(blocks)
+    with pytest.raises(InputError, match=expected):
+        found.take(np.array([1, 99_999]))
 
 
 def test_compressed_stream_is_read_in_blocks_and_never_held_whole(tmp_path):

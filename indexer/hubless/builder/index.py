@@ -34,6 +34,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors.unchanged import Seen
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """Collection and version of an index that was not saved."""
@@ -152,11 +153,15 @@ class Index(Collection):
             naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
         """
         recipe = self._recipe
+        seen = Seen(
+            targets=targets, query_bank=query_bank, target_bank=target_bank, ids=ids, payload=payload, encoder=encoder
+        )
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
-            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
-            table = IdTable.of(inputs.ids)
-            rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
-            vectors = read_vectors(inputs, recipe.metric)
+            with seen.unchanged():
+                inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+                table = IdTable.of(inputs.ids)
+                rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
+                vectors = read_vectors(inputs, recipe.metric)
             checked = checked_bank(vectors, recipe, bank_of_targets)
             made = make(vectors, recipe, steps)
             self._changes = None

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, load_encoder
-from hubless.errors import InputError, UnknownField, one_line
+from hubless.errors import InputError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import check_dim
@@ -85,8 +85,11 @@ def open_inputs(
     if payload is not None:
         table = as_payload(payload, payload_schema)
         columns = list(table.schema.names)
-    if table is not None and (rows := table.count_rows()) != count:
-        raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    if table is not None:
+        with _reading_payload():
+            rows = table.count_rows()
+        if rows != count:
+            raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
     given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
     beside = {"ids": ids, "payload": payload, "encoder": encoder}
     return Inputs(
@@ -113,7 +116,10 @@ def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
 
 def _files_record(files: Sequence[Path]) -> InputRecord:
     """The record of a file, or of a folder: then the hash is that of the hashes of its files."""
-    records = [bundle.record_of(file) for file in files]
+    records = []
+    for file in files:
+        with storage_errors(file):
+            records.append(bundle.record_of(file))
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
     name = files[0].name if len(files) == 1 else files[0].parent.name
     return InputRecord(

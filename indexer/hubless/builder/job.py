@@ -20,6 +20,7 @@ from hubless.store.catalog import Catalog
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.unchanged import Seen
 
 
 def build(
@@ -80,8 +81,8 @@ def build(
     Raises
     ------
     InputError
-        naming the input that is wrong, or if the memory is too small; also its kinds DimensionMismatch, NotFinite,
-        ZeroVector, DuplicateIds.
+        naming the input that is wrong, or the file that changed while it was read; or if the memory is too small; also
+        its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
     StorageError
         if an input is missing, or the catalog cannot be written.
     """
@@ -96,12 +97,18 @@ def build(
         seed=seed,
         device=device,
     )
+    seen = Seen(
+        targets=targets, query_bank=query_bank, target_bank=target_bank, ids=ids, payload=payload, encoder=encoder
+    )
     with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
-        inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+        with seen.unchanged():
+            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
-            write_records(inputs, staged.folder)  # first, so that what is wrong with them is said before the long work
-            vectors = read_vectors(inputs, recipe.metric, staged.folder)
+            with seen.unchanged():
+                # first, so that what is wrong with them is said before the long work
+                write_records(inputs, staged.folder)
+                vectors = read_vectors(inputs, recipe.metric, staged.folder)
             checked = checked_bank(vectors, recipe, bank_of_targets)
             made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
             steps.step("writing")

@@ -1,5 +1,6 @@
-"""Opening files of vectors: `.npy` (memory-mapped), `.npz`, Parquet, and folders of such shards."""
+"""Opening files of vectors: `.npy`, `.npz`, Parquet, and folders of such shards."""
 
+import os
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.lists import is_list, matrix_of
+from hubless.vectors.npy import NpyVectors, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -137,9 +139,15 @@ def _open_folder(path: Path, name: str) -> Items:
 
 def _open_npy(path: Path, name: str) -> Items:
     with path.open("rb") as file:
-        shape, _, dtype = _read_npy_header(file)
+        shape, fortran_order, dtype = _read_npy_header(file)
+        start, size = file.tell(), file.seek(0, os.SEEK_END)
     _check_matrix(shape, dtype, name)
-    return Items(ArrayVectors(np.lib.format.open_memmap(path, mode="r"), name), files=(path,))
+    rows, dim = shape
+    if size - start < rows * dim * dtype.itemsize:
+        raise ValueError(f"{size - start} bytes for {rows} rows of {dim} numbers")
+    if fortran_order:
+        return Items(ArrayVectors(read_npy(path), name), files=(path,))
+    return Items(NpyVectors(path, start, dtype, (rows, dim), name), files=(path,))
 
 
 def _open_npz(path: Path, name: str) -> Items:

@@ -1,11 +1,17 @@
 """`.npy` files, read and written without pickle."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from hubless.errors import InputError, storage_errors
+from hubless.vectors.arrays import F32, I64, as_float32
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -25,3 +31,48 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
     """Write a `.npy`. Raises `OSError` with the reason, which `numpy.save` on a path does not know."""
     with pa.OSFile(str(path), "wb") as file:
         np.save(file, array, allow_pickle=False)
+
+
+@dataclass(frozen=True)
+class NpyVectors:
+    """The rows of a `.npy` in C order, a source of vectors.
+
+    They are read, not mapped. A program that cuts a file kills each process that reads it through a map.
+
+    Attributes
+    ----------
+    start : byte of the first row
+    """
+
+    path: Path
+    start: int
+    dtype: np.dtype[Any]
+    shape: tuple[int, int]
+    name: str
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        """All rows in order, at most `rows` at a time. Raises `InputError` if the file was cut."""
+        count = self.shape[0]
+        with storage_errors(self.path), self.path.open("rb") as file:
+            file.seek(self.start)
+            for first in range(0, count, rows):
+                yield as_float32(self._read(file, min(rows, count - first)), self.name, first)
+
+    def take(self, rows: I64) -> F32:
+        """The rows of these numbers. Raises `InputError` if the file was cut."""
+        taken = np.empty((len(rows), self.shape[1]), self.dtype)
+        width = self.dtype.itemsize * self.shape[1]
+        with storage_errors(self.path), self.path.open("rb", buffering=0) as file:
+            for place, row in enumerate(rows.tolist()):
+                file.seek(self.start + row * width)
+                taken[place] = self._read(file, 1)[0]
+        return as_float32(taken, self.name, rows)
+
+    def _read(self, file: BufferedReader | FileIO, count: int) -> NDArray[Any]:
+        block = np.empty((count, self.shape[1]), self.dtype)
+        room = block.view(np.uint8).reshape(-1).data
+        while room and (got := file.readinto(room)):  # one read may give a part
+            room = room[got:]
+        if room:
+            raise InputError(self.name, f"{self.shape[0]} rows, as its header says", "fewer: the file was cut")
+        return block

@@ -1,0 +1,34 @@
+"""Input files that change while a build reads them: a clear error, or the right version."""
+
+import re
+
+import pytest
+from support import changed_inputs
+
+CHANGED = re.compile(
+    r"\((targets\.|b\.parquet|ids\.txt|payload\.|encoder\.npy).*\): .* got one that (was changed|is gone)$"
+)
+QUICK = ("npy", "parquet", "csv", "payload")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "moments"),
+    [
+        (QUICK, 4),
+        pytest.param(changed_inputs.INPUTS, 40, marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
+    ids=["some", "all"],
+)
+def test_input_that_changes_during_a_build_is_refused_or_read_whole(tmp_path, attack, kinds, moments):
+    found = changed_inputs.run(kinds, tmp_path, moments)
+    assert len(found) == len(kinds) * len(changed_inputs.CHANGES)
+    for (kind, change), outcomes in found.items():
+        attack(f"input files {change} during a build", len(outcomes))
+        for outcome in outcomes:
+            if outcome.error:
+                assert outcome.error == "InputError", (kind, change, outcome)
+                assert "\n" not in outcome.text, (kind, change, outcome)
+                assert CHANGED.search(outcome.text), (kind, change, outcome)
+            else:
+                assert outcome.right, (kind, change, outcome)
+    assert sum(outcome.error is not None for outcomes in found.values() for outcome in outcomes) > len(found)
