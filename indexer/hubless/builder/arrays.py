@@ -34,7 +34,7 @@ def offsets(
 ) -> F32:
     """The offset h of each target: how much of a hub it is. Rank by q·t − h.
 
-    The correction is fitted on all of the bank. (`Index.fit` and `build` hold a tenth of it out, to measure with.)
+    The correction is fitted on all of the bank: these are the offsets that `Index.fit` and `build` store.
 
     Parameters
     ----------

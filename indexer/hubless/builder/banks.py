@@ -1,4 +1,4 @@
-"""The query bank in parts: queries to fit on, held-out queries to measure with, and a sample to store."""
+"""The query bank in parts: held-out queries to measure with, the others to fit on for that, and a sample to store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,21 +20,28 @@ FEWEST_HELD_OUT = 16
 
 @dataclass(frozen=True)
 class Measuring:
-    """Queries (m, d) to measure with. `held_out` says whether the correction was fitted without them."""
+    """Queries (m, d) to measure with.
+
+    Parameters
+    ----------
+    held_out : whether the correction that is measured was fitted without them
+    fitted_queries : how many bank queries that correction was fitted on; None if nobody knows
+    """
 
     queries: F32
     held_out: bool
+    fitted_queries: int | None = None
 
 
 def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, Measuring]:
-    """Split a bank into queries to fit on and held-out queries. A bank of fewer than 10 serves as both."""
+    """Split a bank into queries to fit on for a measurement, and held-out queries. A bank of fewer than 10 is both."""
     count = bank.shape[0]
     held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
     if held == 0:
-        return bank, Measuring(bank.take(np.arange(count)), held_out=False)
+        return bank, Measuring(bank.take(np.arange(count)), held_out=False, fitted_queries=count)
     chosen = np.random.default_rng(seed).choice(count, held, replace=False)
     kept = np.setdiff1d(np.arange(count), chosen)
-    return SelectedVectors(bank, kept, bank.name), Measuring(bank.take(np.sort(chosen)), held_out=True)
+    return SelectedVectors(bank, kept, bank.name), Measuring(bank.take(np.sort(chosen)), True, len(kept))
 
 
 @contextmanager
@@ -59,6 +66,8 @@ def bank_sample(bank: VectorSource, seed: int) -> F32:
 
 def measuring_of(sample: F32 | None, correction: CentredCorrection, canary: Canary) -> Measuring:
     """Queries to measure a changed version with: those of the sample that the correction was not fitted on, if any.
+
+    Only bundles of before version 0.2 have such queries: their correction was fitted on nine tenths of the bank.
 
     Parameters
     ----------

@@ -10,8 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks import measuring_of
+from hubless.builder.correcting import Corrected
 from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
-from hubless.builder.making import Corrected, Made, checked_bank, make, make_indexed
+from hubless.builder.making import Made, checked_bank, make, make_indexed
+from hubless.builder.measuring import measure_hubness
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe
 from hubless.builder.writing import manifest, manifest_of, write_made
@@ -137,7 +139,8 @@ class Index(Collection):
 
         Parameters
         ----------
-        query_bank : (b, d) example queries. A tenth, at most 1,000, is held out from the fit, to measure with
+        query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
+            tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
         target_bank : (g, d) extra targets, for the corrections that use one
         ids : (n,) unique strings or whole numbers; the row numbers by default
@@ -281,7 +284,8 @@ class Index(Collection):
             measuring = measuring_of(parts.bank_sample, correction, parts.canary())
             bank = ArrayVectors(measuring.queries, "query bank")
             corrected = Corrected(source, correction, parts.offsets, query_time)
-            return make_indexed(corrected, bank, measuring, parts.bank_sample, self._recipe, steps, path)
+            hubness = measure_hubness(corrected, measuring, steps)
+            return make_indexed(corrected, hubness, bank, measuring, parts.bank_sample, self._recipe, steps, path)
         write_index(targets.index, path)
         return Made(
             targets=targets,

@@ -48,8 +48,9 @@ def build(
 ) -> Manifest:
     """Build a new version of a collection and make it the current one.
 
-    The correction is fitted without a tenth of the query bank, at most 1,000. These held-out queries tune and measure
-    the index. A bank of fewer than 10 serves for both.
+    The correction is fitted twice. A fit without a tenth of the query bank, at most 1,000 queries, serves to measure
+    hubness with these; a bank of fewer than 10 serves for both. The offsets of the version are fitted on all of the
+    bank. The held-out queries also choose the index and measure its recall.
 
     Parameters
     ----------

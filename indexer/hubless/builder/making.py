@@ -9,31 +9,23 @@ from numpy.typing import NDArray
 
 from hubless.builder.bank_checks import CheckedBank, check_bank
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
+from hubless.builder.correcting import Corrected, correct
 from hubless.builder.indexing import Asked, Indexed, build_index
-from hubless.builder.measuring import K_OCCURRENCE, Exact, measure_version
+from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
-from hubless.kernels.reductions import rankings
+from hubless.kernels.reductions import top_k
 from hubless.knn import Aims
-from hubless.knn.augment import centre
 from hubless.progress import Steps
+from hubless.search import canaries
 from hubless.search.canaries import Canary
 from hubless.search.indexed import IndexedTargets
+from hubless.search.ranker import Ranker
 from hubless.store.bundle import AimsRecord, IndexRecord, Measured, SettingRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
-
-
-@dataclass(frozen=True)
-class Corrected:
-    """Targets (n, d) with their offsets (n,), centred, and the gate or rescorer of the correction if it has one."""
-
-    targets: VectorSource
-    correction: CentredCorrection
-    offsets: F32
-    query_time: QueryTime | None
 
 
 @dataclass(frozen=True)
@@ -64,7 +56,10 @@ def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> Ch
 
 
 def make(vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = None) -> Made:
-    """Fit the correction, compute offsets, build the index and measure it.
+    """Measure the correction, fit it on all of the bank, compute offsets and build the index.
+
+    Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
+    version are fitted on all of the bank.
 
     Parameters
     ----------
@@ -77,56 +72,56 @@ def make(vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = No
     """
     bank = vectors.query_bank
     fitting, measuring = hold_out(bank, recipe.seed)
-    corrected = _correct(vectors, fitting, recipe, steps)
-    return make_indexed(corrected, fitting, measuring, bank_sample(bank, recipe.seed), recipe, steps, path)
+    with naming_held_out(bank, fitting):
+        hubness = _held_out_hubness(vectors, fitting, measuring, recipe, steps)
+    corrected = correct(vectors, bank, recipe, steps)
+    return make_indexed(corrected, hubness, fitting, measuring, bank_sample(bank, recipe.seed), recipe, steps, path)
 
 
-def _correct(vectors: Compared, fitting: VectorSource, recipe: Recipe, steps: Steps) -> Corrected:
-    targets = vectors.targets
-    steps.step("fitting the correction")
-    with naming_held_out(vectors.query_bank, fitting):
-        fitted = recipe.method.fit(fitting, targets, vectors.target_bank)
-    offsets = fitted.offsets(targets, steps.step("computing offsets", targets.shape[0]))
-    constant = float(offsets.astype(np.float64).mean())
-    query_time = fitted.query_time(targets, steps.step("preparing for queries", targets.shape[0]))
-    return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)
+def _held_out_hubness(
+    vectors: Compared, fitting: VectorSource, measuring: Measuring, recipe: Recipe, steps: Steps
+) -> MeasuredHubness:
+    """The fit ends with this function, so that it and the one that ships are never in memory together."""
+    return measure_hubness(correct(vectors, fitting, recipe, steps, " without held-out queries"), measuring, steps)
 
 
 def make_indexed(
     corrected: Corrected,
-    fitting: VectorSource,
+    hubness: MeasuredHubness,
+    bank: VectorSource,
     measuring: Measuring,
     sample: F32 | None,
     recipe: Recipe,
     steps: Steps,
     path: Path | None,
 ) -> Made:
-    """Build the index of corrected targets, and measure it.
+    """Build the index of corrected targets, choose its search parameters and measure its recall.
+
+    Recall compares the index with an exact search of the same scores, so the offsets are those of the version. The
+    index itself has not seen the measuring queries: it is trained on the targets, and its pivot comes from `bank`.
 
     Parameters
     ----------
-    fitting : (b, d) the bank that the correction was fitted on
+    bank : (b, d) example queries without the measuring queries
     sample : (s, d) queries of the bank, to store in the version
     """
     targets, offsets = corrected.targets, corrected.offsets
     steps.step("searching exactly")
-    (_, rows), (_, raw) = rankings(measuring.queries, targets, K_OCCURRENCE, offsets, None)
+    _, rows = top_k(measuring.queries, targets, K_OCCURRENCE, offsets)
     asked = Asked(measuring.queries, rows)
-    indexed = build_index(recipe.index, targets, offsets, fitting, asked, recipe.aims, path, recipe.seed, steps)
-    steps.step("measuring")
+    indexed = build_index(recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps)
     setting = indexed.setting
     stored = IndexedTargets(indexed.kind, indexed.index, targets.shape[1], setting.parameters, indexed.pivot)
-    found = measure_version(stored, offsets, corrected.query_time, measuring, Exact(raw, rows), setting.recall)
     return Made(
         targets=stored,
         offsets=offsets,
         correction=corrected.correction,
         query_time=corrected.query_time,
-        occurrence=found.occurrence,
+        occurrence=hubness.occurrence,
         bank_sample=sample,
-        canary=found.canary,
+        canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, rows.shape[1]),
         index=_index_record(indexed, recipe.aims),
-        measured=found.measured,
+        measured=measured_record(hubness, measuring, setting.recall),
     )
 
 

@@ -1,4 +1,4 @@
-"""Measuring a new version: the hubness of its answers to bank queries, for each target and in total."""
+"""Measuring a correction: the hubness of its answers to bank queries, for each target and in total."""
 
 from dataclasses import dataclass
 
@@ -7,14 +7,15 @@ from numpy.typing import NDArray
 
 from hubless import measures
 from hubless.builder.banks import Measuring
-from hubless.corrections import Gate, QueryTime
+from hubless.builder.correcting import Corrected
+from hubless.corrections import Gate
+from hubless.kernels.reductions import rankings
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
-from hubless.search import canaries
-from hubless.search.canaries import Canary
-from hubless.search.indexed import IndexedTargets
+from hubless.progress import Steps
 from hubless.search.ranker import Ranker
+from hubless.search.scanned import ScannedTargets
 from hubless.store.bundle import Hubness, Measured
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import I64
 
 K_OCCURRENCE = 10
 MOST_RESCORED = 200
@@ -22,58 +23,50 @@ MOST_RESCORED = 200
 
 
 @dataclass(frozen=True)
-class Exact:
-    """The rows (m, k) of the k best targets of each measuring query, raw and corrected by the offsets, best first."""
+class MeasuredHubness:
+    """The hubness of exact answers to some queries.
 
-    raw: I64
-    corrected: I64
-
-
-@dataclass(frozen=True)
-class Found:
-    """What was measured.
-
-    Attributes
+    Parameters
     ----------
+    queries : how many were asked
     occurrence : N_10 (2, n) uint16, raw and corrected
     """
 
-    measured: Measured
+    queries: int
     occurrence: NDArray[np.uint16]
-    canary: Canary
 
 
-def measure_version(
-    targets: IndexedTargets,
-    offsets: F32,
-    query_time: QueryTime | None,
-    measuring: Measuring,
-    exact: Exact,
-    recall: float,
-) -> Found:
-    """Measure hubness on bank queries, and make some of the queries, with their answers, the canaries.
-
-    Recall is that of the folded ranking. Hubness is that of the answers, which a gate or a rescorer can change.
-    """
-    queries, raw, rows = measuring.queries, exact.raw, exact.corrected
-    answers = None
+def measure_hubness(corrected: Corrected, measuring: Measuring, steps: Steps) -> MeasuredHubness:
+    """Ask all targets exactly, raw and corrected, with the gate or rescorer of the correction if it has one."""
+    steps.step("measuring hubness")
+    queries, query_time = measuring.queries, corrected.query_time
+    if query_time is not None and not isinstance(query_time, Gate):
+        queries = queries[:: -(-len(queries) // MOST_RESCORED)]
+    (_, rows), (_, raw) = rankings(queries, corrected.targets, K_OCCURRENCE, corrected.offsets, None)
     if query_time is not None:
-        if not isinstance(query_time, Gate):
-            chosen = slice(None, None, -(-len(queries) // MOST_RESCORED))
-            queries, raw = queries[chosen], raw[chosen]
-        answered = Ranker(targets, offsets, query_time).rank(queries, rows.shape[1], 1.0, {})
-        rows, answers = answered.rows, answered.scores
-    occurrence = [measures.k_occurrence(found, len(offsets)) for found in (raw, rows)]
-    measured = Measured(
-        queries=len(queries),
+        targets = ScannedTargets(corrected.targets, corrected.offsets)
+        rows = Ranker(targets, corrected.offsets, query_time).rank(queries, rows.shape[1], 1.0, {}).rows
+    occurrence = [measures.k_occurrence(found, len(corrected.offsets)) for found in (raw, rows)]
+    return MeasuredHubness(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
+
+
+def measured_record(hubness: MeasuredHubness, measuring: Measuring, recall: float) -> Measured:
+    """What the manifest says of a version.
+
+    Parameters
+    ----------
+    recall : of the index with the version's offsets
+    """
+    raw, corrected = hubness.occurrence.astype(np.int64)
+    return Measured(
+        queries=hubness.queries,
         held_out=measuring.held_out,
+        fitted_queries=measuring.fitted_queries,
         recall_at_10=recall,
-        hubness_raw=_hubness(occurrence[0]),
-        hubness_corrected=_hubness(occurrence[1]),
-        hubness_chance=by_chance(len(queries), len(offsets)),
+        hubness_raw=_hubness(raw),
+        hubness_corrected=_hubness(corrected),
+        hubness_chance=by_chance(hubness.queries, len(raw)),
     )
-    canary = canaries.ask(targets, queries, rows.shape[1], answers)
-    return Found(measured, np.stack(occurrence).astype(np.uint16), canary)  # of 1,000 queries at most
 
 
 def by_chance(queries: int, targets: int) -> Hubness:

@@ -258,13 +258,15 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     raw, corrected = measured.hubness_raw, measured.hubness_corrected
     chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
     three = (raw, corrected, chance)
-    queries = f"{measured.queries} {'held-out ' if measured.held_out else ''}bank queries"
+    queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
+    if measured.held_out and measured.fitted_queries is not None:
+        queries += f", and a fit on the other {measured.fitted_queries:,}"
     rows = {
         "collection": manifest.collection,
         "version": manifest.version,
         "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
         "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}",
-        "fitted": _settings(manifest.correction.details),
+        "fitted": _fitted(manifest),
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}",
         "note": "; ".join(manifest.index.notes),
         "measured with": queries,
@@ -283,6 +285,14 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
     print_table(table)
     if len(manifest.index.curve) > 1:
         print_table(curve_table(manifest.index))
+
+
+def _fitted(manifest: hubless.Manifest) -> str:
+    """What the fit chose, and that it is one on all of the bank, where that is so."""
+    details = _settings(manifest.correction.details)
+    if manifest.bank is None or manifest.measured.fitted_queries is None:
+        return details
+    return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
 
 
 def _beside_chance(figures: Iterable[str]) -> str:

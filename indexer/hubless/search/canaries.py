@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
 from hubless.knn import SCORE_TOLERANCE, agreement
-from hubless.search.indexed import IndexedTargets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import read_arrays, reading
 from hubless.vectors.arrays import F32
@@ -21,26 +20,30 @@ _SAME_ANSWERS = 0.9
 """Share of equal scores. Not 1, as the rank among a bank can jump where two similarities differ by rounding only."""
 
 
-def ask(targets: IndexedTargets, queries: F32, k: int, answers: F32 | None) -> Canary:
+def ask(ranker: Ranker, queries: F32, k: int) -> Canary:
     """The first of some queries, with their exact hits and the recall of the index on them.
+
+    Where a gate or a rescorer changes the scores of the index, the final scores come too.
 
     Parameters
     ----------
+    ranker : of targets in an index
     queries : (m, d), prepared
     k : hits of each
-    answers : the final scores (m, k), where a gate or a rescorer changes those of the index
     """
-    canaries = queries[:CANARIES]
+    canaries, targets = queries[:CANARIES], ranker.targets
     augmented = targets.augmented(canaries, 1.0)
-    scores, rows = targets.kind.exact(targets.index, augmented, k)
-    found, _ = targets.kind.search(targets.index, augmented, k, targets.defaults)
+    scores, rows = targets.find(augmented, k, None, None)
+    found, _ = targets.find(augmented, k, targets.defaults, None)
     arrays: dict[str, NDArray[Any]] = {
         "queries": canaries,
         "rows": rows,
         "scores": scores,
         "recall": np.array(agreement(found, scores)),
     }
-    return arrays if answers is None else arrays | {"answers": answers[:CANARIES]}
+    if ranker.query_time is not None:
+        arrays["answers"] = ranker.rank(canaries, k, 1.0, {}).scores
+    return arrays
 
 
 def check(path: Path, ranker: Ranker, offsets: F32) -> None:

@@ -83,11 +83,20 @@ class Hubness(_Record):
 
 
 class Measured(_Record):
-    """Measurements with bank queries. They are held out from the fit unless the bank is too small."""
+    """Measurements with bank queries.
+
+    Hubness is measured with a fit of its own, without these queries, unless the bank is too small. The offsets of the
+    version are fitted on all of the bank; recall is that of its index.
+    """
 
     queries: int
-    held_out: bool = Field(description="Whether these queries were kept out of the correction's fit.")
-    recall_at_10: float = Field(description="Of the index, against exact search.")
+    held_out: bool = Field(description="Whether the fit that hubness is measured with was without these queries.")
+    fitted_queries: int | None = Field(
+        None,
+        description="How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null "
+        "in versions of before 0.2, whose offsets are those of the measured fit, and in changed ones.",
+    )
+    recall_at_10: float = Field(description="Of the index with the version's offsets, against exact search.")
     hubness_raw: Hubness
     hubness_corrected: Hubness
     hubness_chance: Hubness | None = Field(None, description="If each query found its targets at random.")

@@ -208,6 +208,7 @@ COLLECTION_ANSWER = {
     "measured": {
         "queries": 1000,
         "held_out": True,
+        "fitted_queries": 9000,
         "recall_at_10": 1.0,
         "hubness_raw": {"skewness": 9.6, "most": 412, "antihubs": 0.42},
         "hubness_corrected": {"skewness": 0.5, "most": 31, "antihubs": 0.04},

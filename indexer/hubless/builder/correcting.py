@@ -1,0 +1,39 @@
+"""Fitting the correction of a build, and the offsets of its targets."""
+
+from dataclasses import dataclass
+
+from hubless.builder.reading import Compared
+from hubless.builder.recipe import Recipe
+from hubless.corrections import QueryTime
+from hubless.corrections.centred import CentredCorrection
+from hubless.knn.augment import centre
+from hubless.progress import Steps
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """Targets (n, d) with their offsets (n,), centred, and the gate or rescorer of the correction if it has one."""
+
+    targets: VectorSource
+    correction: CentredCorrection
+    offsets: F32
+    query_time: QueryTime | None
+
+
+def correct(vectors: Compared, bank: VectorSource, recipe: Recipe, steps: Steps, fit: str = "") -> Corrected:
+    """Fit the correction on a bank (b, d), and compute the offsets of all targets.
+
+    Parameters
+    ----------
+    bank : the query bank of the vectors, or a part of it
+    fit : names the fit in the progress, where there are several
+    """
+    targets = vectors.targets
+    steps.step(f"fitting the correction{fit}")
+    fitted = recipe.method.fit(bank, targets, vectors.target_bank)
+    offsets = fitted.offsets(targets, steps.step(f"computing offsets{fit}", targets.shape[0]))
+    constant = float(offsets.astype("float64").mean())
+    query_time = fitted.query_time(targets, steps.step(f"preparing for queries{fit}", targets.shape[0]))
+    return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)

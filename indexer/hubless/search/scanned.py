@@ -1,0 +1,54 @@
+"""Targets without an index, compared one and all: for measuring a correction before there is an index."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.kernels.reductions import top_k
+from hubless.knn import INDEXES, IndexType
+from hubless.knn.augment import AugmentedVectors, augment_queries
+from hubless.search.indexed import How, check_scores
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import VectorSource
+
+
+@dataclass(frozen=True)
+class ScannedTargets:
+    """All targets (n, d) and their offsets (n,), read from end to end for each search."""
+
+    source: VectorSource
+    offsets: F32
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    @property
+    def dim(self) -> int:
+        return self.source.shape[1]
+
+    @property
+    def kind(self) -> IndexType:
+        return INDEXES["flat"]
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return {}
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        return augment_queries(queries, strength)
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        """The k best of all targets. `how` and `matches` are for indexes: nothing is left out here."""
+        scores, rows = top_k(augmented, AugmentedVectors(self.source, self.offsets), k)
+        check_scores(scores, rows)
+        return scores, rows
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        return self.source.take(np.asarray(rows, np.int64))
+
+    def is_shared(self, matches: Matches | None) -> bool:
+        return False

@@ -1,0 +1,88 @@
+"""All of the query bank serves: shipped offsets are those of the full fit, and hubness is measured with another one."""
+
+import numpy as np
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless import measures
+from hubless.builder.banks import hold_out
+from hubless.corrections import CORRECTIONS, corrected_scores, correction
+from hubless.vectors.arrays import unit_rows
+from hubless.vectors.sources import ArrayVectors
+
+PROBLEM = with_hubs(targets=150, bank=120, target_bank=60, queries=40, dim=12, seed=5)
+PARAMETERS = {"nnn": {"k": 16}, "dual_dis": {"query_temperature": 0.1}}
+OF_TARGET_BANK = ("dbsn", "dual_is", "dual_dis")
+
+
+TARGETS, QUERIES, BANK, TARGET_BANK = (
+    unit_rows(rows.astype(np.float32), "rows")
+    for rows in (PROBLEM.targets, PROBLEM.queries, PROBLEM.bank, PROBLEM.target_bank)
+)
+
+
+def built(folder, name):
+    extra = PROBLEM.target_bank if name in OF_TARGET_BANK else None
+    given = {"correction": name, "parameters": PARAMETERS.get(name, {}), "target_bank": extra, "progress": False}
+    return hubless.build(folder, name, PROBLEM.targets, PROBLEM.bank, **given)
+
+
+def fit(name, bank):
+    extra = TARGET_BANK if name in OF_TARGET_BANK else None
+    return correction(name, PARAMETERS.get(name, {})).fit(bank, TARGETS, extra)
+
+
+@pytest.mark.parametrize("name", CORRECTIONS)
+class TestShipped:
+    def test_offsets_and_top_10_are_those_of_a_fit_on_all_of_the_bank(self, tmp_path, name):
+        manifest = built(tmp_path, name)
+        opened = hubless.open(tmp_path, name)
+        full = fit(name, BANK)
+        offsets = full.offsets(TARGETS)
+        exact = offsets.astype(np.float64)
+        np.testing.assert_array_equal(opened.offsets, (exact - exact.mean()).astype(np.float32))
+        scores = corrected_scores(
+            QUERIES, QUERIES @ TARGETS.T, 1.0, offsets, full.query_time(TARGETS), TARGETS.__getitem__
+        )
+        expected = np.sort(np.argsort(-scores, axis=1, kind="stable")[:, :10], axis=1)
+        np.testing.assert_array_equal(np.sort(opened.query(QUERIES, 10).rows, axis=1), expected)
+        assert manifest.bank.queries == 120
+
+    def test_hubness_is_measured_with_a_fit_without_the_held_out_queries(self, tmp_path, name):
+        measured = built(tmp_path, name).measured
+        assert (measured.queries, measured.held_out, measured.fitted_queries) == (12, True, 108)
+        others, measuring = hold_out(ArrayVectors(BANK, "bank"), 0)
+        assert not {row.tobytes() for row in measuring.queries} & {row.tobytes() for row in others.take(np.arange(108))}
+        without = fit(name, others)
+        scores = corrected_scores(
+            measuring.queries,
+            measuring.queries @ TARGETS.T,
+            1.0,
+            without.offsets(TARGETS),
+            without.query_time(TARGETS),
+            TARGETS.__getitem__,
+        )
+        found = np.argsort(-scores, axis=1, kind="stable")[:, :10]
+        occurrence = measures.k_occurrence(found, len(TARGETS))
+        assert measured.hubness_corrected.most == occurrence.max()
+        assert measured.hubness_corrected.skewness == pytest.approx(measures.skewness(occurrence), abs=1e-9)
+
+
+class TestIndex:
+    def test_fit_stores_the_offsets_of_the_function_on_arrays(self):
+        index = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets)
+        expected = hubless.offsets(PROBLEM.targets, PROBLEM.bank, metric="cosine")
+        np.testing.assert_array_equal(index.offsets, expected)
+        assert index.manifest.measured.fitted_queries == 108
+
+    def test_changed_and_saved_index_does_not_call_its_queries_held_out(self, tmp_path):
+        index = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets)
+        index.remove([0])
+        measured = index.save(tmp_path, "changed").measured
+        assert (measured.held_out, measured.fitted_queries) == (False, None)
+
+    def test_bank_of_fewer_than_ten_queries_serves_for_both(self):
+        index = hubless.Index("csls", "cosine", parameters={"k": 3}).fit(PROBLEM.bank[:8], PROBLEM.targets)
+        measured = index.manifest.measured
+        assert (measured.queries, measured.held_out, measured.fitted_queries) == (8, False, 8)
