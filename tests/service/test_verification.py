@@ -1,9 +1,12 @@
 """When hashes are compared, and what becomes of a version of which they are wrong."""
 
 import shutil
+import threading
 
 import httpx
+import numpy as np
 import pytest
+from support import catalogs
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -56,6 +59,30 @@ def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged
         while len(checked) < 2:
             pass
     assert sorted(checked) == ["numbers", "words"]
+
+
+def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
+    numbers = catalogs.numbers()
+    for name in ("a", "z"):
+        hubless.build(damaged, name, np.tile(numbers.targets, (20, 1)), numbers.query_bank, progress=False)
+    check, gate, in_vain = hubless.Collection.check_hashes, threading.Event(), []
+
+    def check_held(collection):
+        if collection.count > catalogs.COUNT and not gate.wait(20):
+            in_vain.append(collection.name)
+        check(collection)
+
+    monkeypatch.setattr(hubless.Collection, "check_hashes", check_held)
+    try:
+        with serving(create_app(Settings(catalog=damaged))) as base_url:
+            wait_until_ready(base_url)
+            while state_of(base_url)["status"] == "ready":
+                pass
+            assert in_vain == []
+            assert state_of(base_url)["code"] == "bundle_damaged"
+            assert state_of(base_url, "z")["status"] == "ready"
+    finally:
+        gate.set()
 
 
 def test_what_is_verified_first_is_never_served_damaged(damaged, checked):

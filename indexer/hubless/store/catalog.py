@@ -3,15 +3,14 @@
     <catalog>/<collection>/CURRENT               the id of the current version, replaced atomically
     <catalog>/<collection>/LOCK                  held while the folder changes
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
-    <catalog>/<collection>/versions/.staging-*   a build under way, and its lock, held while the build lives
-    <catalog>/<collection>/versions/.deleted-*   a version that is being deleted
+    <catalog>/<collection>/versions/.*           what is being built or deleted (`unfinished`)
 
-You can kill a build at any time. Its lock is then free, and the next change of the collection removes what it left.
+You can kill a build at any time. The next change of the collection removes what it left.
 """
 
+import os
 import re
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -31,16 +30,14 @@ from hubless.errors import (
 )
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
-from hubless.store.durable import is_locked, locked, make_folder, replace_text, sync
+from hubless.store.durable import locked, make_folder, replace_text, sync
+from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CURRENT = "CURRENT"
 _LOCK = "LOCK"
 _VERSIONS = "versions"
-_STAGING = ".staging-"
-_STAGING_LOCK = ".lock"
-_DELETED = ".deleted-"
 
 
 @dataclass(frozen=True)
@@ -82,7 +79,7 @@ class Staging:
                 sync(self._home / _VERSIONS)
                 replace_text(self._home / _CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
-                _lock_of(self.folder).unlink()
+                finish(self.folder)
         return complete
 
 
@@ -256,6 +253,8 @@ class Catalog:
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all versions but the newest `keep` and the current one. Return the deleted ids.
 
+        A version stays too that another machine is about to make current.
+
         Raises
         ------
         InputError
@@ -266,10 +265,10 @@ class Catalog:
         self.current(name)
         home = self.path / name
         with storage_errors(home), _changing(home):
-            current = self.current(name)
-            superfluous = [version for version in self._version_ids(name)[:-keep] if version != current]
+            spared = unfinished(home / _VERSIONS) | {self.current(name)}
+            superfluous = [version for version in self._version_ids(name)[:-keep] if version not in spared]
             for version in superfluous:
-                _delete(home / _VERSIONS / version)
+                delete(home / _VERSIONS / version)
         return superfluous
 
     @contextmanager
@@ -286,13 +285,13 @@ class Catalog:
         check_name(name)
         home = self.path / name
         version = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
-        folder = home / _VERSIONS / (_STAGING + version)
+        folder = staging_of(home / _VERSIONS, version)
         try:
             with ExitStack() as alive:
                 with storage_errors(home):
                     self._make_home(name)
                     with _changing(home):
-                        alive.enter_context(locked(_lock_of(folder)))
+                        alive.enter_context(living(folder))
                         folder.mkdir()
                 yield Staging(version, folder, home)
         finally:
@@ -345,35 +344,8 @@ def _read_current(home: Path) -> str | None:
 @contextmanager
 def _changing(home: Path) -> Iterator[None]:
     """Hold a collection's lock to change it. First remove what dead builds left."""
-    with locked(home / _LOCK):
-        _remove_leftovers(home)
+    lock = home / _LOCK
+    with locked(lock):
+        os.utime(lock)  # the file system's clock is the only one that all machines share
+        remove_dead(home / _VERSIONS, _read_current(home), lock.stat().st_mtime)
         yield
-
-
-def _lock_of(staging: Path) -> Path:
-    return staging.with_name(staging.name + _STAGING_LOCK)
-
-
-def _remove_leftovers(home: Path) -> None:
-    """Remove what dead builds and deletions left. The collection must be locked."""
-    versions = home / _VERSIONS
-    for lock in sorted(versions.glob(f"{_STAGING}*{_STAGING_LOCK}")):
-        if is_locked(lock):
-            continue
-        staging = lock.with_suffix("")
-        if staging.exists():
-            shutil.rmtree(staging)
-        # killed between the move of its folder and becoming current: nobody has seen this version
-        version = staging.name.removeprefix(_STAGING)
-        if (versions / version).exists() and version != _read_current(home):
-            _delete(versions / version)
-        lock.unlink()
-    for doomed in versions.glob(f"{_DELETED}*"):
-        shutil.rmtree(doomed)
-
-
-def _delete(folder: Path) -> None:
-    """Delete a version. Hide it first, so that an interrupted deletion leaves no half version."""
-    doomed = folder.with_name(_DELETED + folder.name)
-    folder.rename(doomed)
-    shutil.rmtree(doomed)

@@ -1,9 +1,12 @@
 """Whatever stops a build, a rollback or a deletion, and whenever: the collection stays whole."""
 
+import os
+
 import pytest
 from support import faults, small
 
 import hubless
+from hubless.store.unfinished import SILENT_SECONDS, machine
 
 QUICK = [("build", "template"), ("rollback", "template"), ("prune", "template")]
 FIRST = pytest.param("build", "nothing", marks=pytest.mark.slow)
@@ -83,14 +86,21 @@ def test_killed_at_any_time_leaves_a_whole_collection(start, template, tmp_path)
         check_whole(outcome, template if start == "template" else tmp_path / "nothing")
 
 
+def lock_of(catalog, version, owner=None):
+    """The lock of a build, as it is left when its process dies."""
+    lock = catalog / "photos" / "versions" / f".staging-{version}@{machine() if owner is None else owner}.lock"
+    lock.touch()
+    return lock
+
+
 def test_leftovers_of_dead_processes_are_removed_by_the_next_build(tmp_path):
     first = small.build(tmp_path)
     versions = tmp_path / "photos" / "versions"
     for name in (".staging-20250101-aaa", ".deleted-20250101-bbb"):
         (versions / name).mkdir()
         (versions / name / "index.faiss").write_bytes(b"half")
-    for name in (".staging-20250101-aaa.lock", ".staging-20250101-without-folder.lock"):
-        (versions / name).touch()
+    for version in ("20250101-aaa", "20250101-without-folder"):
+        lock_of(tmp_path, version)
     second = small.build(tmp_path)
     assert small.entries(tmp_path) == [first.version, second.version]
 
@@ -99,13 +109,29 @@ def test_version_that_was_moved_but_never_current_is_removed_by_the_next_change(
     first, second, third = (small.build(tmp_path) for _ in range(3))
     catalog = hubless.Catalog(tmp_path)
     catalog.rollback("photos", second.version)
-    (tmp_path / "photos" / "versions" / f".staging-{third.version}.lock").touch()
+    lock_of(tmp_path, third.version)
     assert catalog.rollback("photos") == first.version
     assert small.entries(tmp_path) == [first.version, second.version]
 
 
 def test_version_that_is_current_stays_though_its_build_was_killed_at_the_last_step(tmp_path):
     first, second = small.build(tmp_path), small.build(tmp_path)
-    (tmp_path / "photos" / "versions" / f".staging-{second.version}.lock").touch()
+    lock_of(tmp_path, second.version)
     assert hubless.Catalog(tmp_path).rollback("photos") == first.version
     assert small.entries(tmp_path) == [first.version, second.version]
+
+
+@pytest.mark.parametrize("name", [".staging-20250101-aaa@elsewhere", ".staging-20250101-aaa"], ids=["now", "0.1.0"])
+def test_leftovers_of_another_machine_stay_until_it_was_silent_for_an_hour(tmp_path, name):
+    small.build(tmp_path)
+    versions = tmp_path / "photos" / "versions"
+    staging, lock = versions / ".staging-20250101-aaa", versions / f"{name}.lock"
+    staging.mkdir()
+    lock.touch()
+    small.build(tmp_path)
+    assert staging.exists()
+    assert lock.exists()
+    silent = lock.stat().st_mtime - SILENT_SECONDS - 60
+    os.utime(lock, (silent, silent))
+    small.build(tmp_path)
+    assert leftovers(tmp_path) == []
