@@ -9,7 +9,7 @@ from hubless.builder.job import build
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
 from hubless.search.collection import Collection
-from hubless.search.results import Explanation, Hit, Point, Results
+from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
 from hubless.store.aliases import Alias
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, VersionInfo
@@ -30,6 +30,7 @@ __all__ = [
     "Manifest",
     "Point",
     "Results",
+    "SideBySide",
     "VersionInfo",
     "augment_queries",
     "augment_targets",

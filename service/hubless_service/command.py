@@ -34,6 +34,7 @@ def serve(
     ] = None,
     log_level: Annotated[str | None, typer.Option(metavar="NAME", help="debug, info, warning or error.")] = None,
     log_format: Annotated[str | None, typer.Option(metavar="NAME", help="text or json.")] = None,
+    json_: Annotated[bool, typer.Option("--json", help="Print the address as JSON when it listens.")] = False,
 ) -> None:
     """Answer queries over HTTP until you stop it.
 
@@ -56,6 +57,8 @@ def serve(
     signals = _signals(once=settings.workers == 1)
     with _listen(settings.host, settings.port) as listener:
         _announce(settings, listener, open_to_all=open_to_all)
+        if json_:
+            _print_address(settings, listener)
         if settings.workers == 1:
             _work(settings, listener, signals)
         else:
@@ -119,9 +122,22 @@ def _announce(settings: "Settings", listener: socket.socket, *, open_to_all: boo
     log = logging.getLogger("hubless")
     if open_to_all:
         log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
-    address, bound = listener.getsockname()[:2]
-    where = f"[{address}]" if ":" in address else address
-    log.info("listening on http://%s:%d, documentation at /docs", where, bound)
+    log.info("listening on %s, documentation at /docs", _url(listener))
+
+
+def _url(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
+def _print_address(settings: "Settings", listener: socket.socket) -> None:
+    """Print where the server listens, for the program that started it."""
+    import json
+    import os
+
+    host, port = listener.getsockname()[:2]
+    said = {"url": _url(listener), "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
+    typer.echo(json.dumps(said | {"catalog": str(settings.catalog)}))
 
 
 def _signals(*, once: bool) -> "Signals":

@@ -1,27 +1,15 @@
 import re
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
-import typer
+from support.printed import commands
 
-from hubless.cli.application import COMMANDS, app
 from hubless.knn import INDEXES
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "cli.md").read_text()
 
 ADDED_BY_TYPER = {"help", "install_completion", "show_completion"}
-
-
-def commands():
-    """Name -> command, those of the library and those that its entry points add."""
-    found = dict(typer.main.get_command(app).commands)
-    for added in entry_points(group=COMMANDS):
-        alone = typer.Typer()
-        alone.command(added.name)(added.load())
-        found[added.name] = typer.main.get_command(alone)
-    return found
 
 
 FOUND = commands()

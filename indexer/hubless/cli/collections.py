@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 import hubless
 from hubless.builder.measuring import by_chance
+from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (
     BankOfTargetsOption,
@@ -21,7 +21,7 @@ from hubless.cli.options import (
     key_values,
     listed,
 )
-from hubless.cli.printing import print_json, print_table, warn
+from hubless.cli.printing import facts, print_json, print_table, table_of, warn
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
@@ -70,7 +70,10 @@ def build_command(
     correction: Annotated[
         str,
         typer.Option(
-            metavar="NAME", callback=_one_of(CORRECTIONS), help=f"How hubness is removed: {listed(CORRECTIONS)}."
+            metavar="NAME",
+            callback=_one_of(CORRECTIONS),
+            autocompletion=one_of(CORRECTIONS),
+            help=f"How hubness is removed: {listed(CORRECTIONS)}.",
         ),
     ] = _DEFAULT_CORRECTION,
     set_: Annotated[
@@ -81,7 +84,12 @@ def build_command(
     ] = None,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", callback=_one_of(_INDEXES), help=f"Kind of index: {listed(_INDEXES)}."),
+        typer.Option(
+            metavar="NAME",
+            callback=_one_of(_INDEXES),
+            autocompletion=one_of(_INDEXES),
+            help=f"Kind of index: {listed(_INDEXES)}.",
+        ),
     ] = "auto",
     recall: Annotated[
         float, typer.Option(metavar="SHARE", help="Share of the exact top 10 that the index must find.")
@@ -152,7 +160,9 @@ def inspect_command(
 
 def list_command(
     catalog: CatalogOption,
-    collection: Annotated[str | None, typer.Option(metavar="NAME", help="List only this collection.")] = None,
+    collection: Annotated[
+        str | None, typer.Option(metavar="NAME", help="List only this collection.", autocompletion=collections)
+    ] = None,
     json_: JsonOption = False,
 ) -> None:
     """List collections and their versions."""
@@ -167,10 +177,9 @@ def list_command(
             }
         )
         return
-    table = Table("collection", "version", "current", "targets", "correction", "index")
-    table.columns[1].no_wrap = True
-    for name, versions in found.items():
-        for version in versions:
+    table = table_of("collection", "version", "", "targets", "correction", "index", texts=["collection", "correction"])
+    for name, known_versions in found.items():
+        for version in known_versions:
             known = version.manifest
             cells = (
                 [str(known.count), known.correction.name, known.index.type]
@@ -185,19 +194,35 @@ def rollback_command(
     catalog: CatalogOption,
     collection: CollectionOption,
     version: Annotated[
-        str | None, typer.Option("--version", metavar="ID", help="Version to take; by default the one before.")
+        str | None,
+        typer.Option(
+            "--version", metavar="ID", help="Version to take; by default the one before.", autocompletion=versions
+        ),
     ] = None,
+    json_: JsonOption = False,
 ) -> None:
     """Make an earlier version current again."""
-    typer.echo(hubless.Catalog(catalog).rollback(collection, version))
+    current = hubless.Catalog(catalog).rollback(collection, version)
+    if json_:
+        print_json({"collection": collection, "version": current})
+    else:
+        typer.echo(current)
 
 
 def alias_command(
     catalog: CatalogOption,
     name: Annotated[
-        str | None, typer.Option("--alias", metavar="NAME", help="Alias to set or remove; without it all are listed.")
+        str | None,
+        typer.Option(
+            "--alias",
+            metavar="NAME",
+            help="Alias to set or remove; without it all are listed.",
+            autocompletion=aliases,
+        ),
     ] = None,
-    collection: Annotated[str | None, typer.Option(metavar="NAME", help="Collection that it stands for.")] = None,
+    collection: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Collection that it stands for.", autocompletion=collections)
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
     json_: JsonOption = False,
 ) -> None:
@@ -213,7 +238,7 @@ def alias_command(
     if json_:
         print_json(found)
         return
-    table = Table("alias", "collection")
+    table = table_of("alias", "collection", texts=["alias", "collection"])
     for known, standing_for in found.items():
         table.add_row(known, standing_for)
     print_table(table)
@@ -223,12 +248,17 @@ def prune_command(
     catalog: CatalogOption,
     collection: CollectionOption,
     keep: Annotated[int, typer.Option(min=1, metavar="N", help="How many of the newest versions to keep.")] = 2,
+    json_: JsonOption = False,
 ) -> None:
     """Delete old versions, but never the current one.
 
     Prints the ids of the deleted versions.
     """
-    for version in hubless.Catalog(catalog).prune(collection, keep):
+    deleted = hubless.Catalog(catalog).prune(collection, keep)
+    if json_:
+        print_json({"collection": collection, "deleted": deleted})
+        return
+    for version in deleted:
         typer.echo(version)
 
 
@@ -265,9 +295,9 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
         "collection": manifest.collection,
         "version": manifest.version,
         "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
-        "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}",
+        "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
-        "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}",
+        "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
         "note": "; ".join(manifest.index.notes),
         "measured with": queries,
         "recall@10": f"{measured.recall_at_10:.3f} against exact search",
@@ -278,13 +308,9 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
         "text queries": "yes" if manifest.encoder else "no",
         "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
     }
-    table = Table(show_header=False)
-    for name, value in rows.items():
-        if value:
-            table.add_row(name, value.strip())
-    print_table(table)
+    print_table(facts(rows))
     if len(manifest.index.curve) > 1:
-        print_table(curve_table(manifest.index))
+        print_table(curve_table(manifest.index), names=2)
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
@@ -304,7 +330,7 @@ def _print_payload(collection: hubless.Collection) -> None:
     """The columns of the payload: name, type, and the first target's value."""
     if not collection.payload_types:
         return
-    table = Table("payload", "type", "example")
+    table = table_of("payload", "type", "example", texts=["payload", "type", "example"])
     (first,) = collection.payload([0])
     for name, kind in collection.payload_types.items():
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)

@@ -2,9 +2,10 @@
 
 from rich.table import Table
 
+from hubless.cli.printing import table_of
 from hubless.store.bundle import IndexRecord, SettingRecord
 
-WIDTH = 20
+WIDTH = 8
 ROWS = 10
 """Of the curve so many settings are shown; `--json` has all."""
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -12,7 +13,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 def curve_table(index: IndexRecord) -> Table:
     """Return a table of the measured settings. The one that queries use is marked."""
-    table = Table("", "search parameters", "recall@10", "", "ms a query", "", title="measured on one thread")
+    headings = ["", "search parameters", "recall@10", "", "ms a query", ""]
+    table = table_of(*headings, title="measured on one thread")
     for column in (2, 4):
         table.columns[column].justify = "right"
     shown = _shown(index)

@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 
 import hubless
+from hubless.cli.completion import collections
 from hubless.cli.options import BankOfTargetsOption, CatalogIfAny, JsonOption, MetricOption, PayloadIfAny, VersionOption
-from hubless.cli.printing import print_json, print_table
+from hubless.cli.printing import facts, print_json, print_table, table_of
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
 from hubless.lab.gallery import Gallery, gallery_of, open_gallery
@@ -24,7 +25,10 @@ ALERT = 3
 """Exit code of `scan` if a target reaches the threshold."""
 
 ExaminedOption = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Examine this collection instead of files.")
+    str | None,
+    typer.Option(
+        "--collection", metavar="NAME", help="Examine this collection instead of files.", autocompletion=collections
+    ),
 ]
 TargetsOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
@@ -126,7 +130,7 @@ def scan_command(
     if json_:
         print_json(found.as_json())
     else:
-        print_table(_scan_table(found))
+        print_table(_scan_table(found), names=2)
     if found.alerts:
         raise typer.Exit(ALERT)
 
@@ -153,6 +157,7 @@ def report_command(
     ] = SEEDS,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is sampled and held out.")] = 0,
     bank_of_targets: BankOfTargetsOption = False,
+    json_: JsonOption = False,
 ) -> None:
     """Write one HTML page with all that the lab says of your data.
 
@@ -180,7 +185,10 @@ def report_command(
         bank_of_targets=bank_of_targets,
     )
     write_report(report, output)
-    typer.echo(str(output))
+    if json_:
+        print_json({"output": output})
+    else:
+        typer.echo(str(output))
 
 
 def gallery_from(
@@ -210,7 +218,7 @@ def gallery_from(
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
-    uneven = Table("", "raw", "auto", "chance", title=f"How uneven, over {diagnosis.held_out:,} held-out queries")
+    uneven = table_of("", "raw", "auto", "chance", title=f"How uneven, over {diagnosis.held_out:,} held-out queries")
     for depth in diagnosis.depths:
         raw, corrected, chance = depth.raw, depth.corrected, depth.chance
         all_three = (raw, corrected, chance)
@@ -219,12 +227,12 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         uneven.add_row(f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in all_three))
         robin_hood = (f"{shape.robin_hood:.1%}" for shape in (raw, corrected))
         uneven.add_row(f"Robin Hood, N_{depth.k}", *robin_hood, "", end_section=True)
-    hubs = Table("id", "found raw", "by auto", "offset", "payload", title="The largest hubs, N_10")
+    headings = ["id", "found raw", "by auto", "offset", "payload"]
+    hubs = table_of(*headings, texts=["id", "payload"], title="The largest hubs, N_10")
     for hub in diagnosis.hubs:
         shown = _payload(hub.target.payload)
         hubs.add_row(str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}", shown)
     bank, effective = diagnosis.bank, diagnosis.bank.effective
-    about = Table(show_header=False, title="The query bank")
     rows = {
         "queries": f"{bank.queries:,}, {bank.repeated:,} repeated",
         "targets covered": f"{bank.coverage:.1%}",
@@ -234,17 +242,14 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
         "auto": str(diagnosis.auto.get("why", "")),
         "never found": ", ".join(str(named.id) for named in diagnosis.never) or "none",
     }
-    for name, value in rows.items():
-        about.add_row(name, value)
-    return [uneven, hubs, about]
+    return [uneven, hubs, facts(rows, title="The query bank")]
 
 
 def _scan_table(found: Scan) -> Table:
     listed = "New items" if found.admitted is not None else "Targets"
-    headings = ["id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
-    table = Table("", *headings, title=f"{listed} that {found.queries:,} queries see too often")
-    for column in table.columns[:-1]:
-        column.no_wrap = True
+    headings = ["", "id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
+    title = f"{listed} that {found.queries:,} queries see too often"
+    table = table_of(*headings, texts=["id", "why"], title=title)
     for finding in found.findings:
         measured = finding.measured
         table.add_row(
@@ -262,7 +267,6 @@ def _scan_table(found: Scan) -> Table:
     if found.threshold is not None:
         said.append(f"{found.alerts:,} reach the threshold of {found.threshold:g}")
     table.caption = ". ".join([*said, *found.notes]) + "."
-    table.caption_justify = "left"
     return table
 
 

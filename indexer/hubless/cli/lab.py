@@ -8,6 +8,7 @@ import typer
 from rich.table import Table
 
 import hubless
+from hubless.cli.completion import collections, one_of
 from hubless.cli.options import (
     BankOfTargetsOption,
     CatalogIfAny,
@@ -17,7 +18,7 @@ from hubless.cli.options import (
     VersionOption,
     listed,
 )
-from hubless.cli.printing import parse_value, print_json, print_table
+from hubless.cli.printing import parse_value, print_json, print_table, table_of
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
 from hubless.lab.compare import BASELINE, SEEDS, compare, compare_strictly
@@ -47,7 +48,10 @@ BankOption = Annotated[
 ]
 TargetBankOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Extra targets, with --query-bank.")]
 MeasuredOption = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Measure this collection, raw and corrected.")
+    str | None,
+    typer.Option(
+        "--collection", metavar="NAME", help="Measure this collection, raw and corrected.", autocompletion=collections
+    ),
 ]
 ComparedTargetsOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Compare corrections on these targets, without a build.")
@@ -56,12 +60,17 @@ StrictOption = Annotated[bool, typer.Option("--strict", help="Split targets and 
 SplitsOption = Annotated[int, typer.Option(min=1, metavar="N", help="Number of splits with --strict.")]
 ComparedOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME", help=f"Compare this one; repeatable. One of {listed(KNOWN)}."),
+    typer.Option(
+        metavar="NAME", help=f"Compare this one; repeatable. One of {listed(KNOWN)}.", autocompletion=one_of(KNOWN)
+    ),
 ]
 SetOption = Annotated[
     list[str] | None, typer.Option("--set", metavar="NAME.KEY=VALUE", help="A parameter of a correction; repeatable.")
 ]
-AgainstOption = Annotated[str, typer.Option(metavar="NAME", help="Test the others against this correction.")]
+AgainstOption = Annotated[
+    str,
+    typer.Option(metavar="NAME", help="Test the others against this correction.", autocompletion=one_of(KNOWN)),
+]
 StrengthOption = Annotated[float, typer.Option(metavar="X", help="Strength of the corrected ranking.")]
 RecallOption = Annotated[
     list[int] | None, typer.Option(min=1, metavar="K", help="Measure R@K; repeatable. Default 1, 5 and 10.")
@@ -163,7 +172,11 @@ def tune_command(
     metric: MetricOption = "cosine",
     correction: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help=f"Try this one; repeatable. One of {listed(CORRECTIONS)}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Try this one; repeatable. One of {listed(CORRECTIONS)}.",
+            autocompletion=one_of(CORRECTIONS),
+        ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of splits of the targets.")] = TUNE_SEEDS,
     folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the queries, each held out once.")] = FOLDS,
@@ -266,7 +279,7 @@ def _tuned_table(tuned: Tuned) -> Table:
     best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)
     raw = tuned.candidates[0]
     shown = best[:_SHOWN] + ([] if raw in best[:_SHOWN] else [raw])
-    table = Table("candidate", "R@1", "below the best", "± standard error")
+    table = table_of("candidate", "R@1", "below the best", "± standard error", texts=["candidate"])
     chosen = f"{tuned.correction} {parameters}".strip()
     for candidate in shown:
         figures = (f"{100 * value:.2f}" for value in (candidate.recall_at_1, candidate.below_best, candidate.error))
@@ -281,5 +294,4 @@ def _tuned_table(tuned: Tuned) -> Table:
         *tuned.notes,
     ]
     table.caption = ". ".join(said) + "."
-    table.caption_justify = "left"
     return table

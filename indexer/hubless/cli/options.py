@@ -6,13 +6,17 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from hubless.cli.completion import collections, one_of, versions
 from hubless.cli.printing import parse_value
 
 CatalogOption = Annotated[Path, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
-CollectionOption = Annotated[str, typer.Option("--collection", metavar="NAME", help="Name of the collection.")]
+CollectionOption = Annotated[
+    str, typer.Option("--collection", metavar="NAME", help="Name of the collection.", autocompletion=collections)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 VersionOption = Annotated[
-    str | None, typer.Option("--version", metavar="ID", help="A version instead of the current one.")
+    str | None,
+    typer.Option("--version", metavar="ID", help="A version instead of the current one.", autocompletion=versions),
 ]
 CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
 PayloadIfAny = Annotated[
@@ -20,7 +24,9 @@ PayloadIfAny = Annotated[
 ]
 MetricOption = Annotated[
     Literal["cosine", "dot"],
-    typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1."),
+    typer.Option(
+        metavar="cosine|dot", help="cosine scales vectors to length 1.", autocompletion=one_of(("cosine", "dot"))
+    ),
 ]
 
 

@@ -1,6 +1,7 @@
 """The command that searches a collection. Parsing and printing only."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -11,9 +12,14 @@ from rich.table import Table
 
 import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, VersionOption, key_values
-from hubless.cli.printing import print_json, print_table
+from hubless.cli.printing import print_json, print_table, shortened, table_of, table_width
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
+
+_BLOCK = 1024
+_SIDES = ("", "raw", "offset", "corrected", "offset", "was")
+_BESIDE_NAMES = len("│ 10 │  │ +0.000 │  │ +0.000 │ 1000 │")
+"""Characters of a line of the table with both rankings, without the names of the hits."""
 
 
 def query_command(
@@ -40,43 +46,57 @@ def query_command(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show raw ranks, and how often each target was found.")
     ] = False,
+    compare: Annotated[bool, typer.Option("--compare", help="Show the raw ranking beside the corrected one.")] = False,
     version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Search a collection by vectors, words or a target.
 
     Give --vectors, --text or --id.
+
+    \b
+    Example:
+      hubless query --catalog catalog --collection photos \\
+          --vectors queries.npy --limit 5 --compare
     """
     if sum((vectors is not None, bool(text), bool(id_))) != 1:
         raise typer.BadParameter("give one of --vectors, --text and --id", param_hint="--vectors")
+    if compare and (explain or strength == 0):
+        refused = "--explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
+        raise typer.BadParameter(f"cannot be combined with {refused}", param_hint="--compare")
     opened = hubless.open(catalog, collection, version=version)
     parameters = key_values(param or [], "--param")
     wanted = None if filter_ is None else opened.filter(_json(filter_, "--filter"))
-    ask = partial(opened.query, limit=limit, strength=strength, parameters=parameters, filter=wanted)
-    ask = partial(ask, skip=skip, explain=explain)
-    if id_:
-        found = [ask(ids=[opened.parse_id(each) for each in id_])]
-    elif vectors is None:
-        found = [ask(opened.encode(text or []))]
-    else:
-        source = open_items(vectors, "vectors").vectors
-        # an error must name the row of the file, not of the block
-        blocks = under_metric(source, opened.metric).blocks(1024)
-        found = [ask(block) for block in blocks]
-    answers = [answer for results in found for answer in _answers(opened, results)]
+    how: dict[str, Any] = {"limit": limit, "skip": skip, "parameters": parameters, "filter": wanted}
+    asked = list(_asked(opened, vectors, text or [], id_ or []))
+    if compare:
+        strengths: dict[str, Any] = {} if strength is None else {"strength": strength}
+        both = [opened.side_by_side(**queries, **how, **strengths) for queries in asked]
+        pairs = [pair for one in both for pair in _side_by_side(opened, one)]
+        _print_sides(pairs, json_)
+        return
+    ask = partial(opened.query, **how, strength=strength, explain=explain)
+    answers = [answer for queries in asked for answer in _answers(opened, ask(**queries))]
     if json_:
         print_json({"results": answers})
         return
     for number, answer in enumerate(answers):
-        switched = {True: ", corrected", False: ", not corrected", None: ""}[answer.get("corrected")]
-        why = ("rank", "raw rank", "found", "raw found") if explain else ()
-        table = Table("id", "score", "similarity", "offset", *why, "payload", title=f"query {number}{switched}")
-        for hit in answer["hits"]:
-            figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
-            reasons = ("–" if value is None else f"{value:,}" for value in hit.get("explanation", {}).values())
-            shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
-            table.add_row(str(hit["id"]), *figures, *reasons, shown)
-        print_table(table)
+        print_table(_hits(answer, explain, title=f"query {number}{_switched(answer)}"))
+
+
+def _asked(
+    opened: hubless.Collection, vectors: Path | None, texts: list[str], ids: list[str]
+) -> Iterator[dict[str, Any]]:
+    """What is asked for, block by block, as arguments of `query`."""
+    if ids:
+        yield {"ids": [opened.parse_id(each) for each in ids]}
+    elif vectors is None:
+        yield {"vectors": opened.encode(texts)}
+    else:
+        source = open_items(vectors, "vectors").vectors
+        # an error must name the row of the file, not of the block
+        for block in under_metric(source, opened.metric).blocks(_BLOCK):
+            yield {"vectors": block}
 
 
 def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[str, Any]]:
@@ -96,6 +116,54 @@ def _answers(opened: hubless.Collection, results: hubless.Results) -> list[dict[
         for answer, corrected in zip(answers, results.corrected.tolist(), strict=True):
             answer["corrected"] = corrected
     return answers
+
+
+def _side_by_side(opened: hubless.Collection, both: hubless.SideBySide) -> list[dict[str, Any]]:
+    """Return the raw and the corrected answer of each query."""
+    sides = zip(_answers(opened, both.raw), _answers(opened, both.corrected), strict=True)
+    return [{"raw": raw, "corrected": corrected} for raw, corrected in sides]
+
+
+def _hits(answer: dict[str, Any], explain: bool, title: str) -> Table:
+    why = ("rank", "raw rank", "found", "raw found") if explain else ()
+    headings = ("id", "score", "similarity", "offset", *why, "payload")
+    table = table_of(*headings, texts=["id", "payload"], title=title)
+    for hit in answer["hits"]:
+        figures = (f"{hit[column]:.4f}" for column in ("score", "similarity", "offset"))
+        reasons = (_rank(value) for value in hit.get("explanation", {}).values())
+        shown = json.dumps(hit["payload"], ensure_ascii=False, default=str) if "payload" in hit else ""
+        table.add_row(str(hit["id"]), *figures, *reasons, shown)
+    return table
+
+
+def _print_sides(pairs: list[dict[str, Any]], as_json: bool) -> None:
+    if as_json:
+        print_json({"results": pairs})
+        return
+    width = (table_width() - _BESIDE_NAMES) // 2
+    for number, pair in enumerate(pairs):
+        table = table_of(*_SIDES, title=f"query {number}{_switched(pair['corrected'])}")
+        sides = zip(pair["raw"]["hits"], pair["corrected"]["hits"], strict=True)
+        for rank, (raw, corrected) in enumerate(sides, 1):
+            cells = [cell for hit in (raw, corrected) for cell in (_named(hit, width), f"{hit['offset']:+.3f}")]
+            was = corrected["explanation"]["raw_rank"]
+            table.add_row(str(rank), *cells, _rank(was), style="bold" if was != rank else "")
+        print_table(table)
+    typer.echo("Positive offsets mark hubs. Last column: the raw rank of the corrected hit.")
+
+
+def _switched(answer: dict[str, Any]) -> str:
+    return {True: ", corrected", False: ", not corrected", None: ""}[answer.get("corrected")]
+
+
+def _named(hit: dict[str, Any], width: int) -> str:
+    """Return the id of a hit and the values of its payload, as far as there is room."""
+    values = [str(value) for value in (hit.get("payload") or {}).values() if value is not None]
+    return shortened(" ".join([str(hit["id"]), *values]), width)
+
+
+def _rank(value: int | None) -> str:
+    return "–" if value is None else f"{value:,}"
 
 
 def _json(text: str, option: str) -> Any:

@@ -26,6 +26,7 @@ def demo(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")] = 0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the split into training and test.")] = 0,
+    json_: Annotated[bool, typer.Option("--json", help="Print what it found as JSON.")] = False,
 ) -> None:
     """Search a Python library in plain English, with and without hubs.
 
@@ -35,7 +36,7 @@ def demo(
     check_extra()
     from hubless.demo.story import Options, tell
 
-    tell(Options(package, once, catalog, picture, port, seed))
+    tell(Options(package, once, catalog, picture, port, seed, json_))
 
 
 def check_extra() -> None:

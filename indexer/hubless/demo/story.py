@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -40,6 +41,7 @@ class Options:
     picture: Path | None
     port: int
     seed: int
+    json: bool
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ def tell(options: Options) -> None:
     ServerFailed
         if the server does not start or answer.
     """
-    console = Console()
+    console = Console(quiet=options.json)
     picture = check_picture(options.picture or options.catalog / PICTURE)
     findings = learn_and_measure(options.package, options.seed)
     show_measures(console, findings)
@@ -80,8 +82,12 @@ def tell(options: Options) -> None:
     )
     questions = QUESTIONS if options.package is None else documented_questions(findings)
     with running_server(options.catalog, options.port) as server:
-        for question in questions:
-            show_answers(console, server, collection, question)
+        answers = [ask_both(server, collection, question) for question in questions]
+        for answer in answers:
+            show_answers(console, answer)
+        if options.json:
+            said = in_figures(findings) | {"collection": collection, "picture": str(picture), "url": server.url}
+            Console(soft_wrap=True).print_json(data=said | {"answers": answers})
         if options.once:
             return
         invite(console, server, collection, questions[-1])
@@ -176,18 +182,39 @@ def show_hubs(console: Console, raw: Ranking, corrected: Ranking, names: Sequenc
     console.print(table)
 
 
-def show_answers(console: Console, server: DemoServer, collection: str, question: str) -> None:
-    """Ask raw and corrected, and print both answers side by side."""
-    raw = server.ask(collection, question, strength=0.0, limit=HITS)
-    corrected = server.ask(collection, question, strength=1.0, limit=HITS)
+def in_figures(findings: Findings) -> dict[str, Any]:
+    """Return what was measured, as JSON."""
+    rankings = [
+        {
+            "name": ranking.name,
+            **{f"recall_at_{k}": ranking.recall[k] for k in RECALLS},
+            "skewness": ranking.skewness,
+            "most": int(ranking.occurrence.max()),
+            "antihubs": float(np.mean(ranking.occurrence == 0)),
+        }
+        for ranking in findings.rankings
+    ]
+    held_out = len(findings.parts.held_out)
+    library, functions = findings.library.name, len(findings.pairs)
+    return {"library": library, "functions": functions, "held_out": held_out, "rankings": rankings}
+
+
+def ask_both(server: DemoServer, collection: str, question: str) -> dict[str, Any]:
+    """Return a question with its raw and its corrected hits."""
+    raw, corrected = (server.ask(collection, question, strength=strength, limit=HITS) for strength in (0.0, 1.0))
+    return {"question": question, "raw": raw, "corrected": corrected}
+
+
+def show_answers(console: Console, answer: dict[str, Any]) -> None:
+    """Print raw and corrected hits side by side."""
     table = Table("raw", "offset", "corrected", "offset")
     right_align(table.columns[1::2])
     width = (console.width - len("│  │ offset │  │ offset │")) // 2
-    for hits in zip(raw, corrected, strict=True):
+    for hits in zip(answer["raw"], answer["corrected"], strict=True):
         table.add_row(
             *(cell for hit in hits for cell in (shortened(hit["payload"]["name"], width), f"{hit['offset']:+.2f}"))
         )
-    say(console, f"\n{question}", style="bold")
+    say(console, f"\n{answer['question']}", style="bold")
     console.print(table)
 
 

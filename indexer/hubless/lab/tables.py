@@ -17,6 +17,9 @@ from hubless.lab.comparison import Comparison, Row
 from hubless.store.durable import replace_text
 
 _RECALL = re.compile(r"recall_at_(\d+)$")
+_CHANGE, _P, _SKEWNESS = "ΔR@1 [95 %]", "p", "skewness N10"
+_FIRST = ("correction", "R@1", _CHANGE, _P, _SKEWNESS)
+"""First columns on a terminal: others may not fit beside them."""
 _LATEX = {"\\": r"\textbackslash{}"} | {mark: f"\\{mark}" for mark in "_%&#{}$"}
 
 
@@ -47,7 +50,7 @@ def _columns(comparison: Comparison) -> dict[str, Column]:
     }
     ranks = {"median_rank": Column("MdR", digits=1), "mean_rank": Column("MnR", digits=1)}
     hubness = {
-        "skewness": Column("skewness N10"),
+        "skewness": Column(_SKEWNESS),
         "robin_hood": Column("Robin Hood", 100, 1),
         "antihubs": Column("antihubs", 100, 1),
     }
@@ -57,7 +60,7 @@ def _columns(comparison: Comparison) -> dict[str, Column]:
 def grid(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     """Headings, and a line of cells for each correction: what all formats show."""
     columns = _columns(comparison)
-    headings = ["correction", *(column.heading for column in columns.values()), "ΔR@1 [95 %]"]
+    headings = ["correction", *(column.heading for column in columns.values()), _CHANGE]
     tested = any(row.mcnemar for row in comparison.rows)
     best = {name: _best(comparison, name, column) for name, column in columns.items()}
     lines = []
@@ -69,7 +72,7 @@ def grid(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     for row, line in zip(comparison.rows, lines, strict=True):
         line += [Cell(f"{100 * row.group_shares[group]:.1f}") for group in groups]
     shares = [f"{group} ({100 * share:.1f})" for group, share in comparison.group_shares.items()]
-    return [*headings, *(["p"] if tested else []), *shares], lines
+    return [*headings, *([_P] if tested else []), *shares], lines
 
 
 def caption(comparison: Comparison) -> str:
@@ -85,14 +88,19 @@ def caption(comparison: Comparison) -> str:
 
 
 def as_table(comparison: Comparison) -> Table:
-    """For the terminal; the best of each column is bold."""
+    """For the terminal; the best of each column is bold. What matters most stands first."""
     headings, lines = grid(comparison)
-    table = Table(caption=caption(comparison), caption_justify="left")
-    for number, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if number else "left", no_wrap=number == 0)
+    order = sorted(range(len(headings)), key=lambda number: _place(headings[number]))
+    table = Table(caption=caption(comparison))
+    for number in order:
+        table.add_column(headings[number], justify="right" if number else "left")
     for line in lines:
-        table.add_row(*(Text(cell.text, style="bold" if cell.best else "") for cell in line))
+        table.add_row(*(Text(line[number].text, style="bold" if line[number].best else "") for number in order))
     return table
+
+
+def _place(heading: str) -> int:
+    return _FIRST.index(heading) if heading in _FIRST else len(_FIRST)
 
 
 def as_markdown(comparison: Comparison) -> str:

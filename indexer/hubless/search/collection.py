@@ -1,6 +1,7 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,7 +17,7 @@ from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.results import RAW_DEPTH, Explanation, Point, Results
+from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
@@ -209,6 +210,32 @@ class Collection:
         if skip:
             ranked = ranked.after(skip)
         return Results(ranked, [parts.ids.ids(line) for line in ranked.rows], strength, explanations)
+
+    def side_by_side(
+        self,
+        vectors: ArrayLike | None = None,
+        limit: int = 10,
+        strength: float = QUERY_STRENGTH,
+        parameters: Mapping[str, Any] | None = None,
+        filter: Filter | Matches | Mapping[str, Any] | None = None,
+        *,
+        ids: Sequence[str | int] | None = None,
+        skip: int = 0,
+    ) -> SideBySide:
+        """Find the best targets of each query twice, raw and corrected, to compare them.
+
+        Parameters are those of `query`; `ids` too are corrected with full strength by default. `explanation.raw_rank`
+        of a corrected hit says where the raw ranking has it.
+
+        Raises
+        ------
+        InputError
+            if the strength is 0, which is the raw ranking; and as `query`.
+        """
+        if strength == 0:
+            raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
+        ask = partial(self.query, vectors, limit, parameters=parameters, filter=filter, ids=ids, skip=skip)
+        return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
     def filter(self, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter") -> Filter:
         """A filter from its JSON, checked against the payload's columns: see docs/filters.md.

@@ -97,6 +97,17 @@ class Results:
 
 
 @dataclass(frozen=True)
+class SideBySide:
+    """The answers of the same m queries, raw and corrected. Corrected hits are explained."""
+
+    raw: Results
+    corrected: Results
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+
+@dataclass(frozen=True)
 class Point:
     """A stored target."""
 

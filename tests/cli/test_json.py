@@ -1,0 +1,56 @@
+"""`--json` of every command: one document on standard output, and nothing else there."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+
+import httpx
+import pytest
+from support.printed import COMMANDS, WORDS, words
+
+SERVING = {"serve", "demo"}
+"""These serve until they are stopped: they have tests of their own."""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_takes_json_and_shows_no_type_of_a_flag(run, command):
+    shown = run(command, "--help").out
+    assert re.search(r"(?m)^ +--json +Print ", shown)
+    assert "<bool>" not in shown
+
+
+@pytest.mark.parametrize("command", WORDS)
+def test_json_is_one_document_and_all_that_is_printed(run, command, prepared):
+    ended = run(command, *words(command, prepared), "--json")
+    assert (ended.code, ended.err) == (0, "")
+    assert isinstance(json.loads(ended.out), dict)
+
+
+def test_every_command_has_its_arguments_here():
+    assert set(WORDS) | SERVING == set(COMMANDS)
+
+
+def test_rollback_and_prune_say_what_they_did(run, prepared):
+    where = words("list", prepared)
+    first, second = (version["version"] for version in run("list", *where, "--json").json["things"])
+    on = [*where, "--collection", "things"]
+    assert run("rollback", *on, "--json").json == {"collection": "things", "version": first}
+    assert run("rollback", *on, "--version", second, "--json").json["version"] == second
+    assert run("prune", *on, "--keep", "1", "--json").json == {"collection": "things", "deleted": [first]}
+    assert run("prune", *on, "--keep", "1", "--json").json["deleted"] == []
+
+
+def test_serve_prints_its_address_for_the_program_that_started_it(prepared):
+    command = [sys.executable, "-m", "hubless", "serve", *map(str, words("list", prepared)), "--port", "0", "--json"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        said = json.loads(server.stdout.readline())
+        assert said["url"] == f"http://127.0.0.1:{said['port']}"
+        assert said["pid"] == server.pid
+        assert httpx.get(f"{said['url']}/livez", trust_env=False, timeout=60).status_code == 200
+    finally:
+        server.send_signal(signal.SIGTERM)
+        rest, _ = server.communicate()
+    assert rest == ""

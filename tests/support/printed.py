@@ -1,0 +1,65 @@
+"""Every command of the command line, with arguments that make it print something."""
+
+from importlib.metadata import entry_points
+
+import numpy as np
+import typer
+from support.hubs import pairs
+
+from hubless.cli import application
+
+COUNT = 300
+
+
+def commands():
+    """Name -> command, those of the library and those that its entry points add."""
+    found = dict(typer.main.get_command(application.app).commands)
+    for added in entry_points(group=application.COMMANDS):
+        alone = typer.Typer()
+        alone.command(added.name)(added.load())
+        found[added.name] = typer.main.get_command(alone)
+    return found
+
+
+COMMANDS = list(commands())
+
+_ON = "--catalog {}/catalog --collection things"
+_TARGETS = "--targets {}/targets.npy"
+_BANK = f"{_TARGETS} --query-bank {{}}/bank.npy"
+_LABELS = "--queries {}/queries.npy --relevant {}/right.npy"
+WORDS = {
+    "build": f"{_ON} {_BANK} --payload {{}}/payload.csv --correction nnn --set k=4",
+    "inspect": _ON,
+    "list": "--catalog {}/catalog",
+    "rollback": _ON,
+    "alias": "--catalog {}/catalog --alias other --collection things",
+    "prune": f"{_ON} --keep 1",
+    "query": f"{_ON} --vectors {{}}/one.npy",
+    "evaluate": f"{_TARGETS} {_LABELS} --strict --seeds 2 --correction none --correction auto",
+    "tune": f"{_TARGETS} {_LABELS} --seeds 1 --folds 2 --correction none --correction csls",
+    "diagnose": _BANK,
+    "scan": f"{_TARGETS} --queries {{}}/queries.npy",
+    "report": f"{_BANK} --output {{}}/report.html",
+}
+VARIANTS = {
+    "query, explained": f"query {WORDS['query']} --explain",
+    "query, compared": f"query {WORDS['query']} --compare",
+    "evaluate a collection": f"evaluate {_ON} {_LABELS}",
+}
+
+
+def words(command, folder):
+    """The arguments of a command, or of a variant with the command in front."""
+    return (WORDS | VARIANTS)[command].replace("{}", str(folder)).split()
+
+
+def write_files(folder):
+    """Files that the commands read."""
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    np.save(folder / "targets.npy", targets[:COUNT])
+    np.save(folder / "bank.npy", queries[COUNT:])
+    np.save(folder / "queries.npy", queries[:COUNT])
+    np.save(folder / "one.npy", queries[:1])
+    np.save(folder / "right.npy", np.arange(COUNT))
+    lines = [f"a thing of many words with the number {row},{1990 + row % 30}" for row in range(COUNT)]
+    (folder / "payload.csv").write_text("\n".join(["title,year", *lines]))
