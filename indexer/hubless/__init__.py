@@ -17,6 +17,7 @@ from hubless.store.catalog import Catalog, VersionInfo
 if TYPE_CHECKING:
     from hubless.lab.arrays import compare, diagnose, scan, tune
     from hubless.lab.evaluate import evaluate
+    from hubless.lab.matrices import SimilarityMatrices
 
 __all__ = [
     "CORRECTIONS",
@@ -31,6 +32,7 @@ __all__ = [
     "Point",
     "Results",
     "SideBySide",
+    "SimilarityMatrices",
     "VersionInfo",
     "augment_queries",
     "augment_targets",
@@ -44,8 +46,15 @@ __all__ = [
     "tune",
 ]
 
-_LAB = {"compare": "arrays", "diagnose": "arrays", "scan": "arrays", "tune": "arrays", "evaluate": "evaluate"}
-"""Functions of the lab by their module: read when they are first used, as a service never does."""
+_LAB = {
+    "SimilarityMatrices": "matrices",
+    "compare": "arrays",
+    "diagnose": "arrays",
+    "evaluate": "evaluate",
+    "scan": "arrays",
+    "tune": "arrays",
+}
+"""What is of the lab by their module: read when they are first used, as a service never does."""
 
 
 def __getattr__(name: str) -> Any:

@@ -181,6 +181,59 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
     assert sorted(tmp_path.iterdir()) == before
 
 
+@pytest.fixture(scope="module")
+def matrices(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("matrices")
+    np.save(folder / "s.npy", GIVEN.queries @ GIVEN.targets.T)
+    np.save(folder / "bank.npy", BANK.queries @ GIVEN.targets.T)
+    np.save(folder / "extra.npy", BANK.queries @ BANK.targets.T)
+    return folder
+
+
+class TestSimilarities:
+    """Matrices in place of vectors, on the command line."""
+
+    def given(self, matrices, *names):
+        options = dict(zip(("similarities", "bank-similarities", "target-bank-similarities"), names, strict=False))
+        return [word for option, name in options.items() for word in (f"--{option}", matrices / f"{name}.npy")]
+
+    def test_evaluate_finds_what_it_finds_by_vectors(self, run, files, matrices):
+        asked = ["--correction", "csls", "--correction", "dbsn", "--json"]
+        by_vectors = [*labelled(files), "--query-bank", files["bank"], "--target-bank", files["more"]]
+        _, expected, _ = run("evaluate", *by_vectors, *asked)
+        given = self.given(matrices, "s", "bank", "extra")
+        code, out, _ = run("evaluate", *given, "--relevant", files["relevant"], *asked)
+        assert code == 0
+        found, expected = (
+            {row["label"]: row["quality"] for row in json.loads(text)["rows"]} for text in (out, expected)
+        )
+        for label, quality in expected.items():
+            assert found[label] == pytest.approx(quality)
+
+    def test_tune_and_diagnose_take_them(self, run, files, matrices):
+        few = ["--relevant", files["relevant"], "--correction", "csls", "--seeds", 1]
+        code, out, _ = run("tune", *self.given(matrices, "s"), *few)
+        assert (code, "Chosen:" in out) == (0, True)
+        code, out, _ = run("diagnose", "--bank-similarities", matrices / "bank.npy")
+        assert (code, "it needs vectors" in " ".join(out.split())) == (0, True)
+
+    @pytest.mark.parametrize(
+        ("command", "words", "message"),
+        [
+            ("evaluate", ["--queries", "Q", "--strict"], "--queries"),
+            ("evaluate", ["--metric", "dot", "--strict"], "--metric"),
+            ("evaluate", [], "--bank-similarities"),
+            ("evaluate", ["--strict", "--catalog", "c"], "--catalog"),
+            ("tune", ["--targets", "T"], "--targets"),
+            ("diagnose", ["--targets", "T"], "--targets"),
+        ],
+    )
+    def test_what_cannot_stand_beside_them_is_wrong_usage(self, run, files, matrices, command, words, message):
+        code, _, err = run(command, *self.given(matrices, "s"), "--relevant", files["relevant"], *words)
+        assert code == 2
+        assert message in err
+
+
 class TestTune:
     def test_parameter_file_is_what_build_takes(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"
@@ -223,6 +276,14 @@ class TestTune:
         code, _, err = run("tune", *labelled(files), "--folds", 121)
         assert code == 1
         assert "folds: expected at most as many as queries of different targets, 120, got 121" in err
+
+    @pytest.mark.parametrize("left", ["--queries", "--targets"])
+    def test_neither_vectors_nor_similarities_is_wrong_usage(self, run, files, left):
+        given = {"--queries": files["queries"], "--targets": files["targets"]}
+        words = [word for option, path in given.items() if option != left for word in (option, path)]
+        code, _, err = run("tune", "--relevant", files["relevant"], *words)
+        assert code == 2
+        assert left in err
 
     def test_unknown_correction_is_an_error(self, run, files):
         code, _, err = run("tune", *labelled(files), "--correction", "foo")

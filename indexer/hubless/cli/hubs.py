@@ -11,9 +11,15 @@ import hubless
 from hubless.cli.completion import collections
 from hubless.cli.options import BankOfTargetsOption, CatalogIfAny, JsonOption, MetricOption, PayloadIfAny, VersionOption
 from hubless.cli.printing import facts, print_json, print_table, table_of
+from hubless.cli.similarities import (
+    BankSimilaritiesOption,
+    SimilaritiesOption,
+    TargetBankSimilaritiesOption,
+    similarities_from,
+)
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
-from hubless.lab.gallery import Gallery, gallery_of, open_gallery
+from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.report.contents import SEEDS, make_report
 from hubless.lab.report.page import write_report
 from hubless.lab.report.plots import load_matplotlib
@@ -44,6 +50,9 @@ def diagnose_command(
         typer.Option(metavar="FILE", help="Example queries; a collection has its own."),
     ] = None,
     target_bank: ExtraTargetsOption = None,
+    similarities: SimilaritiesOption = None,
+    bank_similarities: BankSimilaritiesOption = None,
+    target_bank_similarities: TargetBankSimilaritiesOption = None,
     catalog: CatalogIfAny = None,
     collection: ExaminedOption = None,
     version: VersionOption = None,
@@ -62,12 +71,27 @@ def diagnose_command(
     """Find out without labels whether hubness hurts.
 
     Says how unevenly targets are found, whether the query bank is good, and what
-    auto changes; with labels, also what it gains. Give --targets, or --catalog and --collection.
+    auto changes; with labels, also what it gains. Give --targets, or --catalog
+    and --collection, or --bank-similarities.
 
     \b
     Example:
       hubless diagnose --targets images.npy --query-bank captions.npy
     """
+    vectors = {"targets": targets, "query-bank": query_bank, "target-bank": target_bank, "queries": queries}
+    matrices = similarities_from(
+        similarities,
+        bank_similarities,
+        target_bank_similarities,
+        None,
+        {"collection": collection, "catalog": catalog, "version": version, "metric": metric != "cosine"} | vectors,
+    )
+    if matrices is not None:
+        if relevant is not None and similarities is None:
+            raise typer.BadParameter("needs --similarities", param_hint="--relevant")
+        gallery = gallery_of_matrices(matrices.open(), ids=ids, payload=payload)
+        _print_diagnosis(diagnose(gallery, relevant=relevant, top=top, seed=seed), json_)
+        return
     gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
     if (queries is None) != (relevant is None):
         raise typer.BadParameter("needs --queries and --relevant", param_hint="--relevant" if queries else "--queries")
@@ -83,6 +107,10 @@ def diagnose_command(
         seed=seed,
         bank_of_targets=bank_of_targets,
     )
+    _print_diagnosis(diagnosis, json_)
+
+
+def _print_diagnosis(diagnosis: Diagnosis, json_: bool) -> None:
     if json_:
         print_json(diagnosis.as_json())
         return

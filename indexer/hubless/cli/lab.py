@@ -19,12 +19,20 @@ from hubless.cli.options import (
     listed,
 )
 from hubless.cli.printing import parse_value, print_json, print_table, table_of
+from hubless.cli.similarities import (
+    BankSimilaritiesOption,
+    BetweenTargetsOption,
+    SimilaritiesOption,
+    TargetBankSimilaritiesOption,
+    similarities_from,
+)
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
 from hubless.lab.compare import BASELINE, SEEDS, compare, compare_strictly
 from hubless.lab.comparison import Comparison
 from hubless.lab.entries import KNOWN, parse_entries
 from hubless.lab.evaluate import evaluate
+from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.tables import as_table, check_output, write
 from hubless.lab.tally import RECALLS, Attribute
 from hubless.lab.tune import FOLDS, Tuned, tune
@@ -37,7 +45,7 @@ _T = TypeVar("_T")
 _SHOWN = 10
 
 QueriesOption = Annotated[
-    Path, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
+    Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
 ]
 RelevantOption = Annotated[
     Path,
@@ -85,14 +93,18 @@ OutputOption = Annotated[
 
 
 def evaluate_command(
-    queries: QueriesOption,
     relevant: RelevantOption,
+    queries: QueriesOption = None,
     catalog: CatalogIfAny = None,
     collection: MeasuredOption = None,
     version: VersionOption = None,
     targets: ComparedTargetsOption = None,
     query_bank: BankOption = None,
     target_bank: TargetBankOption = None,
+    similarities: SimilaritiesOption = None,
+    bank_similarities: BankSimilaritiesOption = None,
+    target_bank_similarities: TargetBankSimilaritiesOption = None,
+    between_targets: BetweenTargetsOption = None,
     strict: StrictOption = False,
     seeds: SplitsOption = SEEDS,
     metric: MetricOption = "cosine",
@@ -112,7 +124,8 @@ def evaluate_command(
 
     Give --catalog and --collection to measure a collection; with --strict, its
     correction on splits of its targets. Or give --targets, and --query-bank or
-    --strict, to compare corrections without a build.
+    --strict, to compare corrections without a build. Of a model without vectors
+    give --similarities, and --bank-similarities or --strict.
 
     \b
     Example:
@@ -124,8 +137,18 @@ def evaluate_command(
         _usage("--output", check_output, path)
         check_place(path)
     recalls = sorted({1, *(at or RECALLS)})
-    if collection is not None:
-        of_pairs = {"targets": targets, "query-bank": query_bank, "target-bank": target_bank}
+    vectors = {"queries": queries, "targets": targets, "query-bank": query_bank, "target-bank": target_bank}
+    matrices = similarities_from(
+        similarities,
+        bank_similarities,
+        target_bank_similarities,
+        between_targets,
+        {"collection": collection, "metric": metric != "cosine"} | vectors,
+    )
+    if queries is None and matrices is None:
+        raise typer.BadParameter("give --queries, or --similarities", param_hint="--queries")
+    if collection is not None and queries is not None:
+        of_pairs = {name: value for name, value in vectors.items() if name != "queries"}
         _refuse("--collection", of_pairs | {"correction": correction, "set": set_, "payload": payload})
         opened = _open(catalog, collection, version)
         if strict:
@@ -140,13 +163,14 @@ def evaluate_command(
         )
         _show(evaluation.comparison, evaluation.as_json(), outputs, json_)
         return
-    if targets is None:
+    if targets is None and matrices is None:
         raise typer.BadParameter("give --collection, or --targets to compare corrections", param_hint="--collection")
-    _refuse("--targets", {"catalog": catalog, "version": version})
-    if strict == (query_bank is not None):
-        raise typer.BadParameter("give either --strict or --query-bank", param_hint="--strict")
+    _refuse("--targets" if matrices is None else "--similarities", {"catalog": catalog, "version": version})
+    bank, option = (query_bank, "--query-bank") if matrices is None else (bank_similarities, "--bank-similarities")
+    if strict == (bank is not None):
+        raise typer.BadParameter(f"give either --strict or {option}", param_hint="--strict")
     comparison = compare(
-        queries,
+        _given(queries, matrices),
         targets,
         relevant,
         _usage("--set", parse_entries, correction, _settings(set_ or [])),
@@ -164,11 +188,17 @@ def evaluate_command(
 
 
 def tune_command(
-    queries: QueriesOption,
     relevant: RelevantOption,
-    targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],
+    queries: QueriesOption = None,
+    targets: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
+    ] = None,
     query_bank: BankOption = None,
     target_bank: TargetBankOption = None,
+    similarities: SimilaritiesOption = None,
+    bank_similarities: BankSimilaritiesOption = None,
+    target_bank_similarities: TargetBankSimilaritiesOption = None,
+    between_targets: BetweenTargetsOption = None,
     metric: MetricOption = "cosine",
     correction: Annotated[
         list[str] | None,
@@ -197,8 +227,19 @@ def tune_command(
     """
     if output is not None:
         check_place(output)
+    vectors = {"queries": queries, "targets": targets, "query-bank": query_bank, "target-bank": target_bank}
+    matrices = similarities_from(
+        similarities,
+        bank_similarities,
+        target_bank_similarities,
+        between_targets,
+        {"metric": metric != "cosine"} | vectors,
+    )
+    if matrices is None and (queries is None or targets is None):
+        option = "--targets" if targets is None else "--queries"
+        raise typer.BadParameter("give --queries and --targets, or --similarities", param_hint=option)
     tuned = tune(
-        queries,
+        _given(queries, matrices),
         targets,
         relevant,
         corrections=correction,
@@ -215,6 +256,15 @@ def tune_command(
         print_json(tuned.as_json())
         return
     print_table(_tuned_table(tuned))
+
+
+def _given(queries: Path | None, matrices: SimilarityMatrices | None) -> Path | SimilarityMatrices:
+    """Similarities if there are any, else the queries, which are there then."""
+    if matrices is not None:
+        return matrices
+    if queries is None:
+        raise typer.BadParameter("give --queries, or --similarities", param_hint="--queries")
+    return queries
 
 
 def _show(comparison: Comparison, as_json: dict[str, Any], outputs: list[Path], json_: bool) -> None:

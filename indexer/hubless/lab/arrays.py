@@ -16,7 +16,8 @@ from hubless.lab import tune as tuning
 from hubless.lab.comparison import Comparison
 from hubless.lab.diagnose import Diagnosis
 from hubless.lab.entries import Entry, parse_entries
-from hubless.lab.gallery import Gallery, gallery_of, open_gallery
+from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
+from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant
 from hubless.lab.scan import scanning
 from hubless.lab.scan.findings import Scan
@@ -31,9 +32,9 @@ Corrections = Sequence[str] | Mapping[str, Mapping[str, Any]]
 
 
 def compare(
-    queries: Vectors,
-    targets: Vectors,
-    relevant: str | Path | Relevant,
+    queries: Vectors | SimilarityMatrices,
+    targets: Vectors | None = None,
+    relevant: str | Path | Relevant | None = None,
     *,
     metric: Metric | None = None,
     corrections: Corrections | None = None,
@@ -48,14 +49,16 @@ def compare(
 
     Parameters
     ----------
-    queries : (m, d)
+    queries : (m, d); or `SimilarityMatrices`, in place of queries, targets and banks
     targets : (n, d)
     relevant : for each query the row number of its right target, or a list of several, or an empty one
-    metric : "cosine" or "dot"; it has to be given
+    metric : "cosine" or "dot"; it has to be given with vectors
     corrections : names, or parameters by name; None for the usual ones
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
-    options : `seeds`, how many splits; `strength`; `recalls`, the k of R@k; `baseline`; `bank_of_targets`; `progress`
+    options : `seeds`, how many splits; `strength`; `recalls`, the k of R@k; `baseline`; `bank_size` and `draws`, to
+        draw so much of the bank, so often; `candidates` of a rescorer; `leave_self_out`, where query i is target i;
+        `bank_of_targets`; `progress`
 
     Returns
     -------
@@ -69,13 +72,27 @@ def compare(
     return comparing.compare(
         queries,
         targets,
-        relevant,
+        _labels(relevant),
         None if corrections is None else _entries(corrections),
-        metric=check_metric(metric),
+        metric=_metric(queries, metric),
         query_bank=query_bank,
         target_bank=target_bank,
         **options,
     )
+
+
+def _metric(queries: Vectors | SimilarityMatrices, metric: Metric | None) -> Metric:
+    if not isinstance(queries, SimilarityMatrices):
+        return check_metric(metric)
+    if metric is not None:
+        raise InputError("metric", "none beside similarities, which are taken as they are", metric)
+    return "dot"
+
+
+def _labels(relevant: str | Path | Relevant | None) -> str | Path | Relevant:
+    if relevant is None:
+        raise InputError("relevant", "row numbers of right targets", "none")
+    return relevant
 
 
 def _entries(corrections: Corrections) -> list[Entry]:
@@ -86,9 +103,9 @@ def _entries(corrections: Corrections) -> list[Entry]:
 
 
 def tune(
-    queries: Vectors,
-    targets: Vectors,
-    relevant: str | Path | Relevant,
+    queries: Vectors | SimilarityMatrices,
+    targets: Vectors | None = None,
+    relevant: str | Path | Relevant | None = None,
     *,
     metric: Metric | None = None,
     corrections: Sequence[str] | None = None,
@@ -117,8 +134,8 @@ def tune(
     return tuning.tune(
         queries,
         targets,
-        relevant,
-        metric=check_metric(metric),
+        _labels(relevant),
+        metric=_metric(queries, metric),
         corrections=corrections,
         query_bank=query_bank,
         target_bank=target_bank,
@@ -127,7 +144,7 @@ def tune(
 
 
 def diagnose(
-    targets: Vectors | Collection,
+    targets: Vectors | Collection | SimilarityMatrices,
     query_bank: Vectors | None = None,
     *,
     metric: Metric | None = None,
@@ -140,9 +157,9 @@ def diagnose(
 
     Parameters
     ----------
-    targets : (n, d), or an index
+    targets : (n, d), or an index, or `SimilarityMatrices`
     query_bank : (b, d); may be left out for an index, which then takes the queries that its correction was fitted on
-    metric : "cosine" or "dot"; it has to be given, unless the targets are an index
+    metric : "cosine" or "dot"; it has to be given with vectors
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
     options : `top`, how many hubs to name; `seed`; `bank_of_targets`; `progress`
@@ -156,7 +173,13 @@ def diagnose(
     InputError
         naming what is wrong with an input.
     """
-    return diagnosing.diagnose(_gallery(targets, metric, ids, payload), query_bank, target_bank=target_bank, **options)
+    if not isinstance(targets, SimilarityMatrices):
+        gallery = _gallery(targets, metric, ids, payload)
+        return diagnosing.diagnose(gallery, query_bank, target_bank=target_bank, **options)
+    given = {"query bank": query_bank, "target bank": target_bank, "queries": options.get("queries"), "metric": metric}
+    for name in (name for name, value in given.items() if value is not None):
+        raise InputError(name, "none beside similarities, which stand for all vectors", "one")
+    return diagnosing.diagnose(gallery_of_matrices(targets.open(), ids=ids, payload=payload), **options)
 
 
 def scan(

@@ -4,38 +4,28 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
+from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.comparison import Comparison, Result
 from hubless.lab.entries import PLAN_NAMES, Entry, default_entries
 from hubless.lab.gallery import gallery_of
-from hubless.lab.leaks import LEAK
-from hubless.lab.relevance import Relevant, left_out_note
+from hubless.lab.labelled import Draws, auto_notes, open_labelled
+from hubless.lab.matrices import SimilarityMatrices
+from hubless.lab.relevance import Relevant
 from hubless.lab.tally import RECALLS, Attribute, Tally
-from hubless.lab.trials import (
-    Pairs,
-    Scorer,
-    Trial,
-    banked_trial,
-    open_pairs,
-    read_vectors,
-    refuse_targets,
-    strict_trial,
-)
+from hubless.lab.trials import Scorer, Trial
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import F32, check_at_least
+from hubless.vectors.arrays import check_at_least
 from hubless.vectors.files import Vectors
 
 BASELINE = "none"
 SEEDS = 10
-_LOOKED_AT, _CONSTANT = 64, 1e-6
 
 
 def compare(
-    queries: Vectors,
-    targets: Vectors,
+    queries: Vectors | SimilarityMatrices,
+    targets: Vectors | None,
     relevant: str | Path | Relevant,
     entries: Sequence[Entry] | None = None,
     *,
@@ -47,6 +37,10 @@ def compare(
     recalls: Sequence[int] = RECALLS,
     baseline: str = BASELINE,
     attribute: Attribute | None = None,
+    bank_size: int | None = None,
+    draws: int = 1,
+    candidates: int | None = CANDIDATES,
+    leave_self_out: bool = False,
     bank_of_targets: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
@@ -58,7 +52,7 @@ def compare(
 
     Parameters
     ----------
-    queries : (m, d)
+    queries : (m, d); or similarities, in place of queries, targets and banks
     targets : (n, d)
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
     entries : the corrections; by default those of `default_entries`
@@ -68,6 +62,10 @@ def compare(
     strength : λ
     recalls : the k of R@k; 1 is always among them
     baseline : the name or label of the entry that the others are tested against
+    bank_size : so many queries of the bank are drawn at random; None takes all
+    draws : how often they are drawn
+    candidates : how many targets a rescorer looks at; None for all
+    leave_self_out : query i is target i, and is no answer to itself
     bank_of_targets : take a query bank that holds targets
 
     Raises
@@ -76,34 +74,35 @@ def compare(
         if inputs do not fit each other, if a correction cannot be fitted (unless it is optional), and if no entry is
         the baseline; if the query bank holds targets.
     """
-    pairs = open_pairs(queries, targets, relevant, metric)
     for k in recalls:
         check_at_least("recall at", k, 1)
+    made = Draws(seeds, bank_size, draws)
+    given = open_labelled(
+        queries,
+        targets,
+        relevant,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        metric=metric,
+        bank_of_targets=bank_of_targets,
+        leave_self_out=leave_self_out,
+    )
     taking_part = list({entry.label: entry for entry in entries or default_entries()}.values())
     if not any(baseline in (entry.label, entry.name) for entry in taking_part):
         taking_part.insert(0, Entry(baseline))
     against = next(entry.label for entry in taking_part if baseline in (entry.label, entry.name))
-    banks = None if query_bank is None else read_vectors(query_bank, "query bank", metric)
-    extra = None if target_bank is None else read_vectors(target_bank, "target bank", metric)
-    if banks is None and extra is not None:
-        raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
-    if banks is not None and not bank_of_targets:
-        refuse_targets(banks, pairs)
-    run = _Run(taking_part, len(pairs.queries), sorted({1, *recalls}), strength, attribute)
+    run = _Run(taking_part, len(given.pairs.queries), sorted({1, *recalls}), strength, attribute, candidates)
     with progress_bars(progress) as steps:
-        if banks is None:
-            check_at_least("seeds", seeds, 1)
-            advance = steps.step("comparing", seeds * len(taking_part))
-            for seed in range(seeds):
-                run.add(strict_trial(pairs, seed), advance)
-        else:
-            run.add(banked_trial(pairs, banks, extra), steps.step("comparing", len(taking_part)))
+        advance = steps.step("comparing", given.count(made) * len(taking_part))
+        for trial in given.trials(made):
+            run.add(trial, advance)
     return run.comparison(
-        protocol="strict" if banks is None else "query bank",
-        seeds=list(range(seeds)) if banks is None else [],
+        protocol=given.protocol,
+        seeds=list(range(seeds)) if given.query_bank is None else [],
+        draws=draws,
         baseline=against,
-        left_out=pairs.left_out.tolist(),
-        notes=_notes(pairs, banks, extra),
+        left_out=given.pairs.left_out.tolist(),
+        notes=given.notes() + auto_notes(given.pairs, taking_part),
     )
 
 
@@ -137,6 +136,7 @@ class _Run:
         recalls: Sequence[int],
         strength: float,
         attribute: Attribute | None,
+        candidates: int | None,
     ) -> None:
         for entry in entries:
             entry.check()
@@ -144,6 +144,7 @@ class _Run:
         self._recalls = recalls
         self._strength = strength
         self._attribute = attribute
+        self._candidates = candidates
         self._results = {entry.label: Result(entry.label, entry.name, entry.parameters, queries) for entry in entries}
         self._more_notes: dict[str, str] = {}
         self._sizes: dict[str, Any] = {}
@@ -161,7 +162,7 @@ class _Run:
         fitted = {entry.label: self._fit(trial, entry) for entry in self._entries}
         scorers = {label: scorer for label, scorer in fitted.items() if scorer is not None}
         tallies = [Tally(len(trial.targets), self._recalls, attribute) for _ in scorers]
-        for number, block, scores in trial.rankings(list(scorers.values()), self._strength):
+        for number, block, scores in trial.rankings(list(scorers.values()), self._strength, self._candidates):
             tallies[number].add(scores, trial.relevant[block])
         for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
             self._results[label].add(trial.rows, tally, scorer.details)
@@ -182,6 +183,7 @@ class _Run:
         self,
         protocol: Literal["strict", "query bank"],
         seeds: list[int],
+        draws: int,
         baseline: str,
         left_out: list[int],
         notes: list[str],
@@ -197,32 +199,10 @@ class _Run:
             protocol=protocol,
             **self._sizes,
             seeds=seeds,
+            draws=draws,
             baseline=baseline,
             left_out=left_out,
             notes=notes + more_notes,
             group_shares={} if self._attribute is None else self._attribute.groups.by_name(),
             rows=[result.row(self._results[baseline]) for result in kept],
         )
-
-
-def _notes(pairs: Pairs, bank: F32 | None, target_bank: F32 | None) -> list[str]:
-    """What the reader of the numbers should know of the input."""
-    notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
-    for vectors, name in ((bank, "query bank"), (target_bank, "target bank")):
-        if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
-            notes.append(f"{repeated} of {len(vectors)} rows of the {name} repeat others, and so count more than once")
-    if bank is not None and (targets := len(_distinct(bank) & _distinct(pairs.targets))):
-        notes.append(
-            f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
-        )
-    for vectors, name, tested in ((bank, "query bank", pairs.queries), (target_bank, "target bank", pairs.targets)):
-        if vectors is not None and (shared := len(_distinct(vectors) & _distinct(tested))):
-            what = "test queries" if name == "query bank" else "searched targets"
-            notes.append(f"{shared} {what} are in the {name}: {LEAK}")
-    if np.ptp(pairs.queries[:_LOOKED_AT] @ pairs.targets.T, axis=1).max() < _CONSTANT:
-        notes.append("every query is equally similar to all targets: there is nothing to rank by")
-    return notes
-
-
-def _distinct(vectors: F32) -> set[bytes]:
-    return {row.tobytes() for row in vectors}

@@ -44,7 +44,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Corrections side by side on the same queries; sizes are those of the first split."""
+    """Corrections side by side on the same queries; sizes are those of the first split, `draws` those of its bank."""
 
     protocol: Literal["strict", "query bank", "collection"]
     queries: int
@@ -53,6 +53,7 @@ class Comparison:
     target_bank: int | None
     several_relevant: bool
     seeds: list[int]
+    draws: int
     baseline: str
     left_out: list[int]
     notes: list[str]

@@ -9,14 +9,16 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.bank_checks import check_bank
-from hubless.corrections import CORRECTIONS, Details
+from hubless.corrections import CORRECTIONS, Correction, Details
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
 from hubless.lab.compare import compare
 from hubless.lab.cross_fit import HeldOut, held_out_rankings
 from hubless.lab.entries import Entry
 from hubless.lab.gallery import Gallery, Named
+from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
 from hubless.lab.relevance import Relevant
+from hubless.lab.vectorless import AUTO_NOTE, Vectorless
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
 from hubless.progress import progress_bars
 from hubless.vectors.arrays import F32, F64, I64
@@ -185,25 +187,30 @@ def diagnose(
     InputError
         if inputs do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
     """
-    if (queries is None) != (relevant is None):
+    if gallery.matrices is None and (queries is None) != (relevant is None):
         given = "queries" if relevant is None else "relevant"
         raise InputError("labels", "both queries and relevant targets", f"only {given}")
     if query_bank is None and gallery.collection is None:
         query_bank = queries
-    bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
-    extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
+    auto: Correction = CORRECTIONS["auto"]()
+    if gallery.matrices is not None:
+        bank, extra = _known_by_similarity(gallery.matrices)
+        auto, notes_of_bank = Vectorless(auto), [AUTO_NOTE]
+    else:
+        bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
+        extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
+        told = bank_of_targets or query_bank is None
+        checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
+        notes_of_bank = [note.rstrip(".") for note in checked.notes]
     count, dim = gallery.targets.shape
-    told = bank_of_targets or query_bank is None
-    checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
     with progress_bars(progress) as steps:
-        auto = CORRECTIONS["auto"]()
         advance = steps.step("holding out bank queries in turn", 5)
         held = held_out_rankings(
             auto, bank, gallery.targets, min(max(DEPTHS), count), target_bank=extra, seed=seed, advance=advance
         )
         steps.step("examining the bank")
-        examined, notes = _examine(bank, gallery.targets, held, seed)
-    notes = [*(note.rstrip(".") for note in checked.notes), *notes]
+        examined, notes = _examine(bank, gallery, held, seed)
+    notes = [*notes_of_bank, *notes]
     depths = [_depth(held, k, count) for k in DEPTHS if k <= count]
     k = min(MAIN_DEPTH, count)
     main = next((depth for depth in depths if depth.k == k), depths[-1])
@@ -216,10 +223,10 @@ def diagnose(
     if examined.repeated:
         notes.append(f"{examined.repeated:,} of the bank queries repeat others, and so count more than once")
     level = _level(main)
-    gain = [] if queries is None or relevant is None else _measured_gain(gallery, queries, relevant)
+    gain = [] if relevant is None else _measured_gain(gallery, queries, relevant)
     return Diagnosis(
         targets=count,
-        dim=dim,
+        dim=0 if gallery.matrices is not None else dim,
         metric=gallery.metric,
         held_out=len(held.raw),
         depths=depths,
@@ -264,7 +271,18 @@ def _depth(held: HeldOut, k: int, targets: int) -> Depth:
     return Depth(k, raw, corrected, chance)
 
 
-def _examine(bank: VectorSource, targets: VectorSource, held: HeldOut, seed: int) -> tuple[Bank, list[str]]:
+def _known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSource | None]:
+    """Query bank and target bank, made of similarities."""
+    bank, extra = matrices.bank_vectors(), matrices.target_bank_vectors()
+    if bank is None:
+        bank = matrices.queries
+    if bank is None:
+        raise InputError(BANK, "a matrix, bank queries × targets", "none")
+    return ArrayVectors(bank, BANK), None if extra is None else ArrayVectors(extra, "target bank")
+
+
+def _examine(bank: VectorSource, gallery: Gallery, held: HeldOut, seed: int) -> tuple[Bank, list[str]]:
+    targets = gallery.targets
     queries = in_memory(bank)
     distinct = len({row.tobytes() for row in queries})
     sampled = in_memory(sample(targets, SAMPLED_TARGETS, seed))
@@ -272,7 +290,9 @@ def _examine(bank: VectorSource, targets: VectorSource, held: HeldOut, seed: int
     temperature = resolve_temperature("auto", None, bank, targets).value
     effective = np.exp(_entropies(similarities, float(held.details.get("temperature", temperature))))
     near = float(np.quantile(held.similarities[:, 0], NEAR_QUANTILE))
-    distance, own, notes = _distances(bank, targets, seed)
+    distance, own, notes = None, None, ["no distance between bank and targets: it needs vectors"]
+    if gallery.matrices is None:
+        distance, own, notes = _distances(bank, targets, seed)
     return (
         Bank(
             queries=len(queries),
@@ -369,10 +389,14 @@ def _verdict(level: str, depth: Depth, bank: Bank, queries: int, targets: int) -
     return said
 
 
-def _measured_gain(gallery: Gallery, queries: Vectors, relevant: str | Path | Relevant) -> list[str]:
+def _measured_gain(gallery: Gallery, queries: Vectors | None, relevant: str | Path | Relevant) -> list[str]:
     """What `auto` does to R@1 by the strict protocol, in a sentence."""
     entries = [Entry("none"), Entry("auto")]
-    found = compare(queries, gallery.targets, relevant, entries, metric=gallery.metric, seeds=SPLITS, progress=False)
+    given = queries if gallery.matrices is None else SimilarityMatrices(gallery.matrices.queries)
+    if given is None:
+        raise InputError("labels", "both queries and relevant targets", "only relevant")
+    targets = gallery.targets if gallery.matrices is None else None
+    found = compare(given, targets, relevant, entries, metric=gallery.metric, seeds=SPLITS, progress=False)
     before, after = (100 * row.quality["recall_at_1"] for row in found.rows)
     change = found.row("auto").change
     if change is None:

@@ -136,6 +136,7 @@ def evaluate(
         target_bank=None,
         several_relevant=max(map(len, right)) > 1,
         seeds=[],
+        draws=1,
         baseline="raw",
         left_out=left_out,
         notes=leak_notes(collection, source, right) + left_out_note(left_out, len(right)),

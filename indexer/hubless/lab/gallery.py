@@ -1,13 +1,14 @@
 """What can be found, for the commands that examine it: from files, or from a collection."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from hubless.errors import InputError
+from hubless.lab.matrices import OpenMatrices
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Vectors, as_items
@@ -27,13 +28,17 @@ class Named:
 
 @dataclass(frozen=True)
 class Gallery:
-    """Targets as they are compared with queries, and what they are called."""
+    """Targets as they are compared with queries, and what they are called.
+
+    Of targets that are known by similarities only, `matrices` holds these.
+    """
 
     name: str
     targets: VectorSource
     metric: Literal["cosine", "dot"]
     describe: Callable[[Sequence[int]], list[Named]]
     collection: Collection | None = None
+    matrices: OpenMatrices | None = None
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
         """Vectors, from a file or not, as they are compared with these targets."""
@@ -78,6 +83,20 @@ def open_gallery(
         return [Named(*one) for one in zip(wanted, called, _taken(rows, columns, wanted), strict=True)]
 
     return Gallery(items.vectors.name, under_metric(items.vectors, metric), metric, describe)
+
+
+def gallery_of_matrices(
+    matrices: OpenMatrices, *, ids: Ids | None = None, payload: PayloadLike | None = None
+) -> Gallery:
+    """Targets that are known by similarities only.
+
+    Raises
+    ------
+    InputError
+        if ids or payload are not one a target.
+    """
+    named = open_gallery(matrices.target_vectors(), ids=ids, payload=payload, metric="dot")
+    return replace(named, name="similarities", matrices=matrices)
 
 
 def gallery_of(collection: Collection) -> Gallery:

@@ -6,7 +6,7 @@ known to be a distractor. So either the banks are given and have nothing to do w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from hubless.builder.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
+from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
+from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices
 from hubless.lab.relevance import Relevant, as_relevant, read_relevant
+from hubless.lab.vectorless import Vectorless
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
@@ -33,11 +36,18 @@ class Pairs:
     """Queries (m, d) and targets (n, d) as they are compared, and the targets that are right for each query.
 
     `left_out` holds the rows of the queries with no relevant target: nothing can be measured with them.
+
+    Parameters
+    ----------
+    matrices : similarities, where there are no vectors. Queries and targets are then vectors made of these
+    same_items : query i is target i, and is no answer to itself
     """
 
     queries: F32
     targets: F32
     relevant: list[I64]
+    matrices: OpenMatrices | None = None
+    same_items: bool = False
 
     @property
     def answerable(self) -> I64:
@@ -65,10 +75,47 @@ def open_pairs(
     InputError
         if they do not fit each other, or no query has a relevant target.
     """
-    given = {"queries": read_vectors(queries, "queries", metric), "targets": read_vectors(targets, "targets", metric)}
-    check_dim(given["queries"].shape[1], given["targets"].shape[1], "queries", "targets")
+    asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
+    check_dim(asked.shape[1], found.shape[1], "queries", "targets")
     labels = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
-    pairs = Pairs(**given, relevant=as_relevant(labels, *(len(vectors) for vectors in given.values())))
+    return _answerable(Pairs(asked, found, as_relevant(labels, len(asked), len(found))))
+
+
+def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant) -> Pairs:
+    """Labelled pairs of which only similarities are known.
+
+    Raises
+    ------
+    InputError
+        if there are no similarities of queries, or they do not fit the labels: if they are transposed, it says so.
+    """
+    similarities = matrices.queries
+    if similarities is None:
+        raise InputError(QUERIES, "a matrix, queries × targets", "none")
+    labels = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
+    m, n = similarities.shape
+    if hasattr(labels, "__len__") and len(labels) == n != m:
+        expected = f"a row for each of the {n} queries of the labels; columns are targets"
+        raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
+    return _answerable(Pairs(similarities, matrices.target_vectors(), as_relevant(labels, m, n), matrices))
+
+
+def without_self(pairs: Pairs) -> Pairs:
+    """The same pairs with queries that are the targets: query i is target i, and no answer to itself.
+
+    Raises
+    ------
+    InputError
+        if there are not as many queries as targets, or no query has another relevant target.
+    """
+    m, n = len(pairs.queries), len(pairs.targets)
+    if m != n:
+        raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
+    others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
+    return _answerable(replace(pairs, relevant=others, same_items=True))
+
+
+def _answerable(pairs: Pairs) -> Pairs:
     if not len(pairs.answerable):
         raise InputError("relevant", "a relevant target for at least one query", "none")
     return pairs
@@ -110,6 +157,9 @@ class Trial:
     targets : (n, d)
     query_bank : (b, d)
     target_bank : (g, d)
+    own_rows : (m,) the row of the gallery that each query is itself, −1 for none; None where queries are no targets
+    matrices : similarities, where there are no vectors
+    between : (g, n) similarities of target bank and all targets, for the methods that need these
     """
 
     rows: I64
@@ -119,6 +169,9 @@ class Trial:
     targets: F32
     query_bank: F32
     target_bank: F32 | None
+    own_rows: I64 | None = None
+    matrices: OpenMatrices | None = None
+    between: F32 | None = None
 
     def fit(self, correction: Correction) -> Scorer:
         """Fit a correction on the banks, and get the offsets of the targets.
@@ -130,31 +183,64 @@ class Trial:
         """
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
-        fitted = correction.fit(ArrayVectors(self.query_bank, "query bank"), targets, extra)
+        method = correction if self.matrices is None else Vectorless(correction, self.between)
+        fitted = method.fit(ArrayVectors(self.query_bank, "query bank"), targets, extra)
         return Scorer(fitted.offsets(targets), fitted.query_time(targets), fitted.details)
 
+    def similarities(self, block: slice) -> F32:
+        """Similarities of some test queries with all targets."""
+        if self.matrices is None:
+            return self.queries[block] @ self.targets.T
+        return np.ascontiguousarray(self.queries[block][:, self.target_rows])
+
     def rankings(
-        self, scorers: Sequence[Scorer], strength: float = 1.0
+        self, scorers: Sequence[Scorer], strength: float = 1.0, candidates: int | None = CANDIDATES
     ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
         """Scores of all targets by each scorer: (its number, which test queries, scores), block by block.
 
-        The similarities of a block of queries are computed once, for all scorers.
+        The similarities of a block of queries are computed once, for all scorers. What a query is itself scores −∞.
+
+        Parameters
+        ----------
+        candidates : how many targets a rescorer looks at; None for all
         """
         planned = [number for number, scorer in enumerate(scorers) if scorer.plan is not None]
         step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
         for start in range(0, len(self.queries), step):
             block = slice(start, min(start + step, len(self.queries)))
-            similarities = self.queries[block] @ self.targets.T
+            similarities = self.similarities(block)
+            own = self._own(block)
+            # what is least like a query is no candidate and opens no gate
+            similarities[own] = np.float32(similarities.min() - 1)
             for number, scorer in enumerate(scorers):
                 if scorer.plan is not None:
-                    yield number, block, scorer.plan(similarities)
+                    scores = scorer.plan(similarities)
                 else:
-                    given = (self.queries[block], similarities, strength, scorer.offsets, scorer.query_time)
-                    yield number, block, corrected_scores(*given, self.targets.__getitem__)
+                    given = (self._vectors(block), similarities, strength, scorer.offsets, scorer.query_time)
+                    scores = corrected_scores(*given, self.targets.__getitem__, candidates)
+                scores[own] = -np.inf
+                yield number, block, scores
+
+    def _own(self, block: slice) -> tuple[I64, I64]:
+        """Places in a block of scores where a query meets itself."""
+        if self.own_rows is None:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        own = self.own_rows[block]
+        queries = np.flatnonzero(own >= 0)
+        return queries, own[queries]
+
+    def _vectors(self, block: slice) -> F32:
+        missing = self.targets.shape[1] - self.queries.shape[1]
+        return np.pad(self.queries[block], ((0, 0), (0, missing))) if missing else self.queries[block]
 
 
 def refuse_targets(query_bank: F32, pairs: Pairs) -> None:
-    """Raise `InputError` for a query bank of targets: of those of the pairs, or of others like them."""
+    """Raise `InputError` for a query bank of targets: of those of the pairs, or of others like them.
+
+    Similarities do not tell.
+    """
+    if pairs.matrices is not None:
+        return
     bank, targets = ArrayVectors(query_bank, "query bank"), ArrayVectors(pairs.targets, "targets")
     check_bank(bank, targets, "cosine")
     refuse_targets_for_queries(query_bank, pairs.targets, pairs.queries)
@@ -168,19 +254,24 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
     rows = pairs.answerable
     return Trial(
         rows,
-        pairs.queries[rows],
+        # a slice leaves similarities in their file
+        pairs.queries if len(rows) == len(pairs.queries) else pairs.queries[rows],
         [pairs.relevant[row] for row in rows],
         np.arange(len(pairs.targets)),
         pairs.targets,
         query_bank,
         target_bank,
+        rows if pairs.same_items else None,
+        pairs.matrices,
+        None if pairs.matrices is None else pairs.matrices.between,
     )
 
 
 def strict_trial(pairs: Pairs, seed: int) -> Trial:
     """Split the targets in half at random: one half is the gallery, the other the target bank.
 
-    Queries with a relevant target in the gallery test; queries without one there are the query bank.
+    Queries with a relevant target in the gallery test; queries without one there are the query bank. Where queries are
+    the targets, those of the gallery are no bank either.
 
     Raises
     ------
@@ -196,6 +287,8 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     inside = [rows[rows >= 0] for rows in inside]
     tests = np.array([row for row in pairs.answerable if len(inside[row])], np.int64)
     bank = np.array([row for row in pairs.answerable if not len(inside[row])], np.int64)
+    if pairs.same_items:
+        bank = bank[place[bank] < 0]
     if not len(tests) or not len(bank):
         expected = "queries with their targets in either half of the targets, for the strict protocol"
         raise InputError("relevant", expected, f"{len(tests)} in one and {len(bank)} in the other (seed {seed})")
@@ -207,4 +300,17 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
         pairs.targets[gallery],
         pairs.queries[bank],
         pairs.targets[other],
+        place[tests] if pairs.same_items else None,
+        pairs.matrices,
+        _between_halves(pairs.matrices, other),
     )
+
+
+def _between_halves(matrices: OpenMatrices | None, other: I64) -> F32 | None:
+    """Similarities of one half of the targets with all of them."""
+    if matrices is None or matrices.between is None:
+        return None
+    rows, columns = matrices.between.shape
+    if rows != columns:
+        raise InputError(BETWEEN, f"a row for each of the {columns} targets, to be split", f"{rows} rows")
+    return matrices.between[other]

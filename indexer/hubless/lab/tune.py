@@ -13,8 +13,11 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.lab.entries import Entry
 from hubless.lab.grids import grid_entries
+from hubless.lab.labelled import Draws, auto_notes, open_labelled
+from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant, left_out_note
-from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, refuse_targets, strict_trial
+from hubless.lab.trials import Pairs, Trial
+from hubless.lab.vectorless import usable
 from hubless.measures import PairedDifference, paired_difference
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
@@ -106,8 +109,8 @@ def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def tune(
-    queries: Vectors,
-    targets: Vectors,
+    queries: Vectors | SimilarityMatrices,
+    targets: Vectors | None,
     relevant: str | Path | Relevant,
     *,
     corrections: Sequence[str] | None = None,
@@ -128,7 +131,7 @@ def tune(
 
     Parameters
     ----------
-    queries : (m, d)
+    queries : (m, d); or similarities, in place of queries, targets and banks
     targets : (n, d)
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
     corrections : names of those to try; by default all that fold into the index
@@ -143,13 +146,25 @@ def tune(
     InputError
         if inputs do not fit each other, or there are fewer queries (of different targets) than folds.
     """
-    pairs = open_pairs(queries, targets, relevant, metric)
-    check_at_least("seeds", seeds, 1)
     check_at_least("folds", folds, 2)
+    made = Draws(seeds)
+    given = open_labelled(
+        queries,
+        targets,
+        relevant,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        metric=metric,
+        bank_of_targets=bank_of_targets,
+    )
+    pairs = given.pairs
     fold_of = _folds(pairs, folds)
-    trials = _trials(pairs, seeds, query_bank, target_bank, metric, bank_of_targets)
+    trials = list(given.trials(made))
     smallest = min(len(trial.query_bank) for trial in trials)
     entries = grid_entries(smallest, all(trial.target_bank is not None for trial in trials), corrections)
+    if pairs.matrices is not None and corrections is None:
+        between = trials[0].between is not None
+        entries = [entry for entry in entries if usable(entry.name, between)]
     hits = np.zeros((len(entries), len(pairs.queries)))
     times = np.zeros(len(pairs.queries))
     with progress_bars(progress) as steps:
@@ -198,27 +213,8 @@ def _tuned(
         seeds=splits,
         folds=folds,
         candidates=compared,
-        notes=left_out_note(pairs.left_out.tolist(), len(pairs.queries)),
+        notes=left_out_note(pairs.left_out.tolist(), len(pairs.queries)) + auto_notes(pairs, entries),
     )
-
-
-def _trials(
-    pairs: Pairs,
-    seeds: int,
-    query_bank: Vectors | None,
-    target_bank: Vectors | None,
-    metric: Literal["cosine", "dot"],
-    bank_of_targets: bool,
-) -> list[Trial]:
-    if query_bank is not None:
-        bank = read_vectors(query_bank, "query bank", metric)
-        if not bank_of_targets:
-            refuse_targets(bank, pairs)
-        extra = None if target_bank is None else read_vectors(target_bank, "target bank", metric)
-        return [banked_trial(pairs, bank, extra)]
-    if target_bank is not None:
-        raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
-    return [strict_trial(pairs, seed) for seed in range(seeds)]
 
 
 def _folds(pairs: Pairs, folds: int) -> I64:

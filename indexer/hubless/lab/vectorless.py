@@ -1,0 +1,88 @@
+"""Corrections where only similarities are known: what each method needs of them."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
+from hubless.corrections.auto import SHRINKAGE_QUERIES
+from hubless.corrections.bank_index import EXACT
+from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+from hubless.errors import InputError
+from hubless.lab.matrices import BETWEEN
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import ArrayVectors, as_source
+
+BY_SIMILARITY = (
+    *("auto", "none", "nnn", "csls", "is", "sn", "dbsn", "dual_is", "dn", "dis", "dual_dis"),
+    *("gc", "dsl", "sinkhorn", "ls", "nicdm", "mp"),
+)
+"""The corrections whose formulas have similarities only. `cent` needs those of the targets with each other."""
+AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
+_BETWEEN = ("dual_is", "dual_dis")
+"""Those that compare the target bank with the targets, and not with the bank queries."""
+
+
+@dataclass(frozen=True)
+class Vectorless:
+    """A correction that is fitted on rows of similarities, as `hubless.lab.matrices` makes vectors of them.
+
+    `auto` leaves out one of its rules: it takes no topic of a narrow bank out of the offsets, since a topic is a
+    direction among the targets' vectors.
+
+    Parameters
+    ----------
+    between : (g, n) similarities of target bank and targets, for the methods that need these
+
+    Raises
+    ------
+    InputError
+        from `fit`, if the correction needs vectors, or similarities that were not given.
+    """
+
+    correction: Correction
+    between: F32 | None = None
+
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
+        name = _name(self.correction)
+        if name not in BY_SIMILARITY:
+            expected = f"one that needs similarities only: {', '.join(BY_SIMILARITY)}"
+            raise InputError("correction", expected, f"{name}, which needs vectors")
+        if getattr(self.correction, "bank_index", EXACT) != EXACT:
+            raise InputError("bank_index", f'"{EXACT}" with similarities: codes are made of vectors', "another")
+        if name == "auto":
+            return _auto(query_bank, targets, target_bank)
+        extra = self._between(name, targets) if name in _BETWEEN else target_bank
+        return self.correction.fit(query_bank, targets, extra)
+
+    def _between(self, name: str, targets: Rows) -> ArrayVectors:
+        if self.between is None:
+            expected = f"those of the target bank with the targets, as {name} needs them"
+            raise InputError(BETWEEN, expected, "none")
+        missing = as_source(targets, "targets").shape[1] - self.between.shape[1]
+        return ArrayVectors(np.pad(self.between, ((0, 0), (0, missing))), "target bank")
+
+
+def _auto(query_bank: Rows, targets: Rows, target_bank: Rows | None) -> FittedCorrection:
+    method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
+    fitted = method.fit(query_bank, targets, target_bank)
+    queries = fitted.bank.shape[0]
+    why = {
+        "chosen": _name(method),
+        "why": (
+            f"{'no' if target_bank is None else 'a'} target bank was given; "
+            f"temperature {fitted.temperature:.4g}; {queries} bank queries, so offsets are shrunk by "
+            f"{queries}/({queries}+{SHRINKAGE_QUERIES}); without vectors no topic of the bank is taken out"
+        ),
+    }
+    return replace(fitted, shrinkage=queries / (queries + SHRINKAGE_QUERIES), extra=fitted.extra | why)
+
+
+def usable(name: str, between: bool) -> bool:
+    """Whether a correction can be fitted on similarities, with or without those between target bank and targets."""
+    return name in BY_SIMILARITY and (between or name not in _BETWEEN)
+
+
+def _name(correction: Any) -> str:
+    return next((name for name, kind in CORRECTIONS.items() if kind is type(correction)), type(correction).__name__)

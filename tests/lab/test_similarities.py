@@ -1,0 +1,207 @@
+"""Similarities in place of vectors: the same numbers, method by method, and bad matrices by name."""
+
+import numpy as np
+import pytest
+from support.labelled import pairs
+
+import hubless
+from hubless.corrections import CORRECTIONS
+from hubless.errors import InputError, NotFinite
+from hubless.lab.matrices import unit_basis
+from hubless.lab.vectorless import BY_SIMILARITY
+
+GIVEN = pairs(120)
+BANK = pairs(150, seed=1)
+RELEVANT = [rows.tolist() for rows in GIVEN.relevant]
+MATRICES = {
+    "queries": GIVEN.queries @ GIVEN.targets.T,
+    "bank": BANK.queries @ GIVEN.targets.T,
+    "target_bank": BANK.queries @ BANK.targets.T,
+    "between": BANK.targets @ GIVEN.targets.T,
+}
+SMALL = {"nnn": {"k": 8}, "dis": {"k": 2}, "sinkhorn": {"iterations": 3}}
+
+
+def similarities(**changes):
+    return hubless.SimilarityMatrices(**MATRICES | changes)
+
+
+def by_vectors(corrections, **options):
+    return hubless.compare(
+        GIVEN.queries, GIVEN.targets, RELEVANT, metric="cosine", corrections=corrections, progress=False, **options
+    )
+
+
+def qualities(comparison):
+    return {row.label: row.quality for row in comparison.rows}
+
+
+def assert_same(found, expected):
+    assert qualities(found).keys() == qualities(expected).keys()
+    for label, quality in qualities(expected).items():
+        assert qualities(found)[label] == pytest.approx(quality, abs=1e-9), label
+
+
+METHODS = {name: SMALL.get(name, {}) for name in BY_SIMILARITY if name != "auto"}
+
+
+@pytest.mark.parametrize("name", [*METHODS, "sn_whole"])
+def test_method_ranks_by_similarities_as_it_does_by_vectors(name):
+    asked = {name: METHODS.get(name, {})}
+    expected = by_vectors(asked, query_bank=BANK.queries, target_bank=BANK.targets)
+    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)
+    assert_same(found, expected)
+
+
+def test_every_correction_works_on_similarities_or_says_that_it_needs_vectors():
+    for name in set(CORRECTIONS) - set(BY_SIMILARITY):
+        with pytest.raises(InputError, match=f"needs similarities only: .*, got {name}, which needs vectors"):
+            hubless.compare(similarities(), relevant=RELEVANT, corrections=[name], progress=False)
+
+
+def test_auto_by_similarities_is_auto_but_for_the_topic_and_says_so():
+    found = hubless.compare(similarities(), relevant=RELEVANT, corrections=["auto"], progress=False)
+    expected = by_vectors(["auto"], query_bank=BANK.queries, target_bank=BANK.targets)
+    assert expected.row("auto").details["topic_removed"] == 0
+    assert_same(found, expected)
+    assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
+    without = hubless.compare(similarities(target_bank=None, between=None), relevant=RELEVANT, progress=False)
+    assert without.row("auto").details["chosen"] == "sn"
+
+
+def test_strict_protocol_splits_similarities_as_it_splits_vectors():
+    asked = {"nnn": {"k": 8}, "dbsn": {}, "dual_is": {}, "gc": {}}
+    given = hubless.SimilarityMatrices(MATRICES["queries"], between=GIVEN.targets @ GIVEN.targets.T)
+    found = hubless.compare(given, relevant=RELEVANT, corrections=asked, seeds=2, progress=False)
+    assert_same(found, by_vectors(asked, seeds=2))
+    assert found.seeds == [0, 1]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_files_of_any_float_are_taken(tmp_path, dtype):
+    paths = {}
+    for name, matrix in MATRICES.items():
+        paths[name] = tmp_path / f"{name}.npy"
+        np.save(paths[name], matrix.astype(dtype))
+    found = hubless.compare(
+        hubless.SimilarityMatrices(**paths), relevant=RELEVANT, corrections=["csls"], progress=False
+    )
+    assert found.row("csls").quality["recall_at_1"] == pytest.approx(
+        by_vectors(["csls"], query_bank=BANK.queries).row("csls").quality["recall_at_1"], abs=0.02
+    )
+
+
+def test_file_of_float32_is_mapped_and_not_read_into_memory(tmp_path):
+    np.save(tmp_path / "s.npy", MATRICES["queries"])
+    opened = hubless.SimilarityMatrices(tmp_path / "s.npy").open()
+    assert isinstance(opened.queries, np.memmap)
+
+
+def test_tune_by_similarities_chooses_as_by_vectors():
+    options = {"corrections": ["csls", "nnn"], "seeds": 2, "progress": False}
+    expected = hubless.tune(GIVEN.queries, GIVEN.targets, RELEVANT, metric="cosine", **options)
+    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, **options)
+    assert (found.correction, found.parameters) == (expected.correction, expected.parameters)
+    assert [tried.recall_at_1 for tried in found.candidates] == [tried.recall_at_1 for tried in expected.candidates]
+
+
+def test_tune_tries_by_default_what_similarities_are_enough_for():
+    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, seeds=1, progress=False)
+    tried = {candidate.label.split()[0] for candidate in found.candidates}
+    assert tried == {"none", "auto", "dn", "csls", "nnn", "is", "sn", "dbsn"}
+    assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
+
+
+def test_diagnosis_by_similarities_is_that_by_vectors_but_for_distances():
+    found = hubless.diagnose(similarities(target_bank=None, between=None), progress=False)
+    expected = hubless.diagnose(GIVEN.targets, BANK.queries, metric="cosine", progress=False)
+    assert [depth.raw for depth in found.depths] == [depth.raw for depth in expected.depths]
+    assert found.depth(10).corrected.skewness == pytest.approx(expected.depth(10).corrected.skewness, abs=0.1)
+    assert found.bank.coverage == expected.bank.coverage
+    assert found.bank.distance is None
+    assert "no distance between bank and targets: it needs vectors" in found.notes
+    labelled = hubless.diagnose(similarities(), relevant=RELEVANT, progress=False)
+    assert labelled.verdict[0].startswith("Measured with your labels")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"queries": MATRICES["queries"][:, 1:]}, "bank similarities: expected a column for each of the 119 targets"),
+        ({"bank": MATRICES["bank"].T}, "got shape (120, 150): it looks transposed"),
+        (
+            {"target_bank": MATRICES["target_bank"][:149]},
+            "target bank similarities: expected a row for each of the 150",
+        ),
+        ({"bank": None}, "target bank similarities: expected none without bank similarities"),
+        ({"between": MATRICES["between"][:7]}, "similarities between targets: expected a row for each of the 150"),
+        ({"between": MATRICES["between"].T}, "similarities between targets: expected a column for each of the 120"),
+        ({"queries": MATRICES["queries"] > 0}, "similarities: expected float16, float32 or float64, got bool"),
+        ({"bank": np.arange(5.0)}, "bank similarities: expected a matrix"),
+    ],
+)
+def test_matrix_that_does_not_fit_is_named(changes, message):
+    with pytest.raises(InputError) as raised:
+        hubless.compare(similarities(**changes), relevant=RELEVANT, progress=False)
+    assert message in str(raised.value)
+
+
+def test_number_that_is_not_finite_is_named_with_its_place(tmp_path):
+    wrong = MATRICES["bank"].copy()
+    wrong[7, 5] = np.nan
+    np.save(tmp_path / "bank.npy", wrong)
+    with pytest.raises(NotFinite, match=r"bank similarities \(bank.npy\), row 7, column 5"):
+        hubless.compare(similarities(bank=tmp_path / "bank.npy"), relevant=RELEVANT, progress=False)
+
+
+def test_transposed_similarities_are_known_by_the_labels():
+    with pytest.raises(InputError, match=r"similarities: expected a row for each of the 100 .* it looks transposed"):
+        hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"][:100].T), relevant=RELEVANT[:100])
+
+
+def test_square_similarities_that_look_transposed_are_noted():
+    leaning = MATRICES["queries"] + np.linspace(0, 1, 120, dtype=np.float32)
+    bank = MATRICES["bank"] + np.linspace(0, 1, 120, dtype=np.float32)
+    noted = "similarities look transposed: rows are queries and columns are targets, as in bank similarities"
+    given = hubless.SimilarityMatrices(leaning.T, bank)
+    assert noted in hubless.compare(given, relevant=RELEVANT, corrections=["csls"], progress=False).notes
+    given = hubless.SimilarityMatrices(leaning, bank)
+    assert noted not in hubless.compare(given, relevant=RELEVANT, corrections=["csls"], progress=False).notes
+
+
+def test_test_queries_in_the_bank_are_a_leak_by_similarities_too():
+    bank = np.concatenate([MATRICES["bank"], MATRICES["queries"][:5]])
+    found = hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"], bank), relevant=RELEVANT, progress=False)
+    assert found.leaks == [
+        "5 test queries are in the query bank: a leak, that makes corrections look better than they are"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"targets": GIVEN.targets}, "targets: expected none beside similarities"),
+        ({"query_bank": BANK.queries}, "query bank: expected none beside similarities"),
+        ({"metric": "cosine"}, "metric: expected none beside similarities"),
+        ({"relevant": None}, "relevant: expected row numbers of right targets, got none"),
+    ],
+)
+def test_vectors_or_a_metric_beside_similarities_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        hubless.compare(similarities(), **{"relevant": RELEVANT} | options)
+
+
+@pytest.mark.parametrize("name", ["dual_is", "dual_dis"])
+def test_method_that_compares_targets_asks_for_their_similarities(name):
+    with pytest.raises(InputError, match=f"similarities between targets: expected .*, as {name} needs them"):
+        hubless.compare(similarities(between=None), relevant=RELEVANT, corrections=[name], progress=False)
+
+
+def test_approximate_bank_index_needs_vectors():
+    asked = {"nnn": {"k": 2, "bank_index": "fastscan"}}
+    with pytest.raises(InputError, match='bank_index: expected "exact" with similarities'):
+        hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)
+
+
+def test_unit_basis_is_the_identity():
+    np.testing.assert_array_equal(unit_basis(5), np.eye(5, dtype=np.float32))
