@@ -151,7 +151,7 @@ def test_collection_is_diagnosed_with_the_bank_it_was_fitted_on(tmp_path):
     hubless.build(tmp_path, "things", targets, bank, payload=payload, progress=False)
     hubless.build(tmp_path, "plain", targets, bank, correction="none", progress=False)
     diagnosis = diagnose(gallery_of(hubless.open(tmp_path, "things")))
-    assert diagnosis.bank.queries == 90
+    assert diagnosis.bank.queries == 100
     assert diagnosis.hubs[0].target.payload == {"title": f"title {diagnosis.hubs[0].target.row}"}
     with pytest.raises(InputError, match="none is stored"):
         diagnose(gallery_of(hubless.open(tmp_path, "plain")))
