@@ -13,6 +13,7 @@ from hubless.lab.compare import compare
 from hubless.lab.cross_fit import FOLDS, held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
 from hubless.lab.entries import Entry
+from hubless.lab.expected import Signs, expected_gain
 from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.measures import k_occurrence, skewness
 from hubless.vectors.sources import ArrayVectors
@@ -72,8 +73,42 @@ def test_random_finds_are_called_chance_and_auto_is_not_advised_against():
     assert diagnosis.depth(10).raw.skewness < 1
     assert diagnosis.verdict[0].startswith("There are no hubs to speak of")
     assert "`auto` has little to even out" in diagnosis.verdict[1]
-    assert "Keep `auto` all the same" in diagnosis.verdict[-1]
+    assert "Keep `auto` all the same" in diagnosis.verdict[-2]
+    assert diagnosis.expected.low < 0 < diagnosis.expected.high
     assert "--correction none" not in " ".join(diagnosis.verdict)
+
+
+def test_without_labels_the_verdict_ends_with_an_interval_that_holds_what_labels_measure():
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    asked, bank = queries[:COUNT], queries[COUNT:]
+    lean = asked.mean(axis=0) * np.random.default_rng(0).exponential(0.6, size=(COUNT, 1))
+    lows = []
+    for searched in (targets[:COUNT], targets[:COUNT] + lean):
+        gallery = open_gallery(searched.astype(np.float32))
+        diagnosis = diagnose(gallery, bank)
+        expected = diagnosis.expected
+        said = f"between {expected.low:+.1f} and {expected.high:+.1f}"
+        assert said in diagnosis.verdict[-1]
+        entries = [Entry("none"), Entry("auto")]
+        compared = compare(asked, gallery.targets, np.arange(COUNT), entries, query_bank=bank)
+        assert expected.low < 100 * compared.row("auto").change.value < expected.high
+        assert said not in " ".join(diagnose(gallery, bank, measured=compared).verdict)
+        lows.append(expected.low)
+    assert lows[0] < 0 < lows[1]
+
+
+def test_expected_gain_is_zero_where_no_first_answer_changes_and_grows_with_what_is_evened_out():
+    assert expected_gain(Signs(0.0, 0.3)).points == 0
+    gains = [expected_gain(Signs(moved, evened)) for moved, evened in ((0.2, 0.1), (0.4, 0.1), (0.4, 0.3))]
+    assert [gain.points for gain in gains] == sorted(gain.points for gain in gains)
+    assert all(gain.low < gain.points < gain.high for gain in gains)
+
+
+def test_bank_of_targets_promises_no_gain():
+    _, targets, _ = pairs(COUNT)
+    diagnosis = diagnose(open_gallery(targets), targets, bank_of_targets=True)
+    assert diagnosis.expected is None
+    assert "nothing here tells what live queries gain" in diagnosis.verdict[-1]
 
 
 def test_with_labels_the_verdict_begins_with_the_measured_gain_and_its_interval():
@@ -94,7 +129,7 @@ def test_without_hubs_a_small_bank_is_not_relied_on():
     bank, targets = (rng.normal(size=(60, 4)).astype(np.float32) for _ in range(2))
     diagnosis = diagnose(open_gallery(targets), bank)
     assert diagnosis.level == "none"
-    assert "diagnose again with more" in diagnosis.verdict[-1]
+    assert "diagnose again with more" in diagnosis.verdict[-2]
 
 
 def test_bank_that_asks_for_half_of_the_targets_covers_half():

@@ -1,0 +1,223 @@
+"""What gain `diagnose` may promise without labels: `python -m benchmarks.expected_gain FOLDER [FOLDER ...]`.
+
+Folders are those of `benchmarks.real_sets`; six made-up sets, with and without hubs, are added. Each set is measured by
+the strict protocol, or with its own bank, for banks of many kinds: all of it, random 30, 100, 300 and 1,000 queries,
+one topic, a query and its nearest fifth, and queries whose right targets *are* in the gallery, as logged ones.
+
+For each bank it takes the signs that `hubless.lab.expected` reads off held-out bank queries, and the change of R@1 that
+`auto` brings to labelled test queries. Then it fits the line and its interval, and tests both on sets that were left
+out of the fit:
+
+- the slope is that of the least absolute error of change against moved · evened, each set counting alike;
+- the interval holds the middle 98 % of the errors of left-out sets, in units of (1 + moved in % / 10). With 90 % it
+  missed two of six real sets with their full bank.
+
+Prints the constants of `hubless.lab.expected` and a table in Markdown; writes all to
+`benchmarks/results/expected_gain.json`. `--refit` reads that file instead of measuring.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.narrow_banks import nearest_fifth, one_topic
+from benchmarks.real_sets import Set, cut, hits, open_set, trial
+from hubless.corrections import CORRECTIONS
+from hubless.lab.cross_fit import held_out_rankings
+from hubless.lab.entries import Entry
+from hubless.lab.expected import DEPTH, PER_MOVED, Signs, signs
+from hubless.lab.trials import Trial, open_pairs
+from hubless.vectors.arrays import F32, F64
+from hubless.vectors.sources import ArrayVectors
+
+SIZES, OWN = (30, 100, 300, 1000), (100, 300, 2000)
+FEWEST = 20
+SEEDS = 3
+INSIDE = 0.98
+MADE_UP: dict[str, dict[str, Any]] = {
+    "made-up: strong lean": {"spread": 4.0, "noise": 1.2, "lean": 8.0, "dim": 48},
+    "made-up: slight lean": {"spread": 1.0, "noise": 1.2, "lean": 4.0, "dim": 48},
+    "made-up: lean, 200 dimensions": {"spread": 1.0, "noise": 3.0, "lean": 8.0, "dim": 200},
+    "made-up: lean, 12 dimensions": {"spread": 1.0, "noise": 0.6, "lean": 3.0, "dim": 12},
+    "made-up: no lean": {"spread": 0.0, "noise": 1.5, "lean": 0.0, "dim": 48},
+    "made-up: no lean, 200 dimensions": {"spread": 0.0, "noise": 3.0, "lean": 0.0, "dim": 200},
+}
+RESULTS = Path(__file__).parent / "results" / "expected_gain.json"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One bank: what is seen without labels, and what labels say."""
+
+    set: str
+    bank: str
+    queries: int
+    moved: float
+    evened: float
+    raw: float
+    change: float
+
+    @property
+    def product(self) -> float:
+        return 100 * self.moved * self.evened
+
+    @property
+    def scale(self) -> float:
+        return 1 + 100 * self.moved / PER_MOVED
+
+
+@dataclass(frozen=True)
+class Line:
+    """The constants."""
+
+    slope: float
+    below: float
+    above: float
+
+    def interval(self, row: Measured) -> tuple[float, float]:
+        middle = self.slope * row.product
+        return middle + self.below * row.scale, middle + self.above * row.scale
+
+
+def made_up(name: str, spread: float, noise: float, lean: float, dim: int, count: int = 1200, seed: int = 7) -> Set:
+    """Targets that lean, each more or less, the way all queries lean; as in docs/hurting.md."""
+    rng = np.random.default_rng(seed)
+    topics, way = rng.normal(size=(count, dim)), rng.normal(size=dim)
+    way /= np.linalg.norm(way)
+    targets = topics + rng.exponential(spread, size=(count, 1)) * way
+    queries = topics + noise * rng.normal(size=topics.shape) + lean * way
+    return Set(name, open_pairs(queries.astype(np.float32), targets.astype(np.float32), np.arange(count)), None)
+
+
+def banks(bank: F32, seed: int) -> Iterator[tuple[str, F32]]:
+    """Banks of each kind, of queries that `bank` has."""
+    rng = np.random.default_rng(1000 + seed)
+    yield "all", bank
+    yield from ((f"{size:,}", cut(bank, size, rng)) for size in SIZES if size < len(bank))
+    yield from (("one topic", part) for part in one_topic(bank, np.random.default_rng(seed)))
+    yield from (("nearest fifth", part) for part in nearest_fifth(bank, np.random.default_rng(seed)))
+
+
+def seen(given: Trial, bank: F32, seed: int) -> Signs:
+    """The signs that `diagnose` reads off a bank."""
+    held = held_out_rankings(
+        CORRECTIONS["auto"](), ArrayVectors(bank, "bank"), ArrayVectors(given.targets, "targets"), DEPTH, seed=seed
+    )
+    return signs(held, len(given.targets))
+
+
+def labelled(given: Trial, bank: F32) -> tuple[float, float]:
+    """R@1 of the raw ranking in %, and its change by `auto` with a bank, in points."""
+    found = hits(replace(given, query_bank=bank, target_bank=None), [Entry("none"), Entry("auto")])
+    return 100 * float(found["none"].mean()), 100 * float(found["auto"].mean() - found["none"].mean())
+
+
+def measure(data: Set) -> Iterator[Measured]:
+    """All banks of a set."""
+    for seed in range(SEEDS):
+        given = trial(data, None, seed)
+        if given is None:
+            continue
+        for kind, bank in banks(given.query_bank, seed):
+            if len(bank) >= FEWEST and not (kind == "all" and data.bank is not None and seed):
+                yield Measured(data.name, kind, len(bank), **asdict(seen(given, bank, seed)), **named(given, bank))
+        rng = np.random.default_rng(50 + seed)
+        for size in OWN:
+            count = min(size, len(given.queries), len(given.query_bank))
+            logged, bank = cut(given.queries, count, rng), cut(given.query_bank, count, rng)
+            yield Measured(data.name, "logged", count, **asdict(seen(given, logged, seed)), **named(given, bank))
+
+
+def named(given: Trial, bank: F32) -> dict[str, float]:
+    return dict(zip(("raw", "change"), labelled(given, bank), strict=True))
+
+
+def weights(rows: Sequence[Measured]) -> F64:
+    """Each set counts alike, and in a set each kind of bank."""
+    kinds = [(row.set, row.bank) for row in rows]
+    of_set = {name: len({bank for other, bank in kinds if other == name}) for name, _ in kinds}
+    return np.array([1 / (of_set[name] * kinds.count((name, bank))) for name, bank in kinds])
+
+
+def quantile(values: F64, weight: F64, share: float) -> float:
+    order = np.argsort(values)
+    reached = np.cumsum(weight[order]) / weight.sum()
+    return float(values[order][min(int(np.searchsorted(reached, share)), len(values) - 1)])
+
+
+def slope(rows: Sequence[Measured]) -> float:
+    """The weighted median of change / product: the line through 0 with the least absolute error."""
+    product, change = (np.array([getattr(row, name) for row in rows]) for name in ("product", "change"))
+    kept = product != 0
+    return quantile((change[kept] / product[kept]), (weights(rows) * np.abs(product))[kept], 0.5)
+
+
+def fitted(rows: Sequence[Measured]) -> Line:
+    """The line of these rows, its interval from sets that are left out in turn."""
+    errors = np.empty(len(rows))
+    for name in {row.set for row in rows}:
+        others = slope([row for row in rows if row.set != name])
+        for number, row in enumerate(rows):
+            if row.set == name:
+                errors[number] = (row.change - others * row.product) / row.scale
+    outside = (1 - INSIDE) / 2
+    below, above = (quantile(errors, weights(rows), share) for share in (outside, 1 - outside))
+    return Line(slope(rows), below, above)
+
+
+def table(rows: Sequence[Measured]) -> Iterator[str]:
+    """Of each set: measured change beside what a fit on the other sets says."""
+    yield "| set | bank | measured change | expected | interval | inside |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: |"
+    for name in dict.fromkeys(row.set for row in rows):
+        line = fitted([row for row in rows if row.set != name])
+        mine = [row for row in rows if row.set == name]
+        full = [row for row in mine if row.bank == "all"]
+        change, middle = (np.mean([value(row) for row in full]) for value in (changed, lambda row: row.product))
+        low, high = np.mean([line.interval(row) for row in full], axis=0)
+        inside = share_inside(line, mine)
+        cells = [f"{full[0].queries:,}", f"{change:+.1f}", f"{line.slope * middle:+.1f}", f"{low:+.1f} to {high:+.1f}"]
+        yield f"| {name} | {' | '.join(cells)} | {inside:.0%} of {len(mine)} |"
+
+
+def changed(row: Measured) -> float:
+    return row.change
+
+
+def share_inside(line: Line, rows: Sequence[Measured]) -> float:
+    inside = [low <= row.change <= high for row in rows for low, high in [line.interval(row)]]
+    return float(np.average(inside, weights=weights(rows)))
+
+
+def main() -> None:
+    """Measure all folders, fit and test."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--refit", action="store_true", help="take what was measured before")
+    parser.add_argument("--output", type=Path, default=RESULTS)
+    given = parser.parse_args()
+    if given.refit:
+        rows = [Measured(**row) for row in json.loads(given.output.read_text())["rows"]]
+    else:
+        real = (open_set(folder) for folder in given.folders)
+        made = (made_up(name, **shape) for name, shape in MADE_UP.items())
+        rows = [row for sets in (real, made) for data in sets for row in measure(data)]
+    line = fitted(rows)
+    print("\n".join(table(rows)))
+    names = list(dict.fromkeys(row.set for row in rows))
+    left_out = [
+        share_inside(fitted([row for row in rows if row.set != name]), [row for row in rows if row.set == name])
+        for name in names
+    ]
+    print(f"\n{line}; inside, sets left out: mean {np.mean(left_out):.0%}, least {min(left_out):.0%}")
+    given.output.parent.mkdir(parents=True, exist_ok=True)
+    given.output.write_text(json.dumps({"line": asdict(line), "rows": [asdict(row) for row in rows]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
