@@ -9,6 +9,9 @@ JOBS   ?= 2
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 OPENAPI := docs/openapi.json
+# tests of other folders that have rows in the table of attacks
+ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/service/test_fuzzed.py \
+	tests/store/catalog/test_interrupted.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-all attack lint bench docs openapi lock clean
@@ -37,8 +40,8 @@ test-all: setup  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 
-attack: setup  ## everything that a stranger with a socket may try, and a table of it
-	$(PYTEST) tests/attack $(ARGS)
+attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
+	$(PYTEST) $(ATTACKS) $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -13,6 +13,8 @@ from support.serving import serving, wait_until_ready
 
 from hubless.kernels import reductions, similarities, streaming
 
+pytest_plugins = ["support.attacks"]
+
 CASE_A = Path(__file__).parent / "golden" / "case_a.npz"
 
 

@@ -11,7 +11,7 @@ from support.server_process import served
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
-CONNECTIONS, KILLS = 8, 2
+CONNECTIONS, KILLS = 8, 10
 
 
 async def ask_until(stop, url, seen):
@@ -37,12 +37,14 @@ async def kill_under_load(server, seen):
 
 
 @pytest.mark.slow
-def test_only_the_connections_of_killed_workers_break(catalog):
+@pytest.mark.timeout(900)
+def test_only_the_connections_of_killed_workers_break(catalog, attack):
     seen = Counter()
     with served(catalog, "--workers", 2) as server:
         server.wait_until_all_have_loaded("words", 2)
         asyncio.run(kill_under_load(server, seen))
         ended = [line for line in server.log if "another takes its place" in line]
+    attack("kills of workers under load", KILLS)
     assert set(seen) <= {200, "broken"}
     assert seen["broken"] <= KILLS * CONNECTIONS
     assert len(ended) == KILLS

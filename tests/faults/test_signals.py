@@ -47,7 +47,7 @@ def load(server, connections=3):
 
 
 @pytest.mark.parametrize("stops", [30, pytest.param(200, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
-def test_signal_at_any_moment_under_load_ends_the_server_in_order(nursery, stops):
+def test_signal_at_any_moment_under_load_ends_the_server_in_order(nursery, attack, stops):
     rng, statuses, logs = random.Random(stops), [], []  # noqa: S311
     for number in range(stops):
         with nursery.server(**SOON) as server, drained(server.log) as log, load(server):
@@ -55,6 +55,7 @@ def test_signal_at_any_moment_under_load_ends_the_server_in_order(nursery, stops
             server.stop(rng.choice([signal.SIGTERM, signal.SIGINT]))
             statuses.append(server.status())
         logs += log
+    attack("signals at a random moment under load", stops)
     assert statuses == [0] * stops
     assert sum("stopping: not ready any more" in line for line in logs) == stops
     assert not any("Traceback" in line or "Error" in line for line in logs)

@@ -99,28 +99,32 @@ EXAMPLES = pytest.mark.parametrize(
 
 @EXAMPLES
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_requests_as_documented_get_documented_answers(unguarded, label, examples):
+def test_requests_as_documented_get_documented_answers(unguarded, attack, label, examples):
     statuses = fuzz(unguarded, label, GenerationMode.POSITIVE, KEPT, examples)
+    attack("requests of schemathesis without keys", statuses.total())
     assert statuses[200] or NAMES_UNKNOWN.search(label), statuses
 
 
 @EXAMPLES
 @pytest.mark.parametrize("label", WITH_INPUT)
-def test_requests_against_the_document_are_refused_as_documented(unguarded, label, examples):
-    fuzz(unguarded, label, GenerationMode.NEGATIVE, REFUSED, examples)
+def test_requests_against_the_document_are_refused_as_documented(unguarded, attack, label, examples):
+    statuses = fuzz(unguarded, label, GenerationMode.NEGATIVE, REFUSED, examples)
+    attack("requests of schemathesis without keys", statuses.total())
 
 
 @EXAMPLES
 @pytest.mark.parametrize("label", OPERATIONS)
 @pytest.mark.parametrize("key", [READ_KEY, ADMIN_KEY], ids=["reader", "admin"])
-def test_requests_with_a_key_get_documented_answers(guarded, label, key, examples):
+def test_requests_with_a_key_get_documented_answers(guarded, attack, label, key, examples):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, examples, key)
+    attack("requests of schemathesis with keys", statuses.total())
     assert statuses[200] or NAMES_UNKNOWN.search(label), statuses
     assert not statuses[401]
 
 
 @pytest.mark.parametrize("key", [None, "a key that opens nothing"], ids=["none", "wrong"])
 @pytest.mark.parametrize("label", OPERATIONS)
-def test_requests_without_a_right_key_get_401_or_what_is_public(guarded, label, key):
+def test_requests_without_a_right_key_get_401_or_what_is_public(guarded, attack, label, key):
     statuses = fuzz(guarded, label, GenerationMode.POSITIVE, KEPT, FEW, key)
+    attack("requests of schemathesis with a wrong key or none", statuses.total())
     assert set(statuses) == ({200} if label in PUBLIC else {401})

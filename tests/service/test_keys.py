@@ -3,6 +3,7 @@
 import hashlib
 import json
 import logging
+import os
 
 import httpx
 import pytest
@@ -162,6 +163,19 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
     assert keys.access(b"fresh-0123456789").admin
     assert len(caplog.records) == 2
     assert "short" not in caplog.text.replace("shorter", "")
+
+
+def test_file_that_is_written_twice_in_the_same_moment_is_read_anew(tmp_path, catalog):
+    path = tmp_path / "keys.json"
+    first, second = (json.dumps({"keys": [{"key": f"{number}-0123456789-abcd", "role": "read"}]}) for number in (1, 2))
+    path.write_text(first)
+    keys = Keys(Settings(catalog=catalog, keys_file=path))
+    stat = path.stat()
+    path.write_text(second)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    keys.look()
+    assert keys.access(b"1-0123456789-abcd") is None
+    assert keys.access(b"2-0123456789-abcd")
 
 
 def test_revoked_key_is_refused_by_a_running_server(tmp_path, catalog):

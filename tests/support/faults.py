@@ -39,7 +39,8 @@ def run(action, fault, template, root):
     Parameters
     ----------
     action : a name in ACTIONS
-    fault : "kill" and "refuse" at each change of the file system, "limit" by sizes of files, "anytime" by the clock
+    fault : "kill" and "refuse" at each change of the file system, "limit" by sizes of files, "anytime:15" by the clock,
+        so many times
     """
     command = [sys.executable, __file__, action, fault, str(template), str(root)]
     done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
@@ -135,7 +136,7 @@ def moments(action, fault, catalog_of):
                 in_child(action, catalog, lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))),  # noqa: B023
             )
     else:
-        for number in range(15):
+        for number in range(int(fault.removeprefix("anytime:"))):
             catalog = catalog_of(number)
             yield catalog, in_child(action, catalog, lambda _: None, delay=random.uniform(0, 0.06))  # noqa: S311
 

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hubless.errors import (
@@ -38,6 +38,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CURRENT = "CURRENT"
 _LOCK = "LOCK"
 _VERSIONS = "versions"
+_MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
 
 
 @dataclass(frozen=True)
@@ -284,13 +285,13 @@ class Catalog:
         """
         check_name(name)
         home = self.path / name
-        version = f"{datetime.now(UTC):%Y%m%dT%H%M%S%f}-{secrets.token_hex(3)}"
-        folder = staging_of(home / _VERSIONS, version)
         try:
             with ExitStack() as alive:
                 with storage_errors(home):
                     self._make_home(name)
                     with _changing(home):
+                        version = _new_version(home / _VERSIONS)
+                        folder = staging_of(home / _VERSIONS, version)
                         alive.enter_context(living(folder))
                         folder.mkdir()
                 yield Staging(version, folder, home)
@@ -319,6 +320,17 @@ class Catalog:
             return VersionInfo(version, current, read_manifest(self.path / name / _VERSIONS / version))
         except BundleError as error:
             return VersionInfo(version, current, None, str(error))
+
+
+def _new_version(versions: Path) -> str:
+    """An id that sorts after all others, also if the clock was set back since."""
+    moment = datetime.now(UTC)
+    for entry in versions.iterdir():
+        if found := _MOMENT_TEXT.search(entry.name):  # unfinished builds too
+            with suppress(ValueError, OverflowError):  # a name that no build gave
+                known = datetime.strptime(found[0], _MOMENT).replace(tzinfo=UTC)
+                moment = max(moment, known + timedelta(microseconds=1))
+    return f"{moment:{_MOMENT}}-{secrets.token_hex(3)}"
 
 
 def _check_revision(alias: str, table: Table, expected: int | None) -> None:

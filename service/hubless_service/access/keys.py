@@ -81,12 +81,13 @@ class Keys:
         self._path = settings.keys_file
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="keys", daemon=True)
-        self._seen: object = None
+        self._seen = b""  # a digest of the file: its time stays the same if it is written twice in quick succession
         self._trouble = ""
         self._keys = self._fixed
         if self._path:
-            self._seen = _fingerprint(self._path)
-            self._keys = [*self._fixed, *_read(self._path)]
+            content = _content(self._path)
+            self._keys = [*self._fixed, *_parse(content)]
+            self._seen = sha256(content).digest()
 
     @property
     def wanted(self) -> bool:
@@ -117,9 +118,11 @@ class Keys:
         if not self._path:
             return
         try:
-            if (now := _fingerprint(self._path)) == self._seen:
+            content = _content(self._path)
+            if (now := sha256(content).digest()) == self._seen:
+                self._trouble = ""
                 return
-            self._keys = [*self._fixed, *_read(self._path)]
+            self._keys = [*self._fixed, *_parse(content)]
             self._seen, self._trouble = now, ""
             log.info("API keys were read anew: %d", len(self._keys))
         except HublessError as error:
@@ -136,15 +139,12 @@ def _digest(key: str) -> bytes:
     return sha256(key.encode()).digest()
 
 
-def _fingerprint(path: Path) -> object:
+def _content(path: Path) -> bytes:
     with storage_errors(path):
-        found = path.stat()
-    return found.st_ino, found.st_size, found.st_mtime_ns
+        return path.read_bytes()
 
 
-def _read(path: Path) -> list[_Key]:
-    with storage_errors(path):
-        content = path.read_bytes()
+def _parse(content: bytes) -> list[_Key]:
     try:
         records = _File.model_validate_json(content).keys
     except ValidationError as error:

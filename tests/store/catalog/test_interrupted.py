@@ -42,10 +42,13 @@ def check_whole(outcome, template):
 
 
 @pytest.mark.parametrize(("action", "start"), [*QUICK, FIRST])
-def test_killed_at_any_step_leaves_a_whole_collection_and_the_next_build_clears_up(action, start, template, tmp_path):
+def test_killed_at_any_step_leaves_a_whole_collection_and_the_next_build_clears_up(
+    action, start, template, tmp_path, attack
+):
     root = tmp_path / action
     root.mkdir()
     results = outcomes(action, "kill", start, template, root)
+    attack("kills of builds, roll backs and prunes, at each change of a file", len(results))
     assert len(results) > 5
     for outcome in results:
         assert outcome.error == "killed"
@@ -54,10 +57,11 @@ def test_killed_at_any_step_leaves_a_whole_collection_and_the_next_build_clears_
 
 
 @pytest.mark.parametrize(("action", "start"), [*QUICK, FIRST])
-def test_full_disk_at_any_step_is_said_in_words_and_leaves_nothing(action, start, template, tmp_path):
+def test_full_disk_at_any_step_is_said_in_words_and_leaves_nothing(action, start, template, tmp_path, attack):
     root = tmp_path / action
     root.mkdir()
     results = outcomes(action, "refuse", start, template, root)
+    attack("disks that are full for builds, roll backs and prunes, at each change of a file", len(results))
     assert len(results) > 5
     for outcome in results:
         if outcome.error is None:  # a step that can fail without harm
@@ -80,9 +84,13 @@ def test_disk_that_takes_a_part_of_any_file_is_noticed_and_leaves_nothing(templa
         assert small.contents(outcome.catalog) == before
 
 
+@pytest.mark.parametrize("kills", [15, pytest.param(200, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("start", ["template", "nothing"])
-def test_killed_at_any_time_leaves_a_whole_collection(start, template, tmp_path):
-    for outcome in outcomes("build", "anytime", start, template, tmp_path):
+def test_killed_at_any_time_leaves_a_whole_collection(start, kills, template, tmp_path, attack):
+    results = outcomes("build", f"anytime:{kills}", start, template, tmp_path)
+    attack("kills of builds at a random moment", len(results))
+    assert len(results) == kills
+    for outcome in results:
         check_whole(outcome, template if start == "template" else tmp_path / "nothing")
 
 

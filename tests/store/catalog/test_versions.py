@@ -1,10 +1,14 @@
 """Publish, list, roll back, delete."""
 
+import itertools
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from support import small
 
 import hubless
 from hubless.errors import BundleDamaged, CollectionNotFound, InputError, VersionNotFound
+from hubless.store import catalog as catalogs
 
 NO_NAMES = ["", ".", "..", "../photos", "photos/..", "a/b", "/photos", "a.b", ".hidden", "-a", "_a", "a b", "ä", "a\n"]
 
@@ -29,6 +33,25 @@ def test_published_version_is_current_and_the_older_ones_stay(three):
     assert [version.current for version in listed] == [False, False, True]
     assert [version.manifest.version for version in listed] == ids
     assert hubless.open(catalog, "photos").version == ids[2]
+
+
+@pytest.mark.parametrize("back", [timedelta(0), timedelta(days=400)], ids=["stands still", "was set back"])
+def test_versions_sort_by_age_though_the_clock(tmp_path, monkeypatch, back):
+    start, looks = datetime(2026, 5, 6, tzinfo=UTC), itertools.count()
+
+    class Clock(datetime):
+        @classmethod
+        def now(cls, zone):
+            return start - back * next(looks)
+
+    monkeypatch.setattr(catalogs, "datetime", Clock)
+    (tmp_path / "photos" / "versions" / "what-a-person-put-here").mkdir(parents=True)
+    built = [small.build(tmp_path, data=data).version for data in range(3)]
+    assert built == sorted(set(built))
+    catalog = hubless.Catalog(tmp_path)
+    assert catalog.rollback("photos") == built[1]
+    catalog.rollback("photos", built[2])
+    assert catalog.prune("photos", 3) == built[:1]  # what stands there counts as the newest
 
 
 def test_version_is_opened_by_its_id(three):
