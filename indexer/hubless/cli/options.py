@@ -33,6 +33,12 @@ MetricOption = Annotated[
 BankOfTargetsOption = Annotated[bool, typer.Option("--bank-of-targets", help="Accept a query bank that holds targets.")]
 
 
+LiveQueriesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="About 200 queries that people asked: they choose the strength."),
+]
+
+
 def listed(names: Iterable[str]) -> str:
     """Return names as a help text shows them."""
     return ", ".join(names)

@@ -9,6 +9,7 @@ from hubless.measures.groups import Groups, as_groups, group_shares
 from hubless.measures.occurrence import (
     antihub_occurrence,
     atkinson,
+    entropy,
     gini,
     groupie_ratio,
     hub_occurrence,
@@ -55,6 +56,7 @@ __all__ = [
     "earth_movers_distance",
     "earth_movers_distances",
     "energy_drift",
+    "entropy",
     "gini",
     "group_shares",
     "groupie_ratio",

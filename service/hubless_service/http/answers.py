@@ -43,11 +43,12 @@ class HitExplanation(TypedDict):
     occurrence: Annotated[
         int | None,
         Field(
-            description="In how many of the measuring queries' first ten it stands with the correction, as measured "
-            "when the version was built; null if that is not stored."
+            description="In how many of the measuring queries' first ten it stands with the correction at strength 1, "
+            "as measured when the version was built; null if that is not stored."
         ),
     ]
     raw_occurrence: Annotated[int | None, Field(description="The same without the correction.")]
+    strength: Annotated[float, Field(description="The strength that was applied.")]
 
 
 class QueryHit(TargetExtras):
@@ -122,6 +123,7 @@ class CollectionAnswer(TypedDict):
     correction: CorrectionRecord
     index: IndexRecord
     measured: Measured
+    strength: Annotated[float, Field(description="Strength of a query that gives none.")]
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     payload_types: Annotated[
