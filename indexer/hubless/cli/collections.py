@@ -29,6 +29,7 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
+from hubless.lab.bank_drift import bank_drift
 from hubless.lab.tune import read_correction
 from hubless.store.bundle import StrengthRecord
 from hubless.vectors.payload_text import TYPES
@@ -144,22 +145,38 @@ def build_command(
         bank_of_targets=bank_of_targets,
         live_queries=live_queries,
     )
-    _print_manifest(manifest, json_)
-    if not json_:
+    if json_:
+        print_json(manifest.model_dump(mode="json"))
+    else:
+        _print_manifest(manifest)
         _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
 
 
 def inspect_command(
-    catalog: CatalogOption, collection: CollectionOption, version: VersionOption = None, json_: JsonOption = False
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: VersionOption = None,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recent queries: are they still like the query bank?")
+    ] = None,
+    json_: JsonOption = False,
 ) -> None:
     """Verify a version and show what was measured."""
     opened = hubless.open(catalog, collection, version=version)
     opened.check_canaries()
     for note in opened.manifest.notes:
         warn(note)
-    _print_manifest(opened.manifest, json_)
-    if not json_:
-        _print_payload(opened)
+    drift = None if queries is None else bank_drift(opened, queries)
+    manifest = opened.manifest
+    if json_:
+        print_json(manifest.model_dump(mode="json") | ({} if drift is None else {"drift": drift._asdict()}))
+        return
+    _print_manifest(manifest)
+    _print_payload(opened)
+    if drift is not None:
+        typer.echo(f"Drift of {drift.queries:,} queries from the query bank: {drift.drift:.1f} (1: border of chance).")
+        if drift.advice:
+            warn(drift.advice)
 
 
 def list_command(
@@ -284,10 +301,7 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
-def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
-    if as_json:
-        print_json(manifest.model_dump(mode="json"))
-        return
+def _print_manifest(manifest: hubless.Manifest) -> None:
     measured = manifest.measured
     raw, corrected = measured.hubness_raw, measured.hubness_corrected
     chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)

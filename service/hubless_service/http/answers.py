@@ -148,6 +148,13 @@ class FrequentTarget(TypedDict):
     share: Annotated[float, Field(description="Of the places in the answers, how many it takes.")]
 
 
+class HubnessByChance(TypedDict):
+    """What chance alone would give."""
+
+    skewness: float
+    antihub_share: float
+
+
 class RankingHubness(TypedDict):
     """How often targets are found in one ranking of the queries."""
 
@@ -155,6 +162,7 @@ class RankingHubness(TypedDict):
     skewness: Annotated[float, Field(description="Of the occurrence of all targets; near 0 without hubs.")]
     top_hub_share: Annotated[float, Field(description="Share of the places that the worst hub takes.")]
     antihub_share: Annotated[float, Field(description="Share of the targets whose occurrence is below 1/e.")]
+    chance: Annotated[HubnessByChance, Field(description="The same if as many queries found random targets.")]
     hubs: Annotated[list[FrequentTarget], Field(description="The ten that are found most often.")]
 
 
@@ -165,6 +173,7 @@ class DriftFigures(TypedDict):
         float, Field(description="0 is not at all, 1 the border of what chance would give in 1 % of the cases.")
     ]
     queries: Annotated[int, Field(description="Different queries of which this is known.")]
+    advice: Annotated[str | None, Field(description="What to do if the queries have left the bank; null if not.")]
 
 
 class HubnessAnswer(Served):
@@ -231,6 +240,7 @@ class ReadyAnswer(TypedDict):
     """The server answers queries."""
 
     status: Literal["ready"]
+    note: NotRequired[Annotated[str, Field(description="Says that the catalog is empty, and what to do.")]]
     collections: NotRequired[
         Annotated[
             dict[str, dict[str, Any]],

@@ -177,11 +177,12 @@ HUBNESS_ANSWER = {
         "skewness": 1.2,
         "top_hub_share": 0.004,
         "antihub_share": 0.03,
+        "chance": {"skewness": 0.2, "antihub_share": 0.0},
         "hubs": [{"id": "re.split", "occurrence": 324.8, "share": 0.004}],
     },
     "corrected": None,
     "raw": None,
-    "drift": {"drift": 0.3, "queries": 512},
+    "drift": {"drift": 0.3, "queries": 512, "advice": None},
     "collection": "stdlib",
     "version": _VERSION,
 }
