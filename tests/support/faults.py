@@ -14,6 +14,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +41,7 @@ def run(action, fault, template, root):
     ----------
     action : a name in ACTIONS
     fault : "kill" and "refuse" at each change of the file system, "limit" by sizes of files, "anytime:15" by the clock,
-        so many times
+        so many times; "full:15" by what is left of the disk that `root` is on
     """
     command = [sys.executable, __file__, action, fault, str(template), str(root)]
     done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
@@ -116,6 +117,18 @@ def in_child(action, catalog, prepare, delay=None):
     return {"operation": None, "error": "killed", **{key: value for line in told for key, value in line.items()}}
 
 
+@contextmanager
+def filled(path, left):
+    """Fill the disk of a path, but for so many bytes."""
+    ballast = Path(path).parent / "ballast"
+    with ballast.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(path).free - left)
+    try:
+        yield
+    finally:
+        ballast.unlink()
+
+
 def moments(action, fault, catalog_of):
     """Run the action once a moment."""
     if fault in ("kill", "refuse"):
@@ -135,6 +148,13 @@ def moments(action, fault, catalog_of):
                 catalog,
                 in_child(action, catalog, lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))),  # noqa: B023
             )
+    elif fault.startswith("full:"):
+        count, most = int(fault.removeprefix("full:")), 2 * small.size_of(catalog_of("whole"))
+        for number in range(count):
+            catalog = catalog_of(number)
+            with filled(catalog, most * number // count):
+                told = in_child(action, catalog, lambda _: None)
+            yield catalog, told
     else:
         for number in range(int(fault.removeprefix("anytime:"))):
             catalog = catalog_of(number)

@@ -32,7 +32,7 @@ class Answer:
 def connect(url, buffer=None):
     """A connection to a server; with a small receive buffer, if a size is given."""
     url = httpx.URL(url)
-    connection = socket.socket()
+    connection = socket.socket(socket.AF_INET6 if ":" in url.host else socket.AF_INET)
     if buffer:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
     connection.settimeout(PATIENCE)

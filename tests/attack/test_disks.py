@@ -1,0 +1,159 @@
+"""Disks that are full or read-only: errors in words, nothing half written, and what is served is served on."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from support import faults, processes, small
+from support.disks import disk, remount
+from support.server_process import served
+
+import hubless
+
+QUERY = {"vector": small.query_bank()[0].tolist(), "with": ["payload", "vector"]}
+NOBODY = 65534
+# what is imported late is imported before: a user without rights may not be able to read this Python
+WITHOUT_RIGHTS = f"""
+import os, sys
+import hubless, hubless.cli, uvicorn, uvloop, hubless_service.app
+import faiss, pyarrow.dataset, scipy.special, scipy.stats
+hubless.open(sys.argv[sys.argv.index("--catalog") + 1], "photos").check_canaries()
+if os.geteuid() == 0:  # root may write everywhere
+    os.setgroups([])
+    os.setgid({NOBODY})
+    os.setuid({NOBODY})
+"""
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    with disk(tmp_path / "disk", 64) as path:
+        yield path
+
+
+@pytest.mark.parametrize("moments", [6, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("action", ["build", "rollback", "prune", "alias"])
+def test_full_disk_is_said_in_words_and_leaves_what_there_was(small_disk, tmp_path, attack, action, moments):
+    template = tmp_path / "template"
+    versions = [small.build_full(template, data=data).version for data in (0, 1)]
+    before = small.contents(template / "photos" / "versions")
+    results = faults.run(action, f"full:{moments}", template, small_disk)
+    attack("full disks", len(results))
+    for outcome in results:
+        assert outcome.error in (None, "StorageError"), outcome
+        after = small.contents(outcome.catalog / "photos" / "versions")
+        if outcome.error:
+            assert outcome.text.endswith(": the disk is full"), outcome
+            assert after == before, outcome
+            assert small.check_complete(outcome.catalog).version == versions[1]
+            assert hubless.Catalog(outcome.catalog).aliases() == {}
+        else:
+            assert small.check_complete(outcome.catalog)
+    assert results[0].error or action == "prune"  # which needs no room
+    assert results[-1].error is None
+
+
+def change(server, version):
+    """Ask for all that changes a catalog; the codes of the answers, None for those that did it."""
+    asked = [
+        ("POST", f"collections/photos/versions/{version}/activate", None),
+        ("PUT", "aliases/pictures", {"collection": "photos"}),
+    ]
+    found = [httpx.request(method, f"{server.url}/v1/{path}", json=body, timeout=60) for method, path, body in asked]
+    return [answer.json().get("code") for answer in found]
+
+
+def ask(server, times=20):
+    return {
+        httpx.post(f"{server.url}/v1/collections/photos/query", json=QUERY, timeout=60).status_code
+        for _ in range(times)
+    }
+
+
+def test_server_on_a_full_or_read_only_disk_serves_on_and_changes_when_there_is_room_again(small_disk, attack):
+    attack("servers on a full or read-only disk", 2)
+    catalog = small_disk / "catalog"
+    first, second = (small.build_full(catalog, data=data).version for data in (0, 1))
+    with served(catalog, poll_seconds=0.1) as server:
+        with faults.filled(catalog, 0):
+            assert change(server, first) == ["storage", "storage"]
+            assert ask(server) == {200}
+        remount(small_disk, "ro")
+        assert change(server, first) == ["storage", "storage"]
+        assert ask(server) == {200}
+        assert httpx.get(f"{server.url}/readyz").json()["collections"]["photos"]["version"] == second
+        remount(small_disk, "rw")
+        assert change(server, first) == [None, None]
+        while httpx.get(f"{server.url}/v1/collections/pictures").json()["version"] != first:
+            pass
+        assert ask(server) == {200}
+    assert not [line for line in server.log if "Traceback" in line]
+    with faults.filled(catalog, 0), served(catalog) as server:
+        assert ask(server) == {200}
+    remount(small_disk, "ro")
+    with served(catalog) as server:
+        assert ask(server) == {200}
+
+
+@pytest.fixture
+def readable(tmp_path_factory):
+    """A catalog that everybody can read, and its owner alone can write."""
+    root = Path("/var/tmp") / f"hubless-{os.getpid()}"  # noqa: S108  # a user without rights may not see ours
+    small.build_full(root / "catalog")
+    small.build_full(root / "catalog", data=1)
+    for entry in (root, *root.rglob("*")):
+        entry.chmod(0o555 if entry.is_dir() else 0o444)
+    yield root / "catalog"
+    for entry in (root, *root.rglob("*")):
+        entry.chmod(0o755)
+    shutil.rmtree(root)
+
+
+def test_server_of_a_user_without_rights_serves_and_says_that_it_may_not_change(readable, attack):
+    attack("servers of a user without rights", 1)
+    version = small.entries(readable)[0]
+    with served(readable, before=WITHOUT_RIGHTS, poll_seconds=0.1) as server:
+        assert change(server, version) == ["storage", "storage"]
+        assert ask(server) == {200}
+    assert not [line for line in server.log if "Traceback" in line]
+
+
+COMMANDS = {
+    "build": "build --collection photos --targets {0} --query-bank {1}",
+    "build of a new collection": "build --collection new --targets {0} --query-bank {1}",
+    "rollback": "rollback --collection photos",
+    "prune": "prune --collection photos --keep 1",
+    "alias": "alias --alias pictures --collection photos",
+}
+
+
+@pytest.mark.parametrize(
+    "name", [name if name == "build" else pytest.param(name, marks=pytest.mark.slow) for name in COMMANDS]
+)
+def test_command_of_a_user_without_rights_ends_with_a_line_and_changes_nothing(readable, attack, name):
+    attack("commands of a user without rights", 1)
+    before = small.contents(readable)
+    targets, bank = readable.parent / "targets.npy", readable.parent / "bank.npy"
+    for path, rows in ((targets, small.targets()), (bank, small.query_bank())):
+        path.parent.chmod(0o755)
+        hubless.vectors.npy.write_array(path, rows)
+        path.chmod(0o444)
+    command = COMMANDS[name].format(targets, bank).split()
+    script = f"{WITHOUT_RIGHTS}\nfrom hubless.cli import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command, "--catalog", readable],
+        env=processes.environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1, done
+    lines = [line for line in done.stderr.splitlines() if line]
+    assert len(lines) == 1, lines
+    assert lines[0].startswith(f"error: {readable}")
+    assert lines[0].endswith(": no permission")
+    assert small.contents(readable) == before
