@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks import planted_hubs as attacks
 from support.hubs import pairs, planted, unit
 from typer.testing import CliRunner
 
@@ -117,6 +118,173 @@ def files(tmp_path):
 
 def run(*arguments):
     return CliRunner().invoke(app, ["scan", *map(str, arguments)])
+
+
+class TestOptimisedHubs:
+    """Hubs of the benchmark's optimiser, which knows other queries than those that are scanned with."""
+
+    @pytest.mark.parametrize("kind", ["universal", "topic", "quiet topic", "near, .5"])
+    def test_hub_is_on_the_list_and_the_optimiser_beats_what_it_started_from(self, kind):
+        queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+        known, live, targets = queries[:COUNT], queries[COUNT:], targets[:COUNT]
+        rng = np.random.default_rng(0)
+        hub = attacks.planted(kind, known, targets, rng)
+        assert np.linalg.norm(hub) == pytest.approx(1, abs=1e-5)
+        listed = scan(open_gallery(np.vstack([targets, hub])), live, budget=TOP, progress=False).findings
+        assert COUNT in [finding.target.row for finding in listed]
+
+    def test_universal_hub_is_found_by_more_queries_than_the_centroid(self):
+        queries, targets, _ = pairs(COUNT)
+        centroid = unit(queries.mean(axis=0))
+        hub = attacks.optimised(queries, targets, centroid)
+        assert found_by(queries, targets, hub) > 1.2 * found_by(queries, targets, centroid)
+
+    def test_quiet_hub_is_found_by_its_topic_and_by_few_others(self):
+        queries, targets, topic = pairs(COUNT, apart=1.5)
+        inside = topic == 0
+        start = unit(queries[inside].mean(axis=0))
+        loud = attacks.optimised(queries[inside], targets, start)
+        quiet = attacks.optimised(queries[inside], targets, start, unwanted=queries[~inside])
+        others = queries[~inside]
+        assert found_by(others, targets, quiet) < 0.5 * found_by(others, targets, loud)
+        assert found_by(queries[inside], targets, quiet) > 0.5 * inside.sum()
+
+    @pytest.mark.parametrize("limit", [0.3, 0.5])
+    def test_bounded_hub_stays_within_its_distance(self, limit):
+        queries, targets, _ = pairs(COUNT, apart=1.5)
+        hub = attacks.optimised(queries, targets, targets[3], limit)
+        assert np.linalg.norm(hub - targets[3]) == pytest.approx(limit, abs=1e-3)
+        assert found_by(queries, targets, hub) > 2 * found_by(queries, targets, targets[3])
+
+
+def found_by(queries, targets, hub):
+    """How many queries have it among their first ten."""
+    return ((queries @ targets.T > (queries @ hub)[:, np.newaxis]).sum(axis=1) < 10).sum()
+
+
+class TestStability:
+    def test_target_far_ahead_of_all_is_stable_and_one_among_many_alike_is_not(self):
+        """Of 60 targets at about one place each query sees ten, and noise changes which."""
+        rng = np.random.default_rng(0)
+        queries = unit(rng.normal(size=(100, 64)) + 9 * np.eye(64)[0])
+        crowd = unit(rng.normal(size=(60, 64)))
+        stable = finding_of(60, np.vstack([crowd, np.eye(64, dtype=np.float32)[0]]), queries)
+        assert stable.measured.stability == 1
+        unstable = finding_of(0, np.vstack([crowd, np.eye(64, dtype=np.float32)[0]]), queries)
+        assert 0.2 < unstable.measured.stability < 0.9
+        assert "100% of these queries keep it with noise on them" in stable.why
+
+    def test_copies_count_as_one(self):
+        """A query keeps a group if it keeps any of it."""
+        queries, targets, _ = pairs(COUNT, apart=1.5)
+        everything = planted(targets, queries.mean(axis=0), 15)
+        first = scan(open_gallery(everything), queries, progress=False).findings[0]
+        assert first.target.row >= COUNT
+        assert first.measured.stability == pytest.approx(1, abs=0.01)
+
+    def test_target_that_no_query_sees_has_none(self):
+        queries, targets, _ = pairs(100)
+        everything = np.vstack([targets, -queries.mean(axis=0)])
+        assert finding_of(100, everything, queries).measured.stability is None
+
+    def test_new_item_is_as_stable_as_if_it_were_there(self):
+        queries, targets, topic = pairs(COUNT)
+        new = [queries[topic == 3].mean(axis=0), targets[10] + targets[11], queries[20]]
+        admitted = scan(open_gallery(targets), queries, admit=open_gallery(unit(np.stack(new))), progress=False)
+        for finding in admitted.findings:
+            there = finding_of(COUNT, np.vstack([targets, unit(new[finding.target.row])]), queries)
+            assert finding.measured.stability == pytest.approx(there.measured.stability, abs=0.05)
+        assert min(finding.measured.stability for finding in admitted.findings) < 0.95
+
+
+def finding_of(row, targets, queries):
+    listed = scan(open_gallery(targets), queries, budget=len(targets), progress=False).findings
+    return next(finding for finding in listed if finding.target.row == row)
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    """Queries, targets and payload: texts, which lie where queries do, images with a hub at row 600, three sounds."""
+    queries, images, _ = pairs(300, apart=1.5)
+    texts = unit(queries + 0.08 * np.random.default_rng(5).normal(size=queries.shape))
+    hub = unit(unit(queries.mean(axis=0)) + images[7])
+    kinds = [{"kind": "text"}] * 300 + [{"kind": "image"}] * 301 + [{"kind": "sound"}] * 3
+    return queries, np.vstack([texts, images, hub, images[:3]]), kinds
+
+
+class TestModalities:
+    """Texts lie where text queries do and fill the first places, so that no query sees an image."""
+
+    def test_hub_of_one_modality_is_hidden_among_all_and_first_apart(self, mixed):
+        queries, targets, kinds = mixed
+        among_all = finding_of(600, targets, queries)
+        found = scan(open_gallery(targets, payload=kinds), queries, modality="kind", progress=False)
+        (apart,) = [finding for finding in found.findings if finding.target.row == 600]
+        assert apart.place <= 4
+        assert apart.modality == "image"
+        assert apart.measured.overall > 10 * among_all.measured.overall
+        assert apart.measured.counts[10] > 4 * among_all.measured.counts[10]
+        assert found.modalities == {"image": 301, "text": 300}
+        assert found.notes == ["kind sound: 3 targets are too few to look at"]
+
+    def test_modalities_share_the_list_and_keep_rows_and_names_of_the_whole(self, mixed):
+        queries, targets, kinds = mixed
+        gallery = open_gallery(targets, payload=kinds)
+        found = scan(gallery, queries, modality="kind", budget=10, progress=False).findings
+        assert [finding.place for finding in found] == list(range(1, 11))
+        assert {finding.modality for finding in found} == {"image", "text"}
+        assert all(finding.target.payload["kind"] == finding.modality for finding in found)
+        assert all(kinds[row]["kind"] == one.modality for one in found for row in one.measured.near_duplicates)
+
+    def test_counts_of_a_modality_are_those_of_a_gallery_of_it_alone(self, mixed):
+        queries, targets, kinds = mixed
+        apart = scan(open_gallery(targets, payload=kinds), queries, modality="kind", budget=40, progress=False)
+        alone = scan(open_gallery(targets[300:601]), queries, budget=40, progress=False)
+        counts = {finding.target.row: finding.measured.counts for finding in alone.findings}
+        shared = [one for one in apart.findings if one.modality == "image" and one.target.row - 300 in counts]
+        assert len(shared) > 10
+        assert all(one.measured.counts == counts[one.target.row - 300] for one in shared)
+
+    def test_collection_ranks_its_modalities_by_its_own_offsets(self, mixed, tmp_path):
+        queries, targets, kinds = mixed
+        hubless.build(tmp_path, "mixed", targets, queries[:200], payload=kinds, progress=False)
+        collection = hubless.open(tmp_path, "mixed")
+        found = scan(gallery_of(collection), queries[200:], modality="kind", progress=False)
+        first = next(one for one in found.findings if one.target.row == 600)
+        assert first.measured.offset == pytest.approx(float(collection.offsets[600]))
+        assert first.measured.exposure["corrected"] < first.measured.exposure["raw"]
+
+    @pytest.mark.parametrize(
+        ("column", "payload", "said"),
+        [
+            (
+                "colour",
+                [{"kind": "a"}] * 30 + [{"kind": "b"}] * 30,
+                r"one of the payload columns \['kind'\], got colour",
+            ),
+            ("kind", None, "modality: expected a payload, got kind"),
+            ("kind", [{"kind": "a"}] * 60, "at least two groups"),
+            ("kind", [{"kind": str(row // 6)} for row in range(60)], "at least 20 targets, got kind"),
+        ],
+    )
+    def test_column_that_names_no_modalities_is_refused(self, column, payload, said):
+        queries, targets, _ = pairs(60)
+        with pytest.raises(InputError, match=said):
+            scan(open_gallery(targets, payload=payload), queries, modality=column, progress=False)
+
+    def test_items_to_admit_are_refused_beside_it(self, mixed):
+        queries, targets, kinds = mixed
+        with pytest.raises(InputError, match="their modality is not known"):
+            scan(open_gallery(targets, payload=kinds), queries, modality="kind", admit=open_gallery(targets[:2]))
+
+
+def test_table_says_of_which_modality_a_target_is(files):
+    (files / "kinds.jsonl").write_text("".join(f'{{"kind": "{row % 2}"}}\n' for row in range(301)))
+    given = ["--targets", files / "targets.npy", "--payload", files / "kinds.jsonl", "--modality", "kind"]
+    found = run(*given, "--queries", files / "queries.npy")
+    assert found.exit_code == 0, found.output
+    assert "(0) among the" in found.stdout
+    assert "0: 151 targets. 1: 150 targets" in " ".join(found.stdout.split())
 
 
 def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):

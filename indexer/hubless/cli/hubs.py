@@ -7,16 +7,9 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+import hubless
 from hubless.cli.completion import collections
-from hubless.cli.options import (
-    BankOfTargetsOption,
-    CatalogIfAny,
-    JsonOption,
-    MetricOption,
-    PayloadIfAny,
-    VersionOption,
-    open_collection,
-)
+from hubless.cli.options import BankOfTargetsOption, CatalogIfAny, JsonOption, MetricOption, PayloadIfAny, VersionOption
 from hubless.cli.printing import facts, print_json, print_table, table_of
 from hubless.cli.similarities import (
     BankSimilaritiesOption,
@@ -30,7 +23,7 @@ from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_g
 from hubless.lab.report.contents import SEEDS, make_report
 from hubless.lab.report.page import write_report
 from hubless.lab.report.plots import load_matplotlib
-from hubless.lab.scan.findings import Scan
+from hubless.lab.scan.findings import Finding, Scan
 from hubless.lab.scan.scanning import BUDGET, scan
 from hubless.store.durable import check_place
 
@@ -142,6 +135,9 @@ def scan_command(
     admit: Annotated[
         Path | None, typer.Option(metavar="FILE", help="New items: score these before you add them.")
     ] = None,
+    modality: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rank the targets of each value of this payload column apart.")
+    ] = None,
     budget: Annotated[int, typer.Option(min=1, metavar="N", help="Number of targets to list.")] = BUDGET,
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, metavar="X", help="Exit with code 3 if a score reaches this.")
@@ -161,7 +157,9 @@ def scan_command(
     """
     gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
     new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
-    found = scan(gallery, queries, admit=new, budget=budget, threshold=threshold, force=force, seed=seed)
+    found = scan(
+        gallery, queries, admit=new, modality=modality, budget=budget, threshold=threshold, force=force, seed=seed
+    )
     if json_:
         print_json(found.as_json())
     else:
@@ -242,12 +240,14 @@ def gallery_from(
         if catalog is not None or version is not None:
             raise typer.BadParameter("needs --collection", param_hint="--catalog" if catalog else "--version")
         return open_gallery(targets, ids=ids, payload=payload, metric=metric)
+    if catalog is None:
+        raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
     for option, given in (("--ids", ids), ("--payload", payload)):
         if given is not None:
             raise typer.BadParameter("is for --targets only: a collection has its own", param_hint=option)
     if collection is None:
         raise InputError("collection", "a name", "none")
-    return gallery_of(open_collection(catalog, collection, version))
+    return gallery_of(hubless.open(catalog, collection, version=version))
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
@@ -293,14 +293,19 @@ def _scan_table(found: Scan) -> Table:
             f"{100 * measured.offset_percentile:.1f} %",
             f"{measured.exposure['raw']:.2f}",
             f"{measured.exposure['corrected']:.2f}",
-            f"{finding.why} {_payload(finding.target.payload)}".strip(),
+            f"{_of(finding)}{finding.why} {_payload(finding.target.payload)}".strip(),
         )
     said = [f"{found.targets:,} targets; topics of queries: {', '.join(map(str, found.topics)) or 'too few queries'}"]
+    said += [f"{name}: {count:,} targets" for name, count in found.modalities.items()]
     said += [f"corrected: {found.correction}", "offset: the share of the targets with a lower one"]
     if found.threshold is not None:
         said.append(f"{found.alerts:,} reach the threshold of {found.threshold:g}")
     table.caption = ". ".join([*said, *found.notes]) + "."
     return table
+
+
+def _of(finding: Finding) -> str:
+    return "" if finding.modality is None else f"({finding.modality}) "
 
 
 def _payload(payload: dict[str, Any] | None) -> str:

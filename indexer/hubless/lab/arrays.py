@@ -200,8 +200,8 @@ def scan(
     queries : (m, d) real ones
     metric, ids, payload : as for `diagnose`
     admit : (a, d) new items, each scored as if it alone were added
-    options : `budget`, the length of the list; `threshold` of alerts; `force`, to take queries that look like targets;
-        `seed`; `progress`
+    options : `budget`, the length of the list; `threshold` of alerts; `modality`, a payload column, the targets of each
+        value of which are ranked apart; `force`, to take queries that look like targets; `seed`; `progress`
 
     Returns
     -------

@@ -34,6 +34,8 @@ class Evidence:
     topic : where it is seen most; None if no topic is large enough
     entropy : bits, of the topics of the queries that see it; low is a hub for one topic
     centrality : deviations above the median of the cosine with the centroid of the targets
+    stability : share of the queries with it among their first 10 that keep it with noise on the query; None if there
+        are none
     offset_percentile : share of the targets whose offset is lower
     near_duplicates : rows of the targets that are almost the same; they are counted as one
     exposure : mean of 1/log2(1 + rank) over the queries, raw and corrected
@@ -46,6 +48,7 @@ class Evidence:
     topic: Topic | None
     entropy: float
     centrality: float
+    stability: float | None
     offset: float
     offset_percentile: float
     near_duplicates: list[int]
@@ -56,7 +59,8 @@ class Evidence:
 class Finding:
     """A target on the list, its place counted from 1, and why it stands there.
 
-    `above` is of new items only: the share of the targets already there whose score is lower.
+    `above` is of new items only: the share of the targets already there whose score is lower. `modality` is the value
+    of the payload column by which targets were looked at apart.
     """
 
     place: int
@@ -64,12 +68,19 @@ class Finding:
     why: str
     measured: Evidence
     above: float | None = None
+    modality: str | None = None
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
         measured = asdict(self.measured)
         measured["counts"] = {str(k): count for k, count in self.measured.counts.items()}
-        return {"place": self.place, "target": asdict(self.target), "why": self.why, "above": self.above} | measured
+        return {
+            "place": self.place,
+            "target": asdict(self.target),
+            "why": self.why,
+            "above": self.above,
+            "modality": self.modality,
+        } | measured
 
 
 @dataclass(frozen=True)
@@ -81,6 +92,8 @@ class Scan:
     topics: list[int]
     correction: str
     admitted: int | None
+    modalities: dict[str, int]
+    """How many targets each modality has, where they were looked at apart."""
     threshold: float | None
     alerts: int
     """How many targets, on the list or not, reach the threshold."""
@@ -108,6 +121,8 @@ def why(measured: Evidence, expected: dict[int, float]) -> str:
     k = max(DEPTHS, key=lambda depth: measured.counts[depth] / max(expected[depth], 1e-9))
     if measured.counts[k] > 2 * expected[k]:
         said.append(f"among the first {k} of {measured.counts[k]:,} queries, {expected[k]:.3g} by chance")
+        if measured.stability is not None:
+            said.append(f"{measured.stability:.0%} of these queries keep it with noise on them")
     if measured.centrality >= CENTRAL:
         said.append("at the centre of the targets, as none is by nature")
     if measured.near_duplicates:
