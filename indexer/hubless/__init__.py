@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from hubless.builder.arrays import augment_queries, augment_targets, offsets
+from hubless.builder.arrays import augment_queries, augment_targets, choose_strength, offsets
 from hubless.builder.index import Index
 from hubless.builder.index import open_index as open
 from hubless.builder.job import build
@@ -37,6 +37,7 @@ __all__ = [
     "augment_queries",
     "augment_targets",
     "build",
+    "choose_strength",
     "compare",
     "diagnose",
     "evaluate",

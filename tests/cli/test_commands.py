@@ -233,3 +233,23 @@ def test_query_by_id_skips_explains_and_leaves_the_target_out(run, catalog):
 def test_version_is_printed_and_h_is_help(run):
     assert run("--version").out == f"hubless {metadata.version('hubless')}\n"
     assert run("build", "-h").out == run("build", "--help").out
+
+
+def test_inspect_says_that_queries_have_left_the_bank_and_what_to_do(run, prepared):
+    where = ("--catalog", prepared / "catalog", "--collection", "things")
+    stayed = run("inspect", *where, "--queries", prepared / "queries.npy")
+    assert "Drift of 300 queries from the query bank: 0." in stayed.out
+    assert stayed.err == ""
+    left = run("inspect", *where, "--queries", prepared / "targets.npy")
+    assert "hubless build --query-bank" in left.err
+    assert run("inspect", *where, "--queries", prepared / "targets.npy", "--json").json["drift"]["drift"] > 3
+
+
+def test_catalog_of_the_environment_stands_in_for_the_option(run, prepared, monkeypatch):
+    monkeypatch.setenv("HUBLESS_CATALOG", str(prepared / "catalog"))
+    assert set(run("list", "--json").json) == {"things"}
+    labels = ("--queries", prepared / "queries.npy", "--relevant", prepared / "right.npy")
+    assert run("evaluate", "--collection", "things", *labels, "--json").code == 0
+    assert run("scan", "--collection", "things", "--queries", prepared / "queries.npy", "--json").code == 0
+    assert run("scan", "--targets", prepared / "targets.npy", "--queries", prepared / "queries.npy").code == 0
+    assert run("list", "--catalog", prepared / "none").code == 1

@@ -24,3 +24,9 @@ def test_collections_say_what_they_are(client, words):
     assert texts.created.tzinfo is not None
     assert abs((datetime.now(UTC) - texts.created).total_seconds()) < 3600
     assert client.collection("words") == texts
+    assert texts.strength == words.strength
+
+
+def test_strength_of_a_collection_is_1_where_an_old_server_does_not_say(ask):
+    assert ask(Server(INFO), "collection", "songs").strength == 1
+    assert ask(Server(INFO | {"strength": 0.25}), "collection", "songs").strength == 0.25

@@ -13,6 +13,12 @@ def test_live_and_ready_are_true_with_the_servers_words(ask):
     assert (health.status, health.collections) == ("ready", {"songs": {"status": "ready"}})
 
 
+def test_ready_says_that_there_is_nothing_to_serve(ask):
+    health = ask(Server({"status": "ready", "note": "the catalog is empty"}), "ready")
+    assert health
+    assert health.note == "the catalog is empty"
+
+
 def test_ready_is_false_and_says_why_while_the_server_loads(ask):
     loading = {"songs": {"status": "loading"}}
     server = Server(problem(503, "not_ready", headers={"Retry-After": "1"}, collections=loading))

@@ -1,11 +1,16 @@
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from support import small
 
 ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
 COMPOSE = ROOT / "docker-compose.yml"
 SERVICES = yaml.safe_load(COMPOSE.read_text())["services"]
 
@@ -22,7 +27,7 @@ def test_compose_file_follows_the_compose_schema(tmp_path):
     assert validate(wrong) == 1
 
 
-@pytest.mark.parametrize("name", ["service", "build"])
+@pytest.mark.parametrize("name", ["service", "build", "hubless"])
 def test_container_is_hardened(name):
     container = SERVICES[name]
     assert container["read_only"] is True
@@ -31,15 +36,41 @@ def test_container_is_hardened(name):
     assert "tmpfs" not in container
 
 
-def test_service_and_build_share_the_catalog_and_only_the_build_may_write_it():
-    assert SERVICES["service"]["volumes"] == ["catalog:/catalog:ro"]
-    assert "catalog:/catalog" in SERVICES["build"]["volumes"]
+def test_all_share_the_catalog_and_the_service_can_be_kept_from_writing_it():
+    assert SERVICES["service"]["volumes"] == ["catalog:/catalog:${HUBLESS_MOUNT:-rw}"]
+    for name in ("build", "hubless"):
+        assert "catalog:/catalog" in SERVICES[name]["volumes"]
+        assert any(volume.endswith(":/input:ro") for volume in SERVICES[name]["volumes"])
 
 
-def test_build_job_starts_only_when_asked_for_and_does_not_come_back():
-    assert SERVICES["build"]["profiles"] == ["build"]
-    assert SERVICES["build"]["restart"] == "no"
+@pytest.mark.parametrize("name", ["build", "hubless"])
+def test_jobs_start_only_when_asked_for_and_do_not_come_back(name):
+    assert SERVICES[name]["profiles"] == [name]
+    assert SERVICES[name]["restart"] == "no"
     assert "profiles" not in SERVICES["service"]
+
+
+@pytest.mark.parametrize("line", re.findall(r"docker compose run --rm hubless (.*)", DOCS))
+def test_documented_commands_take_their_catalog_from_the_image(line, tmp_path):
+    """They run here with the environment of the image, its folders in the place of /catalog and /input."""
+    (catalog,) = re.findall(r"HUBLESS_CATALOG=(\S+)", (ROOT / "Dockerfile").read_text())
+    assert catalog == "/catalog"
+    (tmp_path / "input").mkdir()
+    np.save(tmp_path / "input" / "targets.npy", small.targets())
+    np.save(tmp_path / "input" / "query-bank.npy", small.query_bank())
+    for _ in range(2):
+        small.build(tmp_path / "catalog", "default")
+    words = line.replace("/input", str(tmp_path / "input")).split()
+    environment = os.environ | {"HUBLESS_CATALOG": str(tmp_path / "catalog")}
+    ended = subprocess.run(
+        [sys.executable, "-m", "hubless", *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_page_asks_with_the_key_that_it_made_both_with_compose_and_without():
+    for section in re.split("(?m)^## ", DOCS)[1:3]:
+        assert re.search(r'curl \S+/v1/collections/default/query --header "X-API-Key: \$\w+"', section)
 
 
 def test_service_is_published_on_this_machine_only_unless_told_otherwise():

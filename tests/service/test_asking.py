@@ -70,6 +70,7 @@ def test_explanation_is_the_librarys_and_comes_only_if_asked_for(http, words, ve
             "raw_rank": known.explanation.raw_rank,
             "occurrence": known.explanation.occurrence,
             "raw_occurrence": known.explanation.raw_occurrence,
+            "strength": 1.0,
         }
     assert binary["hits"][0]["explanation"]["rank"] == 3
     assert any(hit["explanation"]["raw_rank"] != hit["explanation"]["rank"] for hit in binary["hits"])

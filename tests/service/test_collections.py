@@ -37,7 +37,13 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
     info = http.get(f"/v1/collections/{name}").json()
     manifest = hubless.open(catalog, name).manifest
     expected |= {"name": name, "version": manifest.version, "created": manifest.created}
-    expected |= {"count": catalogs.COUNT, "dim": catalogs.DIM, "versions": [manifest.version], "aliases": []}
+    expected |= {
+        "strength": 1.0,
+        "count": catalogs.COUNT,
+        "dim": catalogs.DIM,
+        "versions": [manifest.version],
+        "aliases": [],
+    }
     for field in ("correction", "index", "measured"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")
     assert info == expected

@@ -1,5 +1,7 @@
 """Drift: a sample of the live queries beside one of the query bank."""
 
+import time
+
 import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -36,6 +38,7 @@ def test_queries_like_those_of_the_bank_are_no_drift(serve, words):
         ask(client, texts(300, VOCABULARY))
         found = client.get(HUBNESS).json()["drift"]
         assert found["drift"] < 1
+        assert found["advice"] is None
         assert 250 < found["queries"] <= 300
         assert gauge(client) == {"words": found["drift"]}
 
@@ -43,7 +46,32 @@ def test_queries_like_those_of_the_bank_are_no_drift(serve, words):
 def test_queries_about_something_else_are(serve, words):
     with serve({"words": words}) as (client, _):
         ask(client, texts(300, VOCABULARY[:8]))
-        assert client.get(HUBNESS).json()["drift"]["drift"] > 3
+        found = client.get(HUBNESS).json()["drift"]
+        assert found["drift"] > 3
+        assert "hubless build --query-bank" in found["advice"]
+
+
+def test_log_says_once_that_queries_left_the_bank_and_what_to_do_though_nobody_asks(serve, words, caplog):
+    caplog.set_level("INFO", "hubless.live")
+
+    def lines():
+        return [record.getMessage() for record in caplog.records if record.name == "hubless.live"]
+
+    with serve({"words": words}, drift_sample=300, hubness_half_life=5) as (client, _):
+        ask(client, texts(300, VOCABULARY[:8]))
+        while not lines():
+            time.sleep(0.01)
+        (warned,) = lines()
+        assert warned.startswith('collection "words", version ')
+        assert "hubless build --query-bank" in warned
+        client.get(HUBNESS)
+        assert lines() == [warned]
+        for seed in range(8):
+            ask(client, texts(300, VOCABULARY, seed))
+        assert client.get(HUBNESS).json()["drift"]["advice"] is None
+        while len(lines()) < 2:
+            time.sleep(0.01)
+        assert lines()[1] == 'collection "words": the queries are like those of the query bank again'
 
 
 def test_too_few_different_queries_say_nothing(serve, words):

@@ -10,7 +10,9 @@ from support import catalogs, versions
 
 import hubless
 from hubless import measures
+from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless_service.observing.decayed import DecayedOccurrence, window
+from hubless_service.observing.decayed_chance import ANTIHUB, decayed_by_chance
 from hubless_service.processes.folder import remove_counts_of
 
 QUERIES = catalogs.words().query_bank[:40]
@@ -91,7 +93,9 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
     assert (found["collection"], found["version"], found["k"]) == ("words", words.version, 10)
     for ranking, strength in zip(RANKINGS, (1, 1, 0), strict=True):
         counts = measures.k_occurrence(words.query(QUERIES, limit=10, strength=strength).rows, words.count)
-        hubs = found[ranking].pop("hubs")
+        hubs, chance = found[ranking].pop("hubs"), found[ranking].pop("chance")
+        assert chance["skewness"] == pytest.approx(skewness_by_chance(len(QUERIES), words.count, 10), rel=1e-3)
+        assert chance["antihub_share"] == pytest.approx(antihubs_by_chance(len(QUERIES), words.count, 10), abs=0.02)
         expected = {
             "queries": len(QUERIES),
             "skewness": measures.skewness(counts),
@@ -104,6 +108,32 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
         by_id = dict(zip(words.ids(np.arange(words.count)), counts, strict=True))
         assert all(by_id[hub["id"]] == round(hub["occurrence"]) for hub in hubs)
     assert found["raw"]["skewness"] > found["corrected"]["skewness"] + 1
+
+
+@pytest.mark.parametrize(
+    ("half_life", "queries", "targets", "k", "streams"),
+    [(20, 15, 100, 5, 1), (20, 60, 100, 2, 1), (20, 400, 150, 3, 1), (50, 500, 400, 4, 3)],
+)
+def test_chance_is_what_random_finds_give(half_life, queries, targets, k, streams):
+    rng = np.random.default_rng(0)
+    skewness, antihubs, given = [], [], []
+    for _ in range(60):
+        processes = [DecayedOccurrence(targets, half_life) for _ in range(streams)]
+        for process in processes:
+            process.add(np.argsort(rng.random((queries, targets)), axis=1)[:, :k])
+        together = [process.together() for process in processes]
+        counts, weight = sum(counts for counts, _ in together), sum(weight for _, weight in together)
+        skewness.append(measures.skewness(counts))
+        antihubs.append(np.mean(counts < ANTIHUB))
+        given.append(decayed_by_chance(weight, counts.sum(), targets, half_life, streams))
+    assert given[0]["skewness"] == pytest.approx(np.mean(skewness), rel=0.15)
+    assert given[0]["antihub_share"] == pytest.approx(np.mean(antihubs), abs=0.02)
+    assert given[0] == pytest.approx(given[-1], rel=1e-3)
+
+
+def test_where_nothing_is_left_to_chance_it_is_zero():
+    assert decayed_by_chance(40, 400, 10, 100) == {"skewness": 0.0, "antihub_share": 0.0}
+    assert decayed_by_chance(40, 0, 10, 100) == {"skewness": 0.0, "antihub_share": 1.0}
 
 
 def test_only_as_many_places_count_as_were_asked_for(serve, words):

@@ -11,6 +11,7 @@ from support.serving import serving, wait_until_ready
 import hubless
 from hubless.errors import BundleDamaged, BundleTooNew, StorageError, VersionNotFound
 from hubless_service.app import create_app
+from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.settings import Settings
 
 SECRET = Path("/srv/secret/catalog/words/versions/1/index.faiss")
@@ -102,7 +103,7 @@ def test_server_without_one_sound_collection_is_not_ready(serve):
 
 def test_empty_catalog_is_ready_with_nothing(serve):
     with serve({}) as (client, _):
-        assert client.get("/readyz").json() == {"status": "ready", "collections": {}}
+        assert client.get("/readyz").json() == {"status": "ready", "note": NOTHING_TO_SERVE, "collections": {}}
         assert client.get("/v1/collections").json() == {"collections": []}
         assert code_of(client.post("/v1/collections/words/query", json=ASK)) == (404, "collection_not_found")
 

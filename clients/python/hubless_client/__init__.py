@@ -51,7 +51,7 @@ from hubless_client.errors import (
     TimedOut,
 )
 from hubless_client.hits import BatchHits, Explanation, Hit, Hits
-from hubless_client.hubness import Drift, Hub, LiveHubness, RankingHubness
+from hubless_client.hubness import Drift, Hub, HubnessByChance, LiveHubness, RankingHubness
 from hubless_client.points import Page, Point, Points
 from hubless_client.probes import Health
 from hubless_client.query import Query
@@ -115,6 +115,7 @@ __all__ = [
     "Hit",
     "Hits",
     "Hub",
+    "HubnessByChance",
     "LiveHubness",
     "MatrixLike",
     "Page",

@@ -22,6 +22,7 @@ class CollectionInfo:
     measured : recall and hubness, raw and corrected, as the build measured them
     id_type : "int64" or "string"
     payload_types : the type of each payload column, which filters must match
+    strength : that of a query that gives none; 1 if the server is too old to say
     text : whether it takes queries by text
     versions : the ids of all stored versions, oldest first
     aliases : other names of the collection
@@ -42,6 +43,7 @@ class CollectionInfo:
     text: bool
     versions: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
+    strength: float = 1.0
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
@@ -62,6 +64,7 @@ class CollectionInfo:
             text=body["text"],
             versions=tuple(body.get("versions", ())),
             aliases=tuple(body.get("aliases", ())),
+            strength=body.get("strength", 1.0),
         )
 
     @classmethod

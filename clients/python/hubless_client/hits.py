@@ -19,17 +19,19 @@ class Explanation:
     raw_rank : its rank by similarity alone; None if it is deeper than the server looked
     occurrence, raw_occurrence : N_10, with the correction and without: how many queries had the target in their top 10
         when the version was measured; None if the version does not store it
+    strength : how much of the offset was applied; None if the server is too old to say
     """
 
     rank: int
     raw_rank: int | None
     occurrence: int | None
     raw_occurrence: int | None
+    strength: float | None = None
 
     @classmethod
     def from_json(cls, body: Json) -> Self:
         """Read it."""
-        return cls(body["rank"], body["raw_rank"], body["occurrence"], body["raw_occurrence"])
+        return cls(body["rank"], body["raw_rank"], body["occurrence"], body["raw_occurrence"], body.get("strength"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,14 @@ class Hub:
 
 
 @dataclass(frozen=True, slots=True)
+class HubnessByChance:
+    """What chance alone would give."""
+
+    skewness: float
+    antihub_share: float
+
+
+@dataclass(frozen=True, slots=True)
 class RankingHubness:
     """How often the targets are found, in one ranking of the queries.
 
@@ -28,6 +36,7 @@ class RankingHubness:
     top_hub_share : the share of the places in the answers that the worst hub takes
     antihub_share : the share of the targets that are hardly ever found
     hubs : the worst hubs
+    chance : skewness and antihub share if as many queries found random targets; None if the server is older than 0.2
     """
 
     queries: float
@@ -35,27 +44,34 @@ class RankingHubness:
     top_hub_share: float
     antihub_share: float
     hubs: tuple[Hub, ...]
+    chance: HubnessByChance | None = None
 
     @classmethod
     def from_json(cls, body: Json | None) -> Self | None:
         """Read it. None if the ranking had no queries."""
         if body is None:
             return None
+        chance = body.get("chance")
         return cls(
             queries=body["queries"],
             skewness=body["skewness"],
             top_hub_share=body["top_hub_share"],
             antihub_share=body["antihub_share"],
             hubs=tuple(Hub(hub["id"], hub["occurrence"], hub["share"]) for hub in body["hubs"]),
+            chance=chance and HubnessByChance(chance["skewness"], chance["antihub_share"]),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the live queries are from the query bank, where 1 is the border of chance; and their number."""
+    """How far the live queries are from the query bank, where 1 is the border of chance; and their number.
+
+    `advice` says what to do if they have left the bank. It is None if not, or if the server is older than 0.2.
+    """
 
     drift: float
     queries: int
+    advice: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +110,7 @@ class LiveHubness:
             served=RankingHubness.from_json(body["served"]),
             corrected=RankingHubness.from_json(body["corrected"]),
             raw=RankingHubness.from_json(body["raw"]),
-            drift=Drift(drift["drift"], drift["queries"]) if drift else None,
+            drift=Drift(drift["drift"], drift["queries"], drift.get("advice")) if drift else None,
             collection=body["collection"],
             version=body["version"],
             request_id=request_id,

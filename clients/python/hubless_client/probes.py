@@ -20,6 +20,7 @@ class Health:
     detail : the reason if it is not ok
     collections : the state of each collection, by name; only ready() has it
     retry_after : seconds to wait before you ask again
+    note : says that the catalog is empty, and what to do
     """
 
     ok: bool
@@ -28,6 +29,7 @@ class Health:
     collections: Mapping[str, Any] | None = None
     retry_after: float | None = None
     request_id: str | None = None
+    note: str = ""
 
     def __bool__(self) -> bool:
         return self.ok
@@ -35,7 +37,9 @@ class Health:
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read a success."""
-        return cls(True, body["status"], collections=body.get("collections"), request_id=request_id)
+        return cls(
+            True, body["status"], collections=body.get("collections"), request_id=request_id, note=body.get("note", "")
+        )
 
     @classmethod
     def from_503(cls, error: ApiError) -> Self:

@@ -17,8 +17,8 @@ class QueryOptions:
     ----------
     limit : number of hits; the server's default is 10
     skip : number of the best hits to leave out
-    strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; the server's default is 1, and 0
-        with an id
+    strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; None is that of the
+        collection, usually 1, and 0 with an id
     with_payload, with_vector : whether the hits bring them; of payload also the names of some columns
     score_threshold : leave out hits with a lower score
     params : search parameters of the collection's index

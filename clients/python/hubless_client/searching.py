@@ -46,7 +46,8 @@ class SearchMethods:
         id : of a target: its stored vector is the query, and the target itself is left out
         limit : number of hits; 10 if None
         skip : number of the best hits to leave out; 0 if None
-        strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; if None 1, and 0 with an id
+        strength : how much of the offset is applied: 1 is full, 0 is the raw ranking; if None
+            that of the collection, usually 1, and 0 with an id
         with_payload, with_vector : whether the hits bring them; of payload also the names of some columns
         score_threshold : leave out hits with a lower score
         params : search parameters of the collection's index

@@ -7,13 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.builder.bank_checks import check_bank
+from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn import augment
-from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, unit_rows
+from hubless.measures.evenness import ChosenStrength
+from hubless.vectors.arrays import F32, as_array, as_vectors, check_between, check_dim, unit_rows
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
 
@@ -71,6 +73,45 @@ def offsets(
         return augment.centre(method.fit(bank, all_targets, extra).offsets(all_targets))
 
 
+def choose_strength(
+    live_queries: Vectors, targets: Vectors, offsets: ArrayLike, *, metric: Metric | None = None
+) -> ChosenStrength:
+    """Choose the strength λ that suits live queries, which need no labels: rank by q·t − λ·h.
+
+    Of λ = 0, ¼, ½, ¾ and 1 it is the one nearest to 1 at which the top 10 of the live queries are spread over the
+    targets as evenly as at the most even one, but for one standard error. Evenness is the entropy of how often each
+    target is found. Live queries with nearly the same raw top 10 count once: what many ask for is popular, and no hub.
+
+    Give about 200. With fewer than 20 different ones the answer is 1. At most 1,000 of them are used, drawn at random.
+
+    Parameters
+    ----------
+    live_queries : (m, d) queries that people asked; not those of the query bank
+    targets : (n, d)
+    offsets : (n,) as `offsets` gives them
+    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
+
+    Returns
+    -------
+    `strength`, and the figures that speak for it. 0 or ¼ means that the query bank is not like the live queries.
+
+    Raises
+    ------
+    InputError
+        naming what is wrong with an input; also if the live queries are targets.
+    """
+    known = check_metric(metric)
+    live_source, all_targets = (
+        under_metric(as_items(given, name).vectors, known)
+        for given, name in ((live_queries, "live queries"), (targets, "targets"))
+    )
+    check_dim(live_source.shape[1], all_targets.shape[1], live_source.name, all_targets.name)
+    h = _checked_offsets(offsets, all_targets.shape[0])
+    live = drawn(live_source)
+    refuse_targets(live, all_targets)
+    return strength_by_offsets(live, all_targets, h)
+
+
 def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | None = None) -> F32:
     """[t, −h, 0 …]: targets with their offsets, so that an inner product with `augment_queries` is q·t − h.
 
@@ -93,11 +134,7 @@ def augment_targets(targets: ArrayLike, offsets: ArrayLike, metric: Metric | Non
     InputError
     """
     vectors = _prepared(targets, "targets", metric)
-    h = np.ascontiguousarray(as_array(offsets, "offsets"), np.float32)
-    if h.shape != (len(vectors),):
-        raise InputError("offsets", f"{len(vectors)}, one a target", f"an array of shape {h.shape}")
-    if not np.isfinite(h).all():
-        raise InputError("offsets", "finite numbers", h[int(np.argmin(np.isfinite(h)))])
+    h = _checked_offsets(offsets, len(vectors))
     return augment.augment_targets(vectors, h, half=bool(np.abs(h).max(initial=0) <= augment.LARGEST_HALF))
 
 
@@ -120,6 +157,15 @@ def augment_queries(queries: ArrayLike, strength: float = 1.0, metric: Metric | 
     """
     check_between("strength", strength, 0, 2)
     return augment.augment_queries(_prepared(queries, "queries", metric), strength)
+
+
+def _checked_offsets(offsets: ArrayLike, count: int) -> F32:
+    h = np.ascontiguousarray(as_array(offsets, "offsets"), np.float32)
+    if h.shape != (count,):
+        raise InputError("offsets", f"{count}, one a target", f"an array of shape {h.shape}")
+    if not np.isfinite(h).all():
+        raise InputError("offsets", "finite numbers", h[int(np.argmin(np.isfinite(h)))])
+    return h
 
 
 def _prepared(given: ArrayLike, name: str, metric: Metric | None) -> F32:

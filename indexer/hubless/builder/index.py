@@ -12,6 +12,7 @@ import pyarrow as pa
 from hubless.builder.banks import measuring_of
 from hubless.builder.correcting import Corrected
 from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
+from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, make, make_indexed
 from hubless.builder.measuring import measure_hubness
 from hubless.builder.reading import read_vectors
@@ -133,6 +134,7 @@ class Index(Collection):
         payload_schema: PayloadTypes | None = None,
         encoder: str | Path | Encoder | None = None,
         bank_of_targets: bool = False,
+        live_queries: Vectors | None = None,
         progress: bool | None = False,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
@@ -148,6 +150,7 @@ class Index(Collection):
             a file
         encoder : of texts, as for `hubless.build`
         bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+        live_queries : (m, d) queries that people asked, to choose the default strength by, as for `hubless.build`
         progress : show progress bars; None does if standard error is a terminal
 
         Raises
@@ -157,20 +160,30 @@ class Index(Collection):
         """
         recipe = self._recipe
         seen = Seen(
-            targets=targets, query_bank=query_bank, target_bank=target_bank, ids=ids, payload=payload, encoder=encoder
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            encoder=encoder,
         )
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
-                inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+                inputs = open_inputs(
+                    targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries
+                )
                 table = IdTable.of(inputs.ids)
                 rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
                 vectors = read_vectors(inputs, recipe.metric)
             checked = checked_bank(vectors, recipe, bank_of_targets)
+            check_live(vectors)
             made = make(vectors, recipe, steps)
+            chosen = chosen_strength(vectors.live_queries, made, steps)
             self._changes = None
             self._become(
                 Parts(
-                    manifest=manifest_of(made, inputs, vectors.records, checked, recipe, UNNAMED, UNSAVED),
+                    manifest=manifest_of(made, inputs, vectors.records, checked, chosen, recipe, UNNAMED, UNSAVED),
                     targets=made.targets,
                     offsets=made.offsets,
                     ids=table,
@@ -328,6 +341,8 @@ def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, v
         metric=before.metric,
         seed=before.provenance.seed,
         bank=before.bank,
+        strength=before.strength,
+        strength_choice=before.strength_choice,
         notes=[*before.notes, *([] if changes is None else [changes.note])],
     )
 

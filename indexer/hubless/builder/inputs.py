@@ -42,6 +42,7 @@ class Inputs:
     targets: VectorSource
     query_bank: VectorSource
     target_bank: VectorSource | None
+    live_queries: VectorSource | None
     ids: pa.Array
     payload: Dataset | None
     payload_columns: list[str]
@@ -57,6 +58,7 @@ def open_inputs(
     payload: PayloadLike | None,
     payload_schema: PayloadTypes | None,
     encoder: str | Path | Encoder | None,
+    live_queries: Vectors | None = None,
 ) -> Inputs:
     """Open the inputs of a build, by the parameters of `build`.
 
@@ -68,9 +70,11 @@ def open_inputs(
     items = as_items(targets, "targets")
     bank = as_items(query_bank, "query bank")
     extra = None if target_bank is None else as_items(target_bank, "target bank")
+    live = None if live_queries is None else as_items(live_queries, "live queries")
     check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
-    if extra is not None:
-        check_dim(extra.vectors.shape[1], items.vectors.shape[1], extra.vectors.name, items.vectors.name)
+    for more in (extra, live):
+        if more is not None:
+            check_dim(more.vectors.shape[1], items.vectors.shape[1], more.vectors.name, items.vectors.name)
     count, dim = items.vectors.shape
     loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
     if isinstance(loaded, Installed):  # an endpoint's key may be set only where the collection is served
@@ -90,12 +94,14 @@ def open_inputs(
             rows = table.count_rows()
         if rows != count:
             raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
-    given = {"targets": items, "query_bank": bank} | ({} if extra is None else {"target_bank": extra})
+    given = {"targets": items, "query_bank": bank}
+    given |= {name: more for name, more in (("target_bank", extra), ("live_queries", live)) if more is not None}
     beside = {"ids": ids, "payload": payload, "encoder": encoder}
     return Inputs(
         items.vectors,
         bank.vectors,
         None if extra is None else extra.vectors,
+        None if live is None else live.vectors,
         _ids(ids, items, count),
         table,
         columns,

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hubless.builder.inputs import open_inputs, write_records
+from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import checked_bank, make
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Recipe
@@ -44,6 +45,7 @@ def build(
     seed: int = 0,
     device: str = CPU,
     bank_of_targets: bool = False,
+    live_queries: Vectors | None = None,
     progress: bool | None = None,
 ) -> Manifest:
     """Build a new version of a collection and make it the current one.
@@ -73,6 +75,8 @@ def build(
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+    live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
+        version: the one at which their answers are spread most evenly. Without them it is 1
     progress : show progress bars; None does if standard error is a terminal
 
     Returns
@@ -99,21 +103,29 @@ def build(
         device=device,
     )
     seen = Seen(
-        targets=targets, query_bank=query_bank, target_bank=target_bank, ids=ids, payload=payload, encoder=encoder
+        targets=targets,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        live_queries=live_queries,
+        ids=ids,
+        payload=payload,
+        encoder=encoder,
     )
     with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
         with seen.unchanged():
-            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder)
+            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries)
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
             with seen.unchanged():
                 # first, so that what is wrong with them is said before the long work
                 write_records(inputs, staged.folder)
                 vectors = read_vectors(inputs, recipe.metric, staged.folder)
             checked = checked_bank(vectors, recipe, bank_of_targets)
+            check_live(vectors)
             made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
+            chosen = chosen_strength(vectors.live_queries, made, steps)
             steps.step("writing")
             write_made(made, staged.folder)
             return staged.publish(
-                manifest_of(made, inputs, vectors.records, checked, recipe, collection, staged.version)
+                manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
             )

@@ -26,6 +26,7 @@ class Compared:
     targets: VectorSource
     query_bank: VectorSource
     target_bank: VectorSource | None
+    live_queries: VectorSource | None
     records: dict[str, InputRecord]
 
 
@@ -43,7 +44,7 @@ def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Com
     OSError
         if the disk refuses.
     """
-    given = {"targets": inputs.targets, "query_bank": inputs.query_bank, "target_bank": inputs.target_bank}
+    given = {name: getattr(inputs, name) for name in ("targets", "query_bank", "target_bank", "live_queries")}
     read, records = {}, dict(inputs.records)
     for name, source in given.items():
         if source is None:
@@ -51,7 +52,7 @@ def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Com
         # a bank is kept in the state of most corrections, so there is memory for it
         read[name], record = _read(source, metric, folder, in_memory=name == "query_bank")
         records.setdefault(name, record)
-    return Compared(read["targets"], read["query_bank"], read.get("target_bank"), records)
+    return Compared(read["targets"], read["query_bank"], read.get("target_bank"), read.get("live_queries"), records)
 
 
 def _read(

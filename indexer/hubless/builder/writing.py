@@ -1,5 +1,6 @@
 """Writing the files and the manifest of a version."""
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version as installed_version
 from pathlib import Path
@@ -10,11 +11,13 @@ import pyarrow as pa
 
 from hubless.builder.bank_checks import CheckedBank
 from hubless.builder.inputs import Inputs
+from hubless.builder.live import warnings
 from hubless.builder.making import Made
 from hubless.builder.recipe import Recipe
 from hubless.encoders import Encoder
+from hubless.measures.evenness import ChosenStrength
 from hubless.store import bundle
-from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, Provenance
+from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, Provenance, StrengthRecord
 from hubless.vectors.npy import write_array
 
 
@@ -46,11 +49,12 @@ def manifest_of(
     inputs: Inputs,
     records: dict[str, InputRecord],
     checked: CheckedBank,
+    chosen: ChosenStrength | None,
     recipe: Recipe,
     collection: str,
     version: str,
 ) -> Manifest:
-    """The manifest of a version that is made of inputs by a recipe."""
+    """The manifest of a version that is made of inputs by a recipe, with the strength that live queries chose."""
     return manifest(
         made,
         CorrectionRecord(name=recipe.correction, parameters=recipe.parameters, details=made.correction.details),
@@ -63,7 +67,9 @@ def manifest_of(
         metric=recipe.metric,
         seed=recipe.seed,
         bank=checked.record,
-        notes=checked.notes,
+        strength=1.0 if chosen is None else chosen.strength,
+        strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
+        notes=[*checked.notes, *warnings(chosen)],
     )
 
 

@@ -16,6 +16,7 @@ from hubless.cli.options import (
     CatalogOption,
     CollectionOption,
     JsonOption,
+    LiveQueriesOption,
     MetricOption,
     VersionOption,
     key_values,
@@ -28,7 +29,9 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
+from hubless.lab.bank_drift import bank_drift
 from hubless.lab.tune import read_correction
+from hubless.store.bundle import StrengthRecord
 from hubless.vectors.payload_text import TYPES
 
 _INDEXES = ("auto", *INDEXES)
@@ -101,6 +104,7 @@ def build_command(
         str | None, typer.Option(metavar="TIME", help="Time of a single query on one thread, such as 2ms.")
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is held out and trained.")] = 0,
+    live_queries: LiveQueriesOption = None,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
     ] = CPU,
@@ -139,23 +143,40 @@ def build_command(
         seed=seed,
         device=device,
         bank_of_targets=bank_of_targets,
+        live_queries=live_queries,
     )
-    _print_manifest(manifest, json_)
-    if not json_:
+    if json_:
+        print_json(manifest.model_dump(mode="json"))
+    else:
+        _print_manifest(manifest)
         _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
 
 
 def inspect_command(
-    catalog: CatalogOption, collection: CollectionOption, version: VersionOption = None, json_: JsonOption = False
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: VersionOption = None,
+    queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Recent queries: are they still like the query bank?")
+    ] = None,
+    json_: JsonOption = False,
 ) -> None:
     """Verify a version and show what was measured."""
     opened = hubless.open(catalog, collection, version=version)
     opened.check_canaries()
     for note in opened.manifest.notes:
         warn(note)
-    _print_manifest(opened.manifest, json_)
-    if not json_:
-        _print_payload(opened)
+    drift = None if queries is None else bank_drift(opened, queries)
+    manifest = opened.manifest
+    if json_:
+        print_json(manifest.model_dump(mode="json") | ({} if drift is None else {"drift": drift._asdict()}))
+        return
+    _print_manifest(manifest)
+    _print_payload(opened)
+    if drift is not None:
+        typer.echo(f"Drift of {drift.queries:,} queries from the query bank: {drift.drift:.1f} (1: border of chance).")
+        if drift.advice:
+            warn(drift.advice)
 
 
 def list_command(
@@ -280,10 +301,7 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
-def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
-    if as_json:
-        print_json(manifest.model_dump(mode="json"))
-        return
+def _print_manifest(manifest: hubless.Manifest) -> None:
     measured = manifest.measured
     raw, corrected = measured.hubness_raw, measured.hubness_corrected
     chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
@@ -297,6 +315,7 @@ def _print_manifest(manifest: hubless.Manifest, as_json: bool) -> None:
         "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
         "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
+        "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
         "note": "; ".join(manifest.index.notes),
         "measured with": queries,
@@ -319,6 +338,14 @@ def _fitted(manifest: hubless.Manifest) -> str:
     if manifest.bank is None or manifest.measured.fitted_queries is None:
         return details
     return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
+
+
+def _chosen_by(choice: StrengthRecord | None) -> str:
+    """How the default strength came about, and the evidence."""
+    if choice is None:
+        return ", the default of a query"
+    evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
+    return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
 
 
 def _beside_chance(figures: Iterable[str]) -> str:

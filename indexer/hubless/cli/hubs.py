@@ -7,9 +7,16 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-import hubless
 from hubless.cli.completion import collections
-from hubless.cli.options import BankOfTargetsOption, CatalogIfAny, JsonOption, MetricOption, PayloadIfAny, VersionOption
+from hubless.cli.options import (
+    BankOfTargetsOption,
+    CatalogIfAny,
+    JsonOption,
+    MetricOption,
+    PayloadIfAny,
+    VersionOption,
+    open_collection,
+)
 from hubless.cli.printing import facts, print_json, print_table, table_of
 from hubless.cli.similarities import (
     BankSimilaritiesOption,
@@ -240,14 +247,12 @@ def gallery_from(
         if catalog is not None or version is not None:
             raise typer.BadParameter("needs --collection", param_hint="--catalog" if catalog else "--version")
         return open_gallery(targets, ids=ids, payload=payload, metric=metric)
-    if catalog is None:
-        raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
     for option, given in (("--ids", ids), ("--payload", payload)):
         if given is not None:
             raise typer.BadParameter("is for --targets only: a collection has its own", param_hint=option)
     if collection is None:
         raise InputError("collection", "a name", "none")
-    return gallery_of(hubless.open(catalog, collection, version=version))
+    return gallery_of(open_collection(catalog, collection, version))
 
 
 def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:

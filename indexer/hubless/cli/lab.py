@@ -7,7 +7,6 @@ from typing import Annotated, Any, TypeVar
 import typer
 from rich.table import Table
 
-import hubless
 from hubless.cli.completion import collections, one_of
 from hubless.cli.options import (
     BankOfTargetsOption,
@@ -17,6 +16,7 @@ from hubless.cli.options import (
     PayloadIfAny,
     VersionOption,
     listed,
+    open_collection,
 )
 from hubless.cli.printing import parse_value, print_json, print_table, table_of
 from hubless.cli.similarities import (
@@ -150,7 +150,7 @@ def evaluate_command(
     if collection is not None and queries is not None:
         of_pairs = {name: value for name, value in vectors.items() if name != "queries"}
         _refuse("--collection", of_pairs | {"correction": correction, "set": set_, "payload": payload})
-        opened = _open(catalog, collection, version)
+        opened = open_collection(catalog, collection, version)
         if strict:
             _refuse("--collection with --strict", {"attribute": attribute})
             comparison = compare_strictly(
@@ -276,12 +276,6 @@ def _show(comparison: Comparison, as_json: dict[str, Any], outputs: list[Path], 
         for leak in comparison.leaks:
             typer.echo(f"Warning: {leak}.")
         print_table(as_table(comparison))
-
-
-def _open(catalog: Path | None, collection: str, version: str | None) -> hubless.Collection:
-    if catalog is None:
-        raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
-    return hubless.open(catalog, collection, version=version)
 
 
 def _usage(option: str, check: Callable[..., _T], *given: Any) -> _T:

@@ -1,15 +1,23 @@
 """Options that commands share, and parsing of `KEY=VALUE`."""
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+import hubless
 from hubless.cli.completion import collections, one_of, versions
 from hubless.cli.printing import parse_value
 
-CatalogOption = Annotated[Path, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
+CATALOG_VARIABLE = "HUBLESS_CATALOG"
+"""Names the catalog where the option is left out; `serve` has it too."""
+
+CatalogOption = Annotated[
+    Path,
+    typer.Option("--catalog", metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder that holds collections."),
+]
 CollectionOption = Annotated[
     str, typer.Option("--collection", metavar="NAME", help="Name of the collection.", autocompletion=collections)
 ]
@@ -31,6 +39,19 @@ MetricOption = Annotated[
 
 
 BankOfTargetsOption = Annotated[bool, typer.Option("--bank-of-targets", help="Accept a query bank that holds targets.")]
+
+
+LiveQueriesOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="About 200 queries that people asked: they choose the strength."),
+]
+
+
+def open_collection(catalog: Path | None, collection: str, version: str | None) -> hubless.Collection:
+    """Open a collection in the catalog that was given, or in that of the environment."""
+    if (where := catalog or os.environ.get(CATALOG_VARIABLE)) is None:
+        raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
+    return hubless.open(where, collection, version=version)
 
 
 def listed(names: Iterable[str]) -> str:

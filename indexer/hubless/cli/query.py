@@ -34,7 +34,10 @@ def query_command(
     skip: Annotated[int, typer.Option(min=0, metavar="N", help="Leave out this many of the best hits.")] = 0,
     strength: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Share of the correction: 0 is raw, 1 full, at most 2. Default 1; with --id 0."),
+        typer.Option(
+            metavar="X",
+            help="Share of the correction: 0 is raw, 1 full, at most 2. Default: the version's own; with --id 0.",
+        ),
     ] = None,
     param: Annotated[
         list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as exact=true; repeatable.")

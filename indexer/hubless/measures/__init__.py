@@ -4,11 +4,12 @@ Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share
 """
 
 from hubless.measures.distance import EarthMovers, earth_movers_distance, earth_movers_distances
-from hubless.measures.drift import energy_drift
+from hubless.measures.drift import drift_advice, energy_drift
 from hubless.measures.groups import Groups, as_groups, group_shares
 from hubless.measures.occurrence import (
     antihub_occurrence,
     atkinson,
+    entropy,
     gini,
     groupie_ratio,
     hub_occurrence,
@@ -52,9 +53,11 @@ __all__ = [
     "average_precision_at",
     "bootstrap_interval",
     "bootstrap_means",
+    "drift_advice",
     "earth_movers_distance",
     "earth_movers_distances",
     "energy_drift",
+    "entropy",
     "gini",
     "group_shares",
     "groupie_ratio",

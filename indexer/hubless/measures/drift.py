@@ -9,6 +9,8 @@ from hubless.vectors.arrays import F32, F64
 
 PERMUTATIONS = 300
 CHANCE_QUANTILE = 0.99
+STALE = 3.0
+"""Drift from which on the bank no longer stands for the live queries."""
 
 
 def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
@@ -36,6 +38,16 @@ def energy_drift(live: F32, bank: F32, seed: int = 0) -> float:
     border = float(np.quantile(by_chance, CHANCE_QUANTILE) - middle)
     above = float(-weights @ distances @ weights - middle)
     return max(0.0, above / border) if border > 0 else 0.0
+
+
+def drift_advice(drift: float) -> str | None:
+    """Return what to do about a drift; None if it is no more than noise and fashion."""
+    if drift <= STALE:
+        return None
+    return (
+        f"The queries have left the query bank: their drift is {drift:.1f}, over {STALE:g}. Build again with recent "
+        "queries as the bank: hubless build --query-bank."
+    )
 
 
 def _distances(rows: F32) -> F64:

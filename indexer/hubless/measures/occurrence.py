@@ -98,6 +98,16 @@ def mean_deviation(occurrence: Occurrence) -> float:
     return float(np.mean(np.abs(occurrence - occurrence.mean())))
 
 
+def entropy(occurrence: Occurrence) -> float:
+    """Return the entropy of the finds in nats, −Σ p·log p with p = N/ΣN: the more even, the higher, at most log n.
+
+    Source: Shannon, "A Mathematical Theory of Communication", 1948, section 6.
+    """
+    finds = occurrence[occurrence > 0]
+    shares = finds / finds.sum() if len(finds) else finds
+    return abs(float((shares * np.log(shares)).sum()))
+
+
 def robin_hood(occurrence: Occurrence) -> float:
     """Return the Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of finds to move for an even distribution.
 

@@ -24,8 +24,8 @@ from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_b
 from hubless.vectors.sources import block_rows
 
 MOST_STRENGTH = 2.0
-QUERY_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
-"""Default strengths: of queries, and of `ids`, which ask for targets like a target."""
+FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
+"""The second is the default of `ids`, which ask for targets like a target. That of queries is in the manifest."""
 FILTER_CACHE = 64 * 2**20
 
 
@@ -100,6 +100,11 @@ class Collection:
         return self.manifest.dim
 
     @property
+    def strength(self) -> float:
+        """λ of queries that give none."""
+        return self.manifest.strength
+
+    @property
     def metric(self) -> str:
         """`cosine` or `dot`."""
         return self.manifest.metric
@@ -165,8 +170,9 @@ class Collection:
         ----------
         vectors : (d,) or (m, d). Their lengths do not matter under metric cosine
         limit : hits per query; fewer if there are fewer targets
-        strength : λ from 0 to 2. 0 is the raw ranking, 1 the full correction. None is 1 for vectors and 0 for ids, as
-            offsets say how often queries find a target, not how often targets do
+        strength : λ from 0 to 2. 0 is the raw ranking, 1 the full correction. None is the default of the version for
+            vectors (1, or what live queries chose), and 0 for ids, as offsets say how often queries find a target, not
+            how often targets do
         parameters : search parameters of the index, instead of those in the manifest. `exact` compares with every
             target. `candidates` is how many targets a rescored correction scores
         filter : search only targets whose payload meets it: JSON, or what `filter` or `matches` gave. The ranking is
@@ -194,7 +200,7 @@ class Collection:
         check_at_least("limit", limit, 1)
         check_at_least("skip", skip, 0)
         if strength is None:
-            strength = QUERY_STRENGTH if ids is None else TARGET_STRENGTH
+            strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
         check_between("strength", strength, 0, MOST_STRENGTH)
         matches = None if filter is None else self._matches_of(filter, parts, cache)
         most = ranker.room(matches)
@@ -204,7 +210,7 @@ class Collection:
             depth = min(max(RAW_DEPTH, skip + limit), most)
             raw = ranker.rank(queries, depth, 0.0, parameters or {}, matches).rows
             explanations = [
-                _explanations(line, before, parts.occurrence)[skip:]
+                _explanations(line, before, parts.occurrence, strength)[skip:]
                 for line, before in zip(ranked.rows, raw, strict=True)
             ]
         if skip:
@@ -215,7 +221,7 @@ class Collection:
         self,
         vectors: ArrayLike | None = None,
         limit: int = 10,
-        strength: float = QUERY_STRENGTH,
+        strength: float | None = None,
         parameters: Mapping[str, Any] | None = None,
         filter: Filter | Matches | Mapping[str, Any] | None = None,
         *,
@@ -224,8 +230,8 @@ class Collection:
     ) -> SideBySide:
         """Find the best targets of each query twice, raw and corrected, to compare them.
 
-        Parameters are those of `query`; `ids` too are corrected with full strength by default. `explanation.raw_rank`
-        of a corrected hit says where the raw ranking has it.
+        Parameters are those of `query`. By default the strength is that of the version, and 1 where that is 0; `ids`
+        too are corrected. `explanation.raw_rank` of a corrected hit says where the raw ranking has it.
 
         Raises
         ------
@@ -234,6 +240,7 @@ class Collection:
         """
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
+        strength = strength or self.strength or FULL_STRENGTH
         ask = partial(self.query, vectors, limit, parameters=parameters, filter=filter, ids=ids, skip=skip)
         return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
@@ -452,12 +459,14 @@ class Collection:
             canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
 
 
-def _explanations(rows: I64, raw: I64, occurrence: NDArray[np.integer[Any]] | None) -> list[Explanation]:
+def _explanations(
+    rows: I64, raw: I64, occurrence: NDArray[np.integer[Any]] | None, strength: float
+) -> list[Explanation]:
     """Of one query's hits (k,), with the rows (depth,) of the raw ranking."""
     raw_ranks = {row: rank for rank, row in enumerate(raw.tolist(), 1)}
     before, after = np.full((2, len(rows)), -1).tolist() if occurrence is None else occurrence[:, rows].tolist()
     return [
-        Explanation(rank, raw_ranks.get(row), _known(corrected), _known(uncorrected))
+        Explanation(rank, raw_ranks.get(row), _known(corrected), _known(uncorrected), strength)
         for rank, (row, corrected, uncorrected) in enumerate(zip(rows.tolist(), after, before, strict=True), 1)
     ]
 

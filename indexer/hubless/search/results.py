@@ -22,14 +22,16 @@ class Explanation:
     ----------
     rank : its rank, from 1
     raw_rank : by similarity alone, among the same targets; None if there are `RAW_DEPTH` before it, or more
-    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction and
-        without; None if that is not stored
+    occurrence, raw_occurrence : N_10 of the target as measured when the version was built, with the correction at
+        strength 1 and without; None if that is not stored
+    strength : λ that was applied
     """
 
     rank: int
     raw_rank: int | None
     occurrence: int | None
     raw_occurrence: int | None
+    strength: float
 
 
 @dataclass(frozen=True)

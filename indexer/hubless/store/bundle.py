@@ -97,6 +97,7 @@ class Measured(_Record):
         "in versions of before 0.2, whose offsets are those of the measured fit, and in changed ones.",
     )
     recall_at_10: float = Field(description="Of the index with the version's offsets, against exact search.")
+    strength: float = Field(default=1.0, description="Strength of the corrected answers that were measured.")
     hubness_raw: Hubness
     hubness_corrected: Hubness
     hubness_chance: Hubness | None = Field(None, description="If each query found its targets at random.")
@@ -120,6 +121,20 @@ class BankRecord(_Record):
     apart_from_targets: float | None
     related_to_targets: float | None
     relative_length: float | None
+
+
+class StrengthRecord(_Record):
+    """How live queries chose the default strength: see `hubless.measures.evenness.ChosenStrength`."""
+
+    strength: float = Field(description="The strength that the live queries speak for.")
+    current: float = Field(description="The strength that is kept in doubt.")
+    state: Literal["too_few", "few", "enough"] = Field(description="Whether there were enough different queries.")
+    queries: int = Field(description="How many live queries were ranked.")
+    different: int = Field(description="How many are left when those with nearly the same raw answers count once.")
+    strengths: list[float] = Field(description="The strengths that were compared.")
+    entropy: list[float] = Field(description="Of N_10 at each of them, in nats: higher is more even.")
+    error: list[float] = Field(description="Standard error of how far each entropy is below the highest.")
+    skewness: list[float] = Field(description="Of N_10 at each of them.")
 
 
 class FileRecord(_Record):
@@ -162,6 +177,8 @@ class Manifest(_Record):
     encoder: dict[str, Any] | None
     measured: Measured
     bank: BankRecord | None = None
+    strength: float = Field(default=1.0, description="Strength of a query that gives none.")
+    strength_choice: StrengthRecord | None = None
     notes: list[str] = []
     provenance: Provenance
     files: dict[str, FileRecord]

@@ -43,11 +43,12 @@ class HitExplanation(TypedDict):
     occurrence: Annotated[
         int | None,
         Field(
-            description="In how many of the measuring queries' first ten it stands with the correction, as measured "
-            "when the version was built; null if that is not stored."
+            description="In how many of the measuring queries' first ten it stands with the correction at strength 1, "
+            "as measured when the version was built; null if that is not stored."
         ),
     ]
     raw_occurrence: Annotated[int | None, Field(description="The same without the correction.")]
+    strength: Annotated[float, Field(description="The strength that was applied.")]
 
 
 class QueryHit(TargetExtras):
@@ -122,6 +123,7 @@ class CollectionAnswer(TypedDict):
     correction: CorrectionRecord
     index: IndexRecord
     measured: Measured
+    strength: Annotated[float, Field(description="Strength of a query that gives none.")]
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     payload_types: Annotated[
@@ -146,6 +148,13 @@ class FrequentTarget(TypedDict):
     share: Annotated[float, Field(description="Of the places in the answers, how many it takes.")]
 
 
+class HubnessByChance(TypedDict):
+    """What chance alone would give."""
+
+    skewness: float
+    antihub_share: float
+
+
 class RankingHubness(TypedDict):
     """How often targets are found in one ranking of the queries."""
 
@@ -153,6 +162,7 @@ class RankingHubness(TypedDict):
     skewness: Annotated[float, Field(description="Of the occurrence of all targets; near 0 without hubs.")]
     top_hub_share: Annotated[float, Field(description="Share of the places that the worst hub takes.")]
     antihub_share: Annotated[float, Field(description="Share of the targets whose occurrence is below 1/e.")]
+    chance: Annotated[HubnessByChance, Field(description="The same if as many queries found random targets.")]
     hubs: Annotated[list[FrequentTarget], Field(description="The ten that are found most often.")]
 
 
@@ -163,6 +173,7 @@ class DriftFigures(TypedDict):
         float, Field(description="0 is not at all, 1 the border of what chance would give in 1 % of the cases.")
     ]
     queries: Annotated[int, Field(description="Different queries of which this is known.")]
+    advice: Annotated[str | None, Field(description="What to do if the queries have left the bank; null if not.")]
 
 
 class HubnessAnswer(Served):
@@ -229,6 +240,7 @@ class ReadyAnswer(TypedDict):
     """The server answers queries."""
 
     status: Literal["ready"]
+    note: NotRequired[Annotated[str, Field(description="Says that the catalog is empty, and what to do.")]]
     collections: NotRequired[
         Annotated[
             dict[str, dict[str, Any]],

@@ -46,7 +46,8 @@ class QueryOptions(RequestModel):
         default=None,
         ge=0,
         le=MOST_STRENGTH,
-        description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given 1, 0 with id.",
+        description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
+        "collection, 0 with id.",
     )
     with_: Annotated[Extras, fields.Sent()] | None = Field(
         default=None, alias="with", description="What each hit is sent with beside id and scores."

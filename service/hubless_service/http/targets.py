@@ -107,4 +107,5 @@ def _explanation(why: hubless.Explanation) -> HitExplanation:
         "raw_rank": why.raw_rank,
         "occurrence": why.occurrence,
         "raw_occurrence": why.raw_occurrence,
+        "strength": why.strength,
     }

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import hubless
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.decayed import window
-from hubless_service.observing.query_sample import QuerySample
+from hubless_service.observing.query_sample import QueryDrift, QuerySample
 from hubless_service.observing.version_hubness import FIGURES, RANKINGS, K, VersionHubness
 from hubless_service.processes.folder import shared_folder
 from hubless_service.settings import Settings
@@ -37,8 +37,21 @@ class _Watched:
     def __init__(self, collection: hubless.Collection, settings: Settings, folder: Path | None) -> None:
         self.hubness = VersionHubness(collection, settings, folder) if settings.hubness else None
         self.queries: QuerySample | None = None
+        self.is_stale = False
         if settings.drift_sample and collection.bank_sample is not None:
             self.queries = QuerySample(settings.drift_sample, window(settings.hubness_half_life))
+
+    def drift(self, collection: hubless.Collection) -> QueryDrift | None:
+        """The drift of the queries, where it is known. Logs when they leave the bank, and when they are back."""
+        found = self.queries.drift(collection) if self.queries else None
+        stale = found is not None and found.advice is not None
+        if found and stale != self.is_stale:
+            self.is_stale = stale
+            if stale:
+                log.warning('collection "%s", version %s: %s', collection.name, collection.version, found.advice)
+            else:
+                log.info('collection "%s": the queries are like those of the query bank again', collection.name)
+        return found
 
 
 class Live:
@@ -111,8 +124,7 @@ class Live:
         """Collection, and how far its queries are from its bank, where that is known."""
         self._count()
         for collection in self._collections():
-            queries = self._of(collection).queries
-            if queries and (found := queries.drift(collection)):
+            if found := self._of(collection).drift(collection):
                 yield collection.name, found.drift
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
@@ -120,13 +132,13 @@ class Live:
         self._count()
         watched = self._of(collection)
         half_life = self._settings.hubness_half_life
-        found = watched.queries.drift(collection) if watched.queries else None
+        found = watched.drift(collection)
         return {
             "k": K,
             "half_life": half_life,
             "window": window(half_life),
             **(watched.hubness.describe(collection) if watched.hubness else dict.fromkeys(RANKINGS)),
-            "drift": found and found._asdict(),
+            "drift": found and found._asdict() | {"advice": found.advice},
         }
 
     def _of(self, collection: hubless.Collection) -> _Watched:
@@ -150,6 +162,7 @@ class Live:
                 self._something.set()  # what was drawn is ranked another time
             else:
                 self._rank()
+                self._look_at_drift()
 
     def _count(self) -> None:
         """Count what was answered, and draw queries to compare with the bank."""
@@ -166,6 +179,16 @@ class Live:
                         watched.hubness.observe(told.vectors, told.found, told.options)
                 except Exception:
                     log.exception('answers of collection "%s" could not be counted', collection.name)
+
+    def _look_at_drift(self) -> None:
+        """Measure the drift where much is new, so that the log says it though nobody reads the metrics."""
+        for collection in self._collections():
+            try:
+                watched = self._of(collection)
+                if watched.queries and watched.queries.is_due:
+                    watched.drift(collection)
+            except Exception:
+                log.exception('the drift of collection "%s" could not be measured', collection.name)
 
     def _rank(self) -> None:
         for collection in self._collections():

@@ -14,6 +14,7 @@ FEWEST = 50
 """Fewest different queries for which a drift is given."""
 _random = Random()  # noqa: S311  # draws, no secrets; its own, so that no other code seeds it
 _RENEWED = 0.05  # share of the sample that must be new before the drift is measured anew
+_LOOKED_AT = 0.5  # and before it is measured though nobody asks
 
 
 class QueryDrift(NamedTuple):
@@ -21,6 +22,11 @@ class QueryDrift(NamedTuple):
 
     drift: float
     queries: int
+
+    @property
+    def advice(self) -> str | None:
+        """What to do; None if the queries are still those of the bank."""
+        return measures.drift_advice(self.drift)
 
 
 class QuerySample:
@@ -57,6 +63,12 @@ class QuerySample:
         """The queries that are held (size, d), in no order; (0, 0) if there are none."""
         with self._lock:
             return np.stack(self._vectors) if self._vectors else np.zeros((0, 0), np.float32)
+
+    @property
+    def is_due(self) -> bool:
+        """Whether so much is new that the drift ought to be looked at, though nobody asks."""
+        with self._lock:
+            return len(self._vectors) >= FEWEST and self._renewed >= _LOOKED_AT * len(self._vectors)
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
         """Compare with the query bank; None if there are too few queries, or if the version has no bank sample."""

@@ -20,13 +20,13 @@ import hubless
 from hubless import measures
 from hubless.vectors.arrays import F32, F64, I64
 from hubless_service.observing.decayed import DecayedOccurrence
+from hubless_service.observing.decayed_chance import ANTIHUB, decayed_by_chance
 from hubless_service.processes.folder import counts_of, counts_of_others
 from hubless_service.settings import Settings
 
 K = 10
 RANKINGS = ("served", "corrected", "raw")
 FIGURES = ("queries", "skewness", "top_hub_share", "antihub_share")
-_ANTIHUB = np.exp(-1)  # what a single find is worth after a window
 _WORST = 10
 _QUICK, _KEPT = 0.05, 100  # seconds; and times as long
 _MOST_WAITING = 256
@@ -115,20 +115,18 @@ class VersionHubness:
             return self._described
 
     def _describe(self, collection: hubless.Collection, ranking: str) -> dict[str, Any] | None:
-        counts, queries = self._together(ranking)
+        others = counts_of_others(self._folder, self._names[ranking]) if self._folder else []
+        counts, queries = self._occurrences[ranking].together(others)
         if not queries:
             return None
         return {
             "queries": queries,
             "skewness": measures.skewness(counts),
             "top_hub_share": measures.groupie_ratio(counts),
-            "antihub_share": measures.antihub_occurrence(np.where(counts < _ANTIHUB, 0, counts)),
+            "antihub_share": measures.antihub_occurrence(np.where(counts < ANTIHUB, 0, counts)),
+            "chance": decayed_by_chance(queries, counts.sum(), len(counts), self._half_life, 1 + len(others)),
             "hubs": _worst(collection, counts),
         }
-
-    def _together(self, ranking: str) -> tuple[F64, float]:
-        others = counts_of_others(self._folder, self._names[ranking]) if self._folder else []
-        return self._occurrences[ranking].together(others)
 
 
 def _worst(collection: hubless.Collection, counts: F64) -> list[dict[str, Any]]:

@@ -68,6 +68,7 @@ def _document(shelf: Shelf, collection: hubless.Collection) -> CollectionAnswer:
         "correction": manifest.correction,
         "index": manifest.index,
         "measured": manifest.measured,
+        "strength": collection.strength,
         "id_type": manifest.id_type,
         "payload_columns": manifest.payload_columns,
         "payload_types": collection.payload_types,

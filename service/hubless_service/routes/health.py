@@ -13,6 +13,7 @@ from hubless_service.http.answers import AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
+from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["health"])
@@ -33,7 +34,7 @@ async def readyz(request: Request) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 
     Names each collection that cannot be served; the server is ready for the others. Where there are API keys, only a
-    request with a key is told the names.
+    request with a key is told the names. With an empty catalog the server is ready too, and `note` says so.
     """
     state, access = state_of(request), access_of(request)
     shelf = state.shelf
@@ -41,7 +42,8 @@ async def readyz(request: Request) -> Response:
     if state.engine.draining:
         raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if shelf.ready:
-        return responses.send({"status": "ready", **details})
+        note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}
+        return responses.send({"status": "ready", **note, **details})
     if shelf.loading:
         raise Problem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
     raise Problem("not_ready", shelf.verdict(), details)

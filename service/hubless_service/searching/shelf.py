@@ -12,6 +12,8 @@ from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.searching.slots import Slot, as_problem
 
+NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
+
 
 class Shelf:
     """One slot for each collection of the catalog, the aliases, and what is wrong with the catalog as a whole.
@@ -113,6 +115,11 @@ class Shelf:
         """Whether loading is over and something can be served. One collection that failed does not hold up the rest."""
         states = {slot.state for slot in self._slots.values()}
         return not self.loading and states != {"failed"} and not (self.failure and not states)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the catalog was read and has no collection."""
+        return not self.loading and not self.failure and not self._slots
 
     def verdict(self) -> str:
         """A sentence that says why the server is not ready though nothing is being loaded."""

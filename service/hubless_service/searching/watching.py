@@ -14,7 +14,7 @@ import hubless
 from hubless.errors import BundleError, HublessError
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.openers import Openers
-from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
 from hubless_service.searching.slots import Slot
 from hubless_service.searching.source import Source
 from hubless_service.settings import Settings
@@ -76,6 +76,8 @@ class Watcher:
                     compared = self._shelf.served()
                     threading.Thread(target=self._check_hashes, args=[compared], name="hashes", daemon=True).start()
                 self._shelf.loading = False
+                if self._shelf.empty:
+                    log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
                 on_loaded()
             self._bell.wait(self._seconds)
 

@@ -31,11 +31,11 @@ def test_it_proves_itself_and_its_numbers_are_as_they_were(collection):
     collection.check_hashes()
     collection.check_canaries()
     manifest = collection.manifest
-    assert (
-        manifest.measured.model_dump(mode="json", exclude={"hubness_chance", "fitted_queries"}) == RECORDED["measured"]
-    )
+    new = {"hubness_chance", "fitted_queries", "strength"}
+    assert manifest.measured.model_dump(mode="json", exclude=new) == RECORDED["measured"]
     assert manifest.measured.hubness_chance is None
     assert manifest.measured.fitted_queries is None
+    assert (collection.strength, manifest.strength_choice) == (1, None)
     assert manifest.provenance.versions["hubless"] == "0.1.0"
     assert (manifest.count, manifest.dim, manifest.index.type, manifest.correction.name) == (40, 8, "flat", "auto")
     assert collection.payload_types == {"title": "string", "year": "int64"}

@@ -1,0 +1,143 @@
+"""The strength at which the answers to live queries are spread most evenly over the targets. Needs no labels.
+
+A good correction makes the finds of live queries more even. A correction whose query bank comes from elsewhere makes
+them less even. Measured, not derived: benchmarks/foreign_banks.py, docs/auto.md.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.measures.occurrence import entropy, k_occurrence, skewness
+from hubless.vectors.arrays import F64, I64
+
+STRENGTHS = (0.0, 0.25, 0.5, 0.75, 1.0)
+"""λ that are compared, ascending."""
+FULL = 1.0
+FEWEST, ENOUGH = 20, 200
+"""Fewer different queries than the first say nothing. From the second on the choice hardly gets better."""
+SAME_ANSWERS = 0.8
+"""Two queries count once if their raw answers share at least this part of their targets."""
+RESAMPLES = 200
+ROUNDING = 1e-9
+
+Answers = NDArray[np.integer]
+"""Rows of the first k targets of m queries at s strengths, (s, m, k), best first; −1 where fewer were found."""
+State = Literal["too_few", "few", "enough"]
+
+
+@dataclass(frozen=True)
+class ChosenStrength:
+    """The strength that live queries speak for, and why.
+
+    Attributes
+    ----------
+    strength : λ; `current` unless another one is more even by more than chance
+    current : λ that is kept in doubt
+    state : "too_few" keeps `current` always; "few" are less than 200 different queries; "enough"
+    queries : how many there were
+    different : how many are left when those with nearly the same raw answers count once
+    strengths : λ that were compared
+    entropy : of N_k at each of them, in nats: higher is more even
+    error : standard error, over the queries, of how far each entropy is below the highest
+    skewness : of N_k at each of them
+    """
+
+    strength: float
+    current: float
+    state: State
+    queries: int
+    different: int
+    strengths: tuple[float, ...]
+    entropy: tuple[float, ...]
+    error: tuple[float, ...]
+    skewness: tuple[float, ...]
+
+
+def most_even(
+    answers: Answers, targets: int, strengths: Sequence[float] = STRENGTHS, current: float = FULL, seed: int = 0
+) -> ChosenStrength:
+    """Choose the strength nearest to the current one of which the answers are as even as those of the most even.
+
+    How even they are is the entropy of N_k, H = −Σ p·log p with p = N_k/ΣN_k. Chance alone makes the entropies differ,
+    so a strength counts as as even as the most even if its entropy is within one standard error of their difference,
+    which comes from resampling the queries. With fewer than 20 different queries the current one stays.
+
+    Parameters
+    ----------
+    answers : (s, m, k) rows of the targets that each query finds at each strength; −1 where it finds fewer
+    targets : n
+    strengths : (s,) λ of the answers; 0, the raw ranking, is one of them
+    current : λ that is kept in doubt
+    seed : of the resampling
+    """
+    places = list(strengths)
+    kept = distinct(answers[places.index(0.0)])
+    counted = answers[:, kept]
+    occurrence = [k_occurrence(rows[rows >= 0], targets) for rows in counted]
+    entropies = np.array([entropy(counts) for counts in occurrence])
+    best = int(np.argmax(entropies))
+    errors = _errors(counted, best, seed) if len(kept) else np.zeros(len(places))
+    chosen = current
+    if len(kept) >= FEWEST:
+        even = np.flatnonzero(entropies[best] - entropies <= errors + ROUNDING)
+        # of two that are equally near, the more even
+        chosen = min((abs(places[at] - current), -entropies[at], places[at]) for at in even)[-1]
+    return ChosenStrength(
+        strength=chosen,
+        current=current,
+        state="too_few" if len(kept) < FEWEST else "few" if len(kept) < ENOUGH else "enough",
+        queries=answers.shape[1],
+        different=len(kept),
+        strengths=tuple(places),
+        entropy=_rounded(entropies),
+        error=_rounded(errors),
+        skewness=_rounded([skewness(counts) for counts in occurrence]),
+    )
+
+
+def distinct(raw: Answers) -> I64:
+    """Rows (r,) of the queries that are left if each one is dropped whose answer an earlier one nearly gave.
+
+    Many people ask the same: what they find is popular, and no hub. Two answers are nearly the same if they share at
+    least 80 % of their targets. That holds for all encoders, as no similarity is compared.
+
+    Parameters
+    ----------
+    raw : (m, k) rows that each query finds without correction; −1 where it finds fewer
+    """
+    kept: list[int] = []
+    having: dict[int, list[int]] = {}
+    for query, line in enumerate(raw.tolist()):
+        found = {row for row in line if row >= 0}
+        shared: dict[int, int] = {}
+        for row in found:
+            for earlier in having.get(row, ()):
+                shared[earlier] = shared.get(earlier, 0) + 1
+        if found and max(shared.values(), default=0) < SAME_ANSWERS * len(found):
+            kept.append(query)
+            for row in found:
+                having.setdefault(row, []).append(query)
+    return np.array(kept, np.int64)
+
+
+def _errors(answers: Answers, best: int, seed: int) -> F64:
+    """Standard errors (s,) of how far the entropies are below the best. All strengths are resampled alike."""
+    rng = np.random.default_rng(seed)
+    s, m, k = answers.shape
+    found = np.unique(answers, return_inverse=True)[1].reshape(s, m * k)  # few of many targets are found
+    there = (answers >= 0).reshape(s, m * k)
+    entropies = np.empty((RESAMPLES, s))
+    for number in range(RESAMPLES):
+        weights = np.repeat(np.bincount(rng.integers(m, size=m), minlength=m), k)
+        for place in range(s):
+            entropies[number, place] = entropy(np.bincount(found[place], weights * there[place]))
+    errors: F64 = (entropies - entropies[:, [best]]).std(axis=0, ddof=1)
+    return errors
+
+
+def _rounded(values: Sequence[float] | F64) -> tuple[float, ...]:
+    return tuple(round(float(value), 6) for value in values)

@@ -1,0 +1,51 @@
+"""Live queries on the command line."""
+
+import numpy as np
+import pytest
+from support.hubs import pairs, unit
+
+import hubless
+
+QUERIES, ITEMS, _ = pairs(900, apart=1.0, common=1.0)
+
+
+@pytest.fixture(scope="module")
+def given(tmp_path_factory):
+    """A folder of targets, a bank that fits, one that does not, and live queries."""
+    folder = tmp_path_factory.mktemp("given")
+    rng = np.random.default_rng(3)
+    foreign = unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
+    arrays = {"targets": ITEMS[400:], "fitting": QUERIES[220:600], "foreign": foreign, "live": QUERIES[:220]}
+    for name, rows in arrays.items():
+        np.save(folder / f"{name}.npy", rows)
+    return folder
+
+
+def built(run, given, catalog, bank, *words):
+    return run(
+        *("build", "--catalog", catalog, "--collection", "c", "--targets", given / "targets.npy"),
+        *("--query-bank", given / f"{bank}.npy", "--live-queries", given / "live.npy", *words),
+    )
+
+
+def test_foreign_bank_is_told_and_queries_take_the_chosen_strength(run, given, tmp_path):
+    ended = built(run, given, tmp_path, "foreign")
+    assert ended.code == 0
+    assert "the query bank does not fit them" in " ".join(ended.err.split())
+    strength = hubless.open(tmp_path, "c").strength
+    (shown,) = (cells for cells in ended.table if cells[0] == "strength")
+    assert shown[1].startswith(f"{strength:g}, by ")
+    assert strength <= 0.25
+    inspected = run("inspect", "--catalog", tmp_path, "--collection", "c")
+    assert "Make a bank of your own queries" in " ".join(inspected.err.split())
+    assert shown in inspected.table
+    asked = ("query", "--catalog", tmp_path, "--collection", "c", "--vectors", given / "live.npy", "--json")
+    chosen, full = run(*asked).json, run(*asked, "--strength", "1").json
+    assert chosen == run(*asked, "--strength", strength).json != full
+
+
+def test_bank_that_fits_is_not_warned_about(run, given, tmp_path):
+    ended = built(run, given, tmp_path, "fitting", "--json")
+    assert ended.err == ""
+    assert ended.json["strength"] == 1
+    assert ended.json["strength_choice"]["different"] > 100
