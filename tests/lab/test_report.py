@@ -1,71 +1,146 @@
+import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-from support.hubs import pairs, planted
+from support.hubs import pairs, planted, unit
 from typer.testing import CliRunner
 
 from hubless.cli.application import app
 from hubless.errors import InputError
-from hubless.lab.gallery import open_gallery
-from hubless.lab.report.contents import MULTIPLES, make_report
+from hubless.lab.entries import Entry
+from hubless.lab.gallery import gallery_of_matrices, open_gallery
+from hubless.lab.matrices import SimilarityMatrices
+from hubless.lab.report.contents import Wanted, make_report
+from hubless.lab.report.curves import MULTIPLES
+from hubless.lab.report.images import image_of
 from hubless.lab.report.page import as_html
+from hubless.lab.report.words import headline
 
 COUNT = 120
+PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 
 
 class Page(HTMLParser):
-    """What a page loads, which tags stay open, and its words."""
+    """What a page loads, its images, and its words."""
 
     def __init__(self, text):
         super().__init__()
-        self.loaded, self.words, self.images = [], [], []
+        self.loaded, self.words, self.images, self.handlers, self.cells = [], [], [], [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attributes):
         given = dict(attributes)
-        if tag in ("script", "link", "img", "iframe", "image"):
+        if tag in ("script", "link", "iframe", "object", "embed"):
             self.loaded.append(tag)
-        self.loaded += [
-            value for name, value in given.items() if name in ("src", "href", "xlink:href") and value[:1] != "#"
-        ]
+        self.loaded += [value for name, value in given.items() if name in ("src", "href", "xlink:href", "srcset")]
+        self.handlers += [name for name in given if name.startswith("on")]
         if given.get("role") == "img":
             self.images.append(given["aria-label"])
+        if tag == "td":
+            self.cells.append(given.get("data-label"))
 
     def handle_data(self, data):
         self.words.append(data)
 
+    @property
+    def from_elsewhere(self):
+        """Addresses that are neither on the page nor within it."""
+        return [address for address in self.loaded if not address.startswith(("#", "data:image/"))]
+
+
+def everything():
+    """Pairs whose targets lean towards all queries, some much, and one planted hub at their end."""
+    queries, targets, _ = pairs(COUNT, apart=1.5)
+    lean = queries.mean(axis=0) * np.random.default_rng(0).exponential(0.6, size=(COUNT, 1))
+    return queries, planted(unit(targets + lean), queries.mean(axis=0), 1)
+
 
 @pytest.fixture(scope="module")
 def labelled():
-    queries, targets, _ = pairs(COUNT, apart=1.5)
-    everything = planted(targets, queries.mean(axis=0), 1)
-    gallery = open_gallery(everything)
-    return make_report(gallery, queries=queries, relevant=np.arange(COUNT), seeds=1, progress=False)
+    queries, targets = everything()
+    payload = [{"photo": "https://example.org/a.jpg?x=<1>", "title": f"title {row}"} for row in range(COUNT + 1)]
+    wanted = Wanted(
+        [Entry("auto"), Entry("nnn", {"k": 4}), Entry("is")],
+        heat_map=True,
+        projection=True,
+        examples=[3, 7],
+        banks={"noise": np.random.default_rng(0).normal(size=(50, targets.shape[1])).astype(np.float32)},
+    )
+    gallery = open_gallery(targets, payload=payload)
+    return make_report(gallery, queries=queries, relevant=np.arange(COUNT), wanted=wanted, seeds=1, progress=False)
 
 
-def test_page_with_labels_shows_all_plots_and_loads_nothing(labelled):
+@pytest.fixture(scope="module")
+def plain():
+    queries, targets = everything()
+    return make_report(open_gallery(targets), queries, progress=False)
+
+
+def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_the_payload(labelled):
     text = as_html(labelled)
     page = Page(text)
-    assert page.loaded == []
+    assert set(page.from_elsewhere) == {"https://example.org/a.jpg?x=<1>"}
+    assert page.handlers == []
     assert re.findall(r"url\((?!#)", text) == []
     assert page.images == [
-        "How often each target is found",
-        "Offsets",
+        "How often each item is shown",
         "R@1 by correction",
-        "Sensitivity to temperature: R@1",
-        "Sensitivity to temperature: hubness",
-        "Sensitivity to the size of the bank: R@1",
-        "Sensitivity to the size of the bank: hubness",
+        "The size of the bank: R@1",
+        "The size of the bank: skewness",
+        "The temperature: R@1",
+        "The temperature: skewness",
+        "Offsets",
+        "Query banks side by side",
+        "Similarities, raw",
+        "Similarities, with auto",
+        "Hubs on a plane, raw",
+        "Hubs on a plane, with auto",
     ]
     shown = " ".join(page.words)
     for row in labelled.comparison.rows:
         assert row.label in shown
-    assert labelled.diagnosis.verdict[0] in shown
+    assert labelled.diagnosis.verdict[1] in text
+    assert "Measured with your labels, on 1 strict split" in labelled.diagnosis.verdict[0]
     assert "<code>auto</code>" in text
     assert 'name="viewport"' in text
+    assert all(page.cells), "each value has its heading, for phones"
+
+
+def test_images_are_lazy_and_can_be_left_out(labelled):
+    text = as_html(labelled)
+    images = re.findall(r"<img [^>]*>", text)
+    assert len(images) == len(labelled.diagnosis.hubs) + 2 * 2 * 5
+    assert all('loading="lazy"' in image and 'referrerpolicy="no-referrer"' in image for image in images)
+    assert "&lt;1&gt;" in images[0]
+    assert "img-src data: http: https:" in text
+    without = as_html(replace(labelled, images=False))
+    assert "<img " not in without
+    assert "example.org" not in without
+    assert "img-src data:;" in without + ";" or 'img-src data:"' in without
+
+
+@pytest.mark.parametrize(
+    ("payload", "shown"),
+    [
+        ({"title": "x", "image": "https://example.org/1"}, ("image", "https://example.org/1")),
+        ({"link": "http://example.org/1.JPG?size=2"}, ("link", "http://example.org/1.JPG?size=2")),
+        ({"any": PIXEL}, ("any", PIXEL)),
+        ({"link": "https://example.org/page.html"}, None),
+        ({"image": "javascript:alert(1)"}, None),
+        ({"image": "file:///etc/passwd.png"}, None),
+        ({"image": "data:text/html,<script>alert(1)</script>"}, None),
+        ({"image": "data:image/png;base64," + "A" * 300_000}, None),
+        ({"image": "https://[broken"}, None),
+        ({"image": 7}, None),
+        (None, None),
+    ],
+)
+def test_only_addresses_of_images_are_shown(payload, shown):
+    assert image_of(payload) == shown
 
 
 def test_identifiers_of_the_plots_do_not_collide(labelled):
@@ -73,30 +148,124 @@ def test_identifiers_of_the_plots_do_not_collide(labelled):
     assert len(identifiers) == len(set(identifiers)) > 0
 
 
-def test_sensitivity_is_around_the_temperature_of_auto_and_up_to_the_whole_bank(labelled):
-    settings = [point.setting for point in labelled.by_temperature["sn"]]
-    assert settings == pytest.approx([labelled.temperature * multiple for multiple in MULTIPLES])
-    sizes = [point.setting for point in labelled.by_bank["auto"]]
+def test_curves_are_of_the_corrections_that_were_asked_for(labelled):
+    curves = labelled.curves
+    assert list(curves.by_bank) == ["auto", "nnn k=4", "is"]
+    assert list(curves.by_temperature) == ["is"]
+    settings = [point.setting for point in curves.by_temperature["is"]]
+    assert settings == pytest.approx([curves.temperature * multiple for multiple in MULTIPLES])
+    sizes = [point.setting for point in curves.by_bank["auto"]]
     assert sizes == sorted(sizes)
     assert sizes[0] == 10
     assert COUNT / 4 < sizes[-1] < COUNT  # what the strict protocol leaves
-    assert labelled.by_bank["auto"][-1].skewness < labelled.raw.skewness
+    assert curves.by_bank["is"][-1].skewness < curves.raw.skewness
+    assert curves.by_bank["auto"][-1].recall > curves.raw.recall
+    assert {row.label for row in labelled.comparison.rows} == {"none", "auto", "nnn k=4", "is"}
 
 
-def test_page_without_labels_leaves_out_what_needs_them():
-    queries, targets, _ = pairs(COUNT)
-    report = make_report(open_gallery(targets), queries, progress=False)
-    assert report.comparison is None
-    assert not [name for name in Page(as_html(report)).images if "R@1" in name]
+def test_heat_map_has_the_hub_first_and_the_correction_pales_it(plain):
+    queries, targets = everything()
+    report = make_report(open_gallery(targets), queries, wanted=Wanted(heat_map=True), progress=False)
+    found = report.heat_map
+    assert found.before.shape == found.after.shape
+    assert found.before[:, 0].mean() == found.before.mean(axis=0).max()
+    assert found.after[:, 0].mean() < 0.8 * found.before[:, 0].mean()
+    np.testing.assert_allclose(found.before.mean(axis=1), 0, atol=1e-5)
+    assert plain.heat_map is None
+
+
+def test_heat_map_marks_right_targets(labelled):
+    found = labelled.heat_map
+    assert len(found.right) > 0
+    rows, columns = found.right.T
+    assert found.before[rows, columns].mean() > found.before.mean() + 2 * found.before.std()
+
+
+def test_projection_of_a_plane_is_that_plane_and_counts_hubs():
+    rng = np.random.default_rng(0)
+    plane, _ = np.linalg.qr(rng.normal(size=(16, 2)))
+    flat = rng.normal(size=(240, 2)) @ plane.T
+    queries, targets = np.float32(flat[:120]), np.float32(flat[120:])
+    report = make_report(
+        open_gallery(targets, metric="dot"), queries, wanted=Wanted(projection=True), progress=False
+    ).projection
+    assert report.explained == pytest.approx(1, abs=1e-4)
+    assert report.before.sum() == report.after.sum() == 40 * 10
+    apart = np.linalg.norm(report.targets[0] - report.targets[1:], axis=1)
+    assert apart.max() > 1
+    assert report.before[-1] == report.before.max()
+
+
+def test_examples_are_answered_by_a_correction_without_them_and_say_what_is_right(labelled):
+    first, second = labelled.examples
+    assert (first.query, second.query) == ("query 3", "query 7")
+    for example in labelled.examples:
+        assert len(example.before) == len(example.after) == 5
+        assert [hit.score for hit in example.after] == sorted((hit.score for hit in example.after), reverse=True)
+    assert any(hit.target.row == COUNT for hit in first.before), "the planted hub is there before"
+    rights = [hit.target.row for hit in first.before + first.after if hit.right]
+    assert set(rights) <= {3}
+    assert rights
+
+
+def test_example_that_is_no_row_is_refused():
+    queries, targets = everything()
+    with pytest.raises(InputError, match=f"from 0 to {COUNT - 1}"):
+        make_report(open_gallery(targets), queries, wanted=Wanted(examples=[COUNT]), progress=False)
+
+
+def test_bank_of_noise_gains_less_than_the_real_one(labelled):
+    mine, noise = labelled.sources
+    assert (mine.name, noise.name, noise.queries) == ("this bank", "noise", 50)
+    assert mine.point.recall > noise.point.recall
+
+
+def test_page_without_labels_leaves_out_what_needs_them(plain):
+    page = Page(as_html(plain))
+    assert plain.comparison is None
+    assert not [name for name in page.images if "R@1" in name]
+    assert page.from_elsewhere == []
+    said = headline(plain)
+    assert re.search(r"comes up in \d+ of 120 searches, and with auto in \d+; chance would give \d+", said)
+    assert "right first answers in 100 searches" in said
+    assert "Next: build with auto" in said
+
+
+def test_headline_of_a_bank_of_targets_promises_nothing():
+    _, targets, _ = pairs(COUNT)
+    report = make_report(open_gallery(targets), targets, bank_of_targets=True, progress=False)
+    assert "these searches are items themselves" in headline(report)
+    assert "Next: make the report again with example searches" in headline(report)
+    assert "build with auto" not in headline(report)
 
 
 def test_payload_cannot_become_part_of_the_page(tmp_path):
     queries, targets, _ = pairs(60)
     (tmp_path / "payload.jsonl").write_text('{"title": "<script>alert(1)</script>"}\n' * 60)
     gallery = open_gallery(targets, payload=tmp_path / "payload.jsonl")
-    text = as_html(make_report(gallery, queries, progress=False))
+    text = as_html(make_report(gallery, queries, wanted=Wanted(examples=[0]), progress=False))
     assert "<script" not in text
     assert "&lt;script&gt;" in text
+    assert "default-src 'none'" in text
+
+
+def test_report_of_similarities_is_that_of_their_vectors():
+    queries, targets = everything()
+    similarities = queries @ targets.T
+    right = np.arange(COUNT)
+    gallery = gallery_of_matrices(SimilarityMatrices(similarities).open())
+    wanted = Wanted([Entry("csls")], heat_map=True)
+    by_matrix = make_report(gallery, relevant=right, wanted=wanted, seeds=1, progress=False)
+    by_vectors = make_report(
+        open_gallery(targets), queries=queries, relevant=right, wanted=wanted, seeds=1, progress=False
+    )
+    assert by_matrix.curves.raw == by_vectors.curves.raw
+    for one, other in zip(by_matrix.curves.by_bank["csls"], by_vectors.curves.by_bank["csls"], strict=True):
+        assert one.recall == pytest.approx(other.recall, abs=0.02)
+    np.testing.assert_allclose(by_matrix.heat_map.before, by_vectors.heat_map.before, atol=1e-4)
+    assert "R@1 by correction" in Page(as_html(by_matrix)).images
+    with pytest.raises(InputError, match="expected vectors, got similarities"):
+        make_report(gallery, relevant=right, wanted=Wanted(projection=True))
 
 
 def test_queries_without_labels_are_refused():
@@ -107,10 +276,10 @@ def test_queries_without_labels_are_refused():
         make_report(open_gallery(targets))
 
 
-def test_page_without_matplotlib_names_the_extra(labelled, monkeypatch):
+def test_page_without_matplotlib_names_the_extra(plain, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(InputError, match=r"\[demo\]"):
-        as_html(labelled)
+        as_html(plain)
 
 
 def test_command_without_matplotlib_says_so_before_the_work(tmp_path, monkeypatch):
@@ -122,10 +291,22 @@ def test_command_without_matplotlib_says_so_before_the_work(tmp_path, monkeypatc
 
 def test_command_writes_the_page_where_it_was_told(tmp_path):
     queries, targets, _ = pairs(60)
-    for name, rows in {"bank": queries, "targets": targets}.items():
+    for name, rows in {"bank": queries, "targets": targets, "other": queries[:20]}.items():
         np.save(tmp_path / f"{name}.npy", rows)
-    asked = ["report", "--targets", str(tmp_path / "targets.npy"), "--query-bank", str(tmp_path / "bank.npy")]
-    done = CliRunner().invoke(app, [*asked, "--output", str(tmp_path / "page.html")])
+    (tmp_path / "payload.jsonl").write_text("".join(json.dumps({"thumb": PIXEL, "n": n}) + "\n" for n in range(60)))
+    page = tmp_path / "page.html"
+    asked = ["report", "--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "bank.npy"]
+    asked = [*map(str, asked), "--output", str(page), "--payload", str(tmp_path / "payload.jsonl")]
+    drawn = ["--heat-map", "--projection", "--example", "2", "--correction", "sn", "--correction", "csls"]
+    done = CliRunner().invoke(app, [*asked, *drawn, "--other-bank", f"few={tmp_path / 'other.npy'}"])
     assert done.exit_code == 0, done.output
-    assert (tmp_path / "page.html").read_text().startswith("<!doctype html>")
-    assert CliRunner().invoke(app, [*asked, "--output", str(tmp_path / "page.pdf")]).exit_code == 2
+    text = page.read_text()
+    assert text.startswith("<!doctype html>")
+    assert PIXEL in text
+    for words in ("query 2", ">few<", "Hubs on a plane, raw", "Similarities, with auto", "sn", "csls"):
+        assert words in text
+    again = CliRunner().invoke(app, [*asked, "--no-images"])
+    assert again.exit_code == 0
+    assert PIXEL not in page.read_text()
+    for wrong in (["--other-bank", "=x.npy"], ["--correction", "nonsense"], ["--output", "page.pdf"]):
+        assert CliRunner().invoke(app, [*asked, *wrong]).exit_code == 2

@@ -26,8 +26,9 @@ from hubless.cli.similarities import (
 )
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
+from hubless.lab.entries import parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
-from hubless.lab.report.contents import SEEDS, make_report
+from hubless.lab.report.contents import SEEDS, Wanted, make_report
 from hubless.lab.report.page import write_report
 from hubless.lab.report.plots import load_matplotlib
 from hubless.lab.scan.findings import Finding, Scan
@@ -186,12 +187,28 @@ def report_command(
     relevant: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Row numbers of their right targets: .npy, or .json lists.")
     ] = None,
+    similarities: SimilaritiesOption = None,
+    bank_similarities: BankSimilaritiesOption = None,
+    target_bank_similarities: TargetBankSimilaritiesOption = None,
     catalog: CatalogIfAny = None,
     collection: ExaminedOption = None,
     version: VersionOption = None,
     ids: IdsOption = None,
     payload: PayloadIfAny = None,
     metric: MetricOption = "cosine",
+    correction: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Draw the curves of this one; repeatable.")
+    ] = None,
+    heat_map: Annotated[bool, typer.Option("--heat-map", help="Draw similarities, before and after.")] = False,
+    projection: Annotated[bool, typer.Option("--projection", help="Draw hubs on a plane, before and after.")] = False,
+    example: Annotated[
+        list[int] | None,
+        typer.Option(min=0, metavar="ROW", help="Show the first answers to this query; repeatable."),
+    ] = None,
+    other_bank: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=FILE", help="Compare this query bank; repeatable.")
+    ] = None,
+    no_images: Annotated[bool, typer.Option("--no-images", help="Leave out images that payload names.")] = False,
     seeds: Annotated[
         int, typer.Option(min=1, metavar="N", help="Number of splits, with labels and without a bank.")
     ] = SEEDS,
@@ -201,7 +218,8 @@ def report_command(
 ) -> None:
     """Write one HTML page with all that the lab says of your data.
 
-    Give --targets, or --catalog and --collection. Plots need the extra demo.
+    Give --targets, or --catalog and --collection, or --bank-similarities. Plots
+    need the extra demo.
 
     \b
     Example:
@@ -213,13 +231,34 @@ def report_command(
     # fail before the long work if the page cannot be written
     check_place(output)
     load_matplotlib()
-    gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    try:
+        entries = parse_entries(correction, {}) if correction else []
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint="--correction") from error
+    wanted = Wanted(entries, heat_map, projection, example or [], _named_files(other_bank or []), not no_images)
+    vectors = {"targets": targets, "query-bank": query_bank, "target-bank": target_bank, "queries": queries}
+    matrices = similarities_from(
+        similarities,
+        bank_similarities,
+        target_bank_similarities,
+        None,
+        {"collection": collection, "catalog": catalog, "version": version, "metric": metric != "cosine"}
+        | vectors
+        | {"projection": projection, "example": example, "other-bank": other_bank},
+    )
+    if matrices is None:
+        gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
+    elif relevant is not None and similarities is None:
+        raise typer.BadParameter("needs --similarities", param_hint="--relevant")
+    else:
+        gallery = gallery_of_matrices(matrices.open(), ids=ids, payload=payload)
     report = make_report(
         gallery,
         query_bank,
         target_bank=target_bank,
         queries=queries,
         relevant=relevant,
+        wanted=wanted,
         seeds=seeds,
         seed=seed,
         bank_of_targets=bank_of_targets,
@@ -229,6 +268,18 @@ def report_command(
         print_json({"output": output})
     else:
         typer.echo(str(output))
+
+
+def _named_files(given: list[str]) -> dict[str, Path]:
+    """Files that are written as NAME=FILE, by name; a file alone is called after itself."""
+    named: dict[str, Path] = {}
+    for text in given:
+        name, equals, path = text.partition("=")
+        called = name if equals else Path(text).stem
+        if not called or called in named:
+            raise typer.BadParameter(f"expected NAME=FILE, each name once, got {text}", param_hint="--other-bank")
+        named[called] = Path(path if equals else text)
+    return named
 
 
 def gallery_from(

@@ -200,7 +200,7 @@ def diagnose(
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()
     if gallery.matrices is not None:
-        bank, extra = _known_by_similarity(gallery.matrices)
+        bank, extra = known_by_similarity(gallery.matrices)
         auto, notes_of_bank, among_targets = Vectorless(auto), [AUTO_NOTE], 0.0
     else:
         bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
@@ -285,8 +285,14 @@ def _depth(held: HeldOut, k: int, targets: int) -> Depth:
     return Depth(k, raw, corrected, chance)
 
 
-def _known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSource | None]:
-    """Query bank and target bank, made of similarities."""
+def known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSource | None]:
+    """Query bank and target bank, made of similarities.
+
+    Raises
+    ------
+    InputError
+        if there are neither bank queries nor queries.
+    """
     bank, extra = matrices.bank_vectors(), matrices.target_bank_vectors()
     if bank is None:
         bank = matrices.queries

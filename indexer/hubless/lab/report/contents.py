@@ -1,54 +1,78 @@
 """A report of the lab: what diagnosis, comparison and sensitivity say of the same data."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import numpy as np
 
-from hubless import measures
-from hubless.corrections import CORRECTIONS, Correction
 from hubless.errors import InputError
 from hubless.lab.compare import compare
 from hubless.lab.comparison import Comparison
-from hubless.lab.diagnose import MAIN_DEPTH, Diagnosis, diagnose, stored_bank
+from hubless.lab.diagnose import Diagnosis, diagnose, known_by_similarity, stored_bank
+from hubless.lab.entries import Entry
 from hubless.lab.gallery import Gallery
+from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant
-from hubless.lab.trials import Trial, banked_trial, open_pairs, strict_trial
-from hubless.progress import progress_bars
-from hubless.vectors.files import Vectors
-from hubless.vectors.sources import in_memory
+from hubless.lab.report.closeups import (
+    Example,
+    HeatMap,
+    Projection,
+    Source,
+    examples,
+    heat_map,
+    projection,
+    sources,
+)
+from hubless.lab.report.curves import Curves, curves
+from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, pairs_of, strict_trial
+from hubless.progress import Steps, progress_bars
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.sources import VectorSource, in_memory
 
-MULTIPLES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
-"""Temperatures, in multiples of the one that `auto` chooses."""
-BANK_SIZES = (10, 30, 100, 300, 1000, 3000, 10_000)
 MOST_TARGETS = 5000
-"""Sensitivity is measured on so many targets: it is the shape that counts."""
+"""Curves, heat map, projection and banks are measured on so many targets: it is the shape that counts."""
 TESTED = 1000
 SEEDS = 3
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True)
-class CurvePoint:
-    """What a correction does at one setting: skewness of N_10, and R@1 if there are labels."""
+class Wanted:
+    """What a report shows only if it is asked for.
 
-    setting: float
-    skewness: float
-    recall: float | None
+    Parameters
+    ----------
+    corrections : whose curves are drawn, instead of those of `curves`; with labels they are compared, too
+    heat_map, projection : whether to draw them
+    examples : rows of the queries (of the bank, without labels) whose first hits are shown
+    banks : other query banks by name, to compare with this one
+    images : whether the page may load images that payload names
+    """
+
+    corrections: Sequence[Entry] = ()
+    heat_map: bool = False
+    projection: bool = False
+    examples: Sequence[int] = ()
+    banks: Mapping[str, Vectors] = field(default_factory=dict)
+    images: bool = True
 
 
 @dataclass(frozen=True)
 class Report:
-    """All that the page shows. Curves are by the name of the correction."""
+    """All that the page shows."""
 
     name: str
     diagnosis: Diagnosis
     comparison: Comparison | None
-    raw: CurvePoint
-    by_temperature: dict[str, list[CurvePoint]]
-    by_bank: dict[str, list[CurvePoint]]
-    temperature: float
-    tested: int
+    curves: Curves
+    heat_map: HeatMap | None
+    projection: Projection | None
+    examples: list[Example]
+    sources: list[Source]
+    images: bool
 
 
 def make_report(
@@ -58,12 +82,13 @@ def make_report(
     target_bank: Vectors | None = None,
     queries: Vectors | None = None,
     relevant: str | Path | Relevant | None = None,
+    wanted: Wanted | None = None,
     seeds: int = SEEDS,
     seed: int = 0,
     bank_of_targets: bool = False,
     progress: bool | None = None,
 ) -> Report:
-    """Diagnose, compare corrections if there are labels, and vary temperature and bank size.
+    """Diagnose, compare corrections if there are labels, vary temperature and bank size, and draw what is wanted.
 
     With labels and no query bank, the queries are the bank of the diagnosis, and are split by the strict protocol for
     all that is compared.
@@ -73,21 +98,23 @@ def make_report(
     InputError
         if there is neither a query bank nor labelled queries, or inputs do not fit each other.
     """
-    if (queries is None) != (relevant is None):
+    wanted = wanted or Wanted()
+    if gallery.matrices is None and (queries is None) != (relevant is None):
         given = "queries" if relevant is None else "relevant"
         raise InputError("labels", "both queries and relevant targets", f"only {given}")
+    if gallery.matrices is not None and (wanted.projection or wanted.examples or wanted.banks):
+        raise InputError("projection, examples and other banks", "vectors", "similarities")
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
-    if bank is None and gallery.collection is None:
+    if bank is None and gallery.collection is None and gallery.matrices is None:
         raise InputError("query bank", "a query bank, or labelled queries", "none")
-    diagnosis = diagnose(
-        gallery, bank, target_bank=target_bank, seed=seed, bank_of_targets=bank_of_targets, progress=progress
-    )
-    comparison = None
-    if queries is not None and relevant is not None:
+    pairs, comparison = None, None
+    if relevant is not None:
+        pairs = _pairs(gallery, queries, relevant)
         comparison = compare(
-            queries,
-            gallery.targets,
+            _labelled(gallery, queries),
+            gallery.targets if gallery.matrices is None else None,
             relevant,
+            _compared(wanted.corrections),
             query_bank=query_bank,
             target_bank=target_bank if query_bank is not None else None,
             metric=gallery.metric,
@@ -95,41 +122,116 @@ def make_report(
             bank_of_targets=bank_of_targets,
             progress=progress,
         )
-        pairs = open_pairs(queries, gallery.targets, relevant, gallery.metric)
-        if query_bank is None:
-            trial = strict_trial(pairs, seed)
-        else:
-            trial = banked_trial(pairs, in_memory(gallery.queries(query_bank, "query bank")))
-    else:
-        trial = _unlabelled(gallery, bank, seed)
-    trial = _cut(trial, seed)
-    temperature = float(diagnosis.auto["temperature"])
+    diagnosis = diagnose(
+        gallery,
+        bank,
+        target_bank=target_bank,
+        measured=comparison,
+        seed=seed,
+        bank_of_targets=bank_of_targets,
+        progress=progress,
+    )
+    source = _bank(gallery, bank)
+    trial = _cut(_trial(gallery, pairs, query_bank, source, seed), seed)
     with progress_bars(progress) as steps:
-        steps.step("varying temperature and bank")
-        temperatures = [temperature * multiple for multiple in MULTIPLES]
-        sizes = [size for size in BANK_SIZES if size < len(trial.query_bank)] + [len(trial.query_bank)]
-        by_temperature = {
-            name: [_point(trial, CORRECTIONS[name](temperature=value), value) for value in temperatures]
-            for name in ("is", "sn")
-        }
-        shuffled = np.random.default_rng(seed).permutation(len(trial.query_bank))
-        by_bank = {
-            name: [_point(replace(trial, query_bank=trial.query_bank[shuffled[:size]]), make(), size) for size in sizes]
-            for name, make in {"auto": CORRECTIONS["auto"], "csls": CORRECTIONS["csls"]}.items()
-        }
-        raw = _point(trial, CORRECTIONS["none"](), 0.0)
-    return Report(gallery.name, diagnosis, comparison, raw, by_temperature, by_bank, temperature, len(trial.queries))
+        return Report(
+            name=gallery.name,
+            diagnosis=diagnosis,
+            comparison=comparison,
+            curves=curves(trial, wanted.corrections, float(diagnosis.auto["temperature"]), seed, steps.step),
+            heat_map=_if(wanted.heat_map, heat_map, trial, seed, steps, "drawing the heat map"),
+            projection=_if(wanted.projection, projection, trial, seed, steps, "projecting queries and targets"),
+            examples=_examples(gallery, queries if queries is not None else bank, wanted, source, pairs, steps),
+            sources=_sources(trial, wanted, gallery, steps),
+            images=wanted.images,
+        )
 
 
-def _unlabelled(gallery: Gallery, bank: Vectors | None, seed: int) -> Trial:
+def _bank(gallery: Gallery, bank: Vectors | None) -> VectorSource:
+    if gallery.matrices is not None:
+        return known_by_similarity(gallery.matrices)[0]
+    return stored_bank(gallery) if bank is None else gallery.queries(bank, "query bank")
+
+
+def _pairs(gallery: Gallery, queries: Vectors | None, relevant: str | Path | Relevant) -> Pairs:
+    if gallery.matrices is not None:
+        return pairs_of(gallery.matrices, relevant)
+    if queries is None:
+        raise InputError("labels", "both queries and relevant targets", "only relevant")
+    return open_pairs(queries, gallery.targets, relevant, gallery.metric)
+
+
+def _labelled(gallery: Gallery, queries: Vectors | None) -> Vectors | SimilarityMatrices:
+    """What is compared: labelled queries, or similarities in place of them."""
+    if gallery.matrices is not None:
+        matrices = gallery.matrices
+        return SimilarityMatrices(matrices.queries, matrices.bank, matrices.target_bank, matrices.between)
+    if queries is None:
+        raise InputError("labels", "both queries and relevant targets", "only relevant")
+    return queries
+
+
+def _compared(corrections: Sequence[Entry]) -> list[Entry] | None:
+    """What is compared with labels: raw, `auto` and the wanted, or the default ones."""
+    if not corrections:
+        return None
+    return [Entry("none"), *corrections, Entry("auto")]
+
+
+def _if(wanted: bool, make: Callable[[Trial, int], T], trial: Trial, seed: int, steps: Steps, said: str) -> T | None:
+    if not wanted:
+        return None
+    steps.step(said)
+    return make(trial, seed)
+
+
+def _sources(trial: Trial, wanted: Wanted, gallery: Gallery, steps: Steps) -> list[Source]:
+    if not wanted.banks:
+        return []
+    return sources(trial, wanted.banks, gallery, steps.step("comparing query banks", len(wanted.banks) + 1))
+
+
+def _examples(
+    gallery: Gallery,
+    asked: Vectors | None,
+    wanted: Wanted,
+    bank: VectorSource,
+    pairs: Pairs | None,
+    steps: Steps,
+) -> list[Example]:
+    if not wanted.examples:
+        return []
+    if asked is None:
+        raise InputError("example", "labelled queries, or a query bank in a file", "a collection alone")
+    steps.step("answering the examples")
+    right = None if pairs is None else pairs.relevant
+    return examples(gallery, as_items(asked, "queries"), wanted.examples, bank, right)
+
+
+def _trial(gallery: Gallery, pairs: Pairs | None, query_bank: Vectors | None, bank: VectorSource, seed: int) -> Trial:
+    if pairs is None:
+        return _unlabelled(gallery, bank, seed)
+    given = query_bank is not None or (gallery.matrices is not None and gallery.matrices.bank is not None)
+    return banked_trial(pairs, in_memory(bank)) if given else strict_trial(pairs, seed)
+
+
+def _unlabelled(gallery: Gallery, bank: VectorSource, seed: int) -> Trial:
     """A third of the bank measures, the rest is the bank."""
-    source = stored_bank(gallery) if bank is None else gallery.queries(bank, "query bank")
-    queries = in_memory(source)
+    queries = in_memory(bank)
     order = np.random.default_rng(seed).permutation(len(queries))
     tested = max(1, min(TESTED, len(queries) // 3))
     targets = in_memory(gallery.targets)
     rows = np.sort(order[:tested])
-    return Trial(rows, queries[rows], [], np.arange(len(targets)), targets, queries[order[tested:]], None)
+    return Trial(
+        rows,
+        queries[rows],
+        [],
+        np.arange(len(targets)),
+        targets,
+        queries[order[tested:]],
+        None,
+        matrices=gallery.matrices,
+    )
 
 
 def _cut(trial: Trial, seed: int) -> Trial:
@@ -151,22 +253,5 @@ def _cut(trial: Trial, seed: int) -> Trial:
         trial.targets[kept],
         trial.query_bank,
         None,
+        matrices=trial.matrices,
     )
-
-
-def _point(trial: Trial, correction: Correction, setting: float) -> CurvePoint:
-    scorer = _fit(trial, correction)
-    found, ranks = [], []
-    for _, block, scores in trial.rankings([scorer]):
-        k = min(MAIN_DEPTH, scores.shape[1])
-        found.append(np.argpartition(-scores, k - 1, axis=1)[:, :k])
-        if trial.relevant:
-            ranks.append(measures.ranks(scores, trial.relevant[block]))
-    skewness = measures.skewness(measures.k_occurrence(np.concatenate(found), len(trial.targets)))
-    return CurvePoint(setting, skewness, measures.recall_at(np.concatenate(ranks), 1) if ranks else None)
-
-
-def _fit(trial: Trial, correction: Any) -> Any:
-    """Fitted; neighbours are cut to what a small bank has."""
-    k = getattr(correction, "k", None)
-    return trial.fit(replace(correction, k=len(trial.query_bank)) if k and k > len(trial.query_bank) else correction)

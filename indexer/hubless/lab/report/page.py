@@ -1,46 +1,21 @@
-"""A report as one HTML page that loads nothing."""
+"""A report as one HTML page. It runs no script, and loads nothing but images that the payload names."""
 
-import json
-import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 
 from hubless.errors import storage_errors
 from hubless.lab.diagnose import Diagnosis
+from hubless.lab.report import blocks, words
+from hubless.lab.report.closeups import Source
 from hubless.lab.report.contents import Report
-from hubless.lab.report.plots import plots
+from hubless.lab.report.plots import detailed_pictures, main_pictures, pairs_of_pictures
+from hubless.lab.report.words import headline
 from hubless.lab.tables import caption, grid
 from hubless.store.durable import replace_text
-
-_CODE = re.compile("`([^`]+)`")
-_STYLE = """
-:root { color-scheme: light; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem; max-width: 76rem; background: #fff; color: #1b1b1b;
-  font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.7rem; margin: 0; line-height: 1.2; overflow-wrap: anywhere; }
-h2 { font-size: 1.25rem; margin: 2rem 0 .5rem; }
-.headline { font-size: 1.3rem; margin: .8rem 0; }
-.lead { color: #444; margin: .3rem 0 1rem; }
-.verdict { border-left: .4rem solid #0072b2; background: #eef5fa; padding: .6rem 1rem; }
-.verdict p { margin: .4rem 0; }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 26rem), 1fr)); gap: 1.5rem; }
-figure { margin: 0; }
-figure svg { width: 100%; height: auto; }
-figcaption { font-weight: 600; }
-.scroll { overflow-x: auto; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; border-bottom: 1px solid #ccc; text-align: right; white-space: nowrap; }
-th { border-bottom: 2px solid #555; }
-th:first-child, td:first-child, th.text, td.text { text-align: left; }
-td:first-child { white-space: normal; }
-td.text { white-space: normal; overflow-wrap: anywhere; min-width: 14rem; }
-.note { color: #444; }
-@media (max-width: 40rem) { body { padding: 1rem .8rem; } th, td { padding: .25rem .5rem; } }
-"""
 
 
 def write_report(report: Report, path: Path) -> None:
@@ -61,61 +36,78 @@ def as_html(report: Report) -> str:
     """The page, with style and plots inside."""
     diagnosis = report.diagnosis
     title = f"Hubness of {report.name}"
-    lead = f"{diagnosis.targets:,} targets of {diagnosis.dim} dimensions, {diagnosis.metric}; "
-    lead += f"a query bank of {diagnosis.bank.queries:,}, of which {diagnosis.held_out:,} measured in turn"
-    drawn = "".join(
-        f'<figure role="img" aria-label="{escape(name)}"><figcaption>{escape(name)}</figcaption>{svg}</figure>'
-        for name, svg in plots(report).items()
-    )
-    measured = "R@1 and hubness" if report.raw.recall is not None else "Hubness"
-    parts = [
-        f"<h1>{escape(title)}</h1>",
-        f'<p class="headline">{escape(headline(report))}</p>',
-        f'<p class="lead">{escape(lead)}. Made on {datetime.now(UTC):%Y-%m-%d} by hubless {version("hubless")}.</p>',
-        f'<div class="verdict">{"".join(f"<p>{_with_code(sentence)}</p>" for sentence in diagnosis.verdict)}</div>',
-        *(f'<p class="note">Note: {escape(note)}.</p>' for note in diagnosis.notes),
-        "<h2>How uneven</h2>",
-        _uneven(diagnosis),
-        *_compared(report),
-        "<h2>Pictures</h2>",
-        f'<p class="note">{measured} under other temperatures and smaller banks: over {report.tested:,} test queries. '
-        "Skewness is 0 where all targets are found alike.</p>",
-        f'<div class="plots">{drawn}</div>',
-        "<h2>The largest hubs</h2>",
-        _hubs(diagnosis),
-        "<h2>The query bank</h2>",
-        _bank(diagnosis),
-    ]
+    style = files("hubless.lab.report").joinpath("page.css").read_text("utf-8")
+    body = "\n".join([*_summary(report, title), *_hubs(report), *_examples(report), *_details(report), *_foot()])
+    # img-src: images of the payload, and those within the plots
+    sources = "data: http: https:" if report.images else "data:"
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src {sources}"
+    language = f'<html lang="en" data-level="{escape(diagnosis.level)}">'
     return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<!doctype html>\n{language}\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
-        + "\n".join(parts)
-        + "\n</main>\n</body>\n</html>\n"
+        f"<title>{escape(title)}</title>\n<style>\n{style}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        "</body>\n</html>\n"
     )
 
 
-def headline(report: Report) -> str:
-    """What the correction does, in searches that a reader can picture."""
-    labels = {} if report.comparison is None else {row.label: row for row in report.comparison.rows}
-    if "none" in labels and "auto" in labels:
-        before, after = (round(1000 * labels[name].quality["recall_at_1"]) for name in ("none", "auto"))
-        change = labels["auto"].change
-        if change is not None and change.interval.above_zero:
-            following = "Next: build with auto."
-        elif change is not None and change.interval.high < 0:
-            following = "Next: look for a bank like the live queries, or build with none."
-        else:
-            following = "The difference may be chance. Next: measure with more labelled searches."
-        found = f"In {after:,} of 1,000 searches the right item comes first with auto; before it was {before:,}."
-        return f"{found} {following}"
+def _summary(report: Report, title: str) -> Iterable[str]:
     diagnosis = report.diagnosis
-    depth = diagnosis.depths[min(1, len(diagnosis.depths) - 1)]
-    return (
-        f"The most shown item comes up in {depth.raw.most:,} of {diagnosis.held_out:,} searches, and with auto in "
-        f"{depth.corrected.most:,}; chance would give {depth.chance.most:,}. Next: build with auto, or measure "
-        "its gain with labelled searches."
+    lead = f"{diagnosis.targets:,} items of {diagnosis.dim} dimensions, {diagnosis.metric}; "
+    lead += f"a query bank of {diagnosis.bank.queries:,}, of which {diagnosis.held_out:,} measured in turn"
+    yield f"<h1>{escape(title)}</h1>"
+    yield f'<p class="headline">{escape(headline(report))}</p>'
+    yield f'<p class="lead">{escape(lead)}. Made on {datetime.now(UTC):%Y-%m-%d} by hubless {version("hubless")}.</p>'
+    yield f'<div class="verdict">{blocks.paragraphs(diagnosis.verdict)}</div>'
+    yield blocks.paragraphs((f"Note: {note}." for note in diagnosis.notes), "note")
+    yield '<h2 id="pictures">In pictures</h2>'
+    yield f'<div class="plots">{"".join(map(blocks.figure, main_pictures(report)))}</div>'
+
+
+def _hubs(report: Report) -> Iterable[str]:
+    yield '<h2 id="hubs">The largest hubs</h2>'
+    yield f'<p class="sub">What is shown most often, over {report.diagnosis.held_out:,} searches.</p>'
+    yield blocks.items(
+        blocks.item(
+            hub.target, f"shown {hub.raw:,} times raw, {hub.corrected:,} with auto", images=report.images, kind="hub"
+        )
+        for hub in report.diagnosis.hubs
     )
+
+
+def _examples(report: Report) -> Iterable[str]:
+    if report.examples:
+        yield '<h2 id="examples">First answers, before and after</h2>'
+        yield f'<p class="sub">{escape(words.EXAMPLES_CAPTION)}</p>'
+        yield from (blocks.example(found, images=report.images) for found in report.examples)
+
+
+def _details(report: Report) -> Iterable[str]:
+    curves = report.curves
+    yield '<h2 id="detail">In detail</h2>'
+    yield (
+        f'<p class="sub">Curves are measured on {curves.tested:,} test queries and {curves.targets:,} targets. '
+        f"Skewness is that of N_10.</p>"
+    )
+    yield f'<div class="plots">{"".join(map(blocks.figure, detailed_pictures(report)))}</div>'
+    yield '<div id="heat-map"></div>'
+    yield from map(blocks.pair, pairs_of_pictures(report))
+    if report.comparison is not None:
+        headings, lines = grid(report.comparison)
+        yield '<h2 id="quality">Ranking quality by correction</h2>'
+        yield blocks.table(headings, [[cell.text for cell in line] for line in lines])
+        yield blocks.paragraphs([caption(report.comparison)], "note")
+    yield '<h2 id="uneven">How uneven</h2>'
+    yield _uneven(report.diagnosis)
+    yield '<h2 id="bank">The query bank</h2>'
+    yield _bank(report.diagnosis)
+    if report.sources:
+        yield "<h2>Query banks side by side</h2>"
+        yield _sources(report.sources)
+
+
+def _foot() -> Iterable[str]:
+    yield f'<footer><h2 id="words">Words</h2>{blocks.glossary(words.GLOSSARY)}</footer>'
 
 
 def _uneven(diagnosis: Diagnosis) -> str:
@@ -127,29 +119,7 @@ def _uneven(diagnosis: Diagnosis) -> str:
             [f"most found, N_{depth.k}", *(f"{shape.most:,}" for shape in three)],
             [f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in three)],
         ]
-    return _table(["", "raw", "auto", "chance"], lines)
-
-
-def _compared(report: Report) -> Iterable[str]:
-    if report.comparison is None:
-        return []
-    headings, lines = grid(report.comparison)
-    shown = [[cell.text for cell in line] for line in lines]
-    return [
-        "<h2>Ranking quality by correction</h2>",
-        _table(headings, shown),
-        f'<p class="note">{escape(caption(report.comparison))}</p>',
-    ]
-
-
-def _hubs(diagnosis: Diagnosis) -> str:
-    headings = ["id", "N_10 raw", "N_10 by auto", "offset"]
-    lines = [[str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}"] for hub in diagnosis.hubs]
-    if any(hub.target.payload for hub in diagnosis.hubs):
-        headings.append("payload")
-        for hub, line in zip(diagnosis.hubs, lines, strict=True):
-            line.append(json.dumps(hub.target.payload, ensure_ascii=False, default=str))
-    return _table(headings, lines, text={4})
+    return blocks.table(["", "raw", "auto", "chance"], lines)
 
 
 def _bank(diagnosis: Diagnosis) -> str:
@@ -159,24 +129,22 @@ def _bank(diagnosis: Diagnosis) -> str:
     lines = [
         ["queries", f"{bank.queries:,}"],
         ["of these repeated", f"{bank.repeated:,}"],
+        ["of these targets", f"{bank.among_targets:.1%}"],
         ["targets covered", f"{bank.coverage:.1%}"],
         ["effective queries per target, mean", f"{effective.mean:.0f}"],
         ["effective queries, 5 % of the targets stay below", f"{effective.low:.0f}"],
         ["earth mover's distance to the targets", apart],
         ["earth mover's distance within the bank", within],
     ]
-    return _table(["", "value"], lines)
+    return blocks.table(["", "value"], lines)
 
 
-def _with_code(sentence: str) -> str:
-    return _CODE.sub(r"<code>\1</code>", escape(sentence))
-
-
-def _table(headings: Sequence[str], lines: Sequence[Sequence[str]], text: Collection[int] = ()) -> str:
-    def cells(tag: str, values: Sequence[str]) -> str:
-        kinds = (' class="text"' if column in text else "" for column in range(len(values)))
-        return "".join(f"<{tag}{kind}>{escape(value)}</{tag}>" for kind, value in zip(kinds, values, strict=True))
-
-    body = "".join(f"<tr>{cells('td', line)}</tr>" for line in lines)
-    head = cells("th", headings)
-    return f'<div class="scroll" tabindex="0"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+def _sources(sources: Sequence[Source]) -> str:
+    headings = ["bank", "queries", "targets covered", "skewness of N_10"]
+    labelled = sources[0].point.recall is not None
+    lines = []
+    for source in sources:
+        line = [source.name, f"{source.queries:,}", f"{source.coverage:.1%}", f"{source.point.skewness:.2f}"]
+        recall = [] if source.point.recall is None else [f"{100 * source.point.recall:.1f}"]
+        lines.append(line + recall)
+    return blocks.table([*headings, "R@1 in %"] if labelled else headings, lines)

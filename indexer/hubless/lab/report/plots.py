@@ -1,7 +1,8 @@
-"""The plots of a report, as SVG."""
+"""The plots of a report, as SVG. One accent colour: what `auto` does. Raw is grey, and so is all else."""
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any
@@ -10,17 +11,31 @@ import numpy as np
 
 from hubless.errors import InputError, how_to_install
 from hubless.lab.comparison import Comparison
-from hubless.lab.report.contents import CurvePoint, Report
+from hubless.lab.report import words
+from hubless.lab.report.closeups import HeatMap, Projection, Source
+from hubless.lab.report.contents import Report
+from hubless.lab.report.curves import CurvePoint
 from hubless.vectors.arrays import F32, I64
 
-# colours of Okabe and Ito's palette, which the colour-blind can tell apart
-RAW, CORRECTED, THIRD, INK, PALE = "#B34700", "#0072B2", "#00795A", "#222222", "#CCCCCC"
-MARKS = ((CORRECTED, "o", "-"), (THIRD, "s", "--"))
+ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
+OTHERS = (("#444444", "s", "--"), ("#777777", "^", "-."), ("#222222", "D", ":"), ("#999999", "v", "--"))
+"""Colour, marker and line of all curves but that of `auto`."""
 BINS = 50
+SIZE, TALL = (5.0, 3.5), (5.0, 4.2)
+"""Inches. Small, so that words stay readable on a phone."""
 
 
-def plots(report: Report) -> dict[str, str]:
-    """Title → SVG, in the order of the page.
+@dataclass(frozen=True)
+class Picture:
+    """A plot, what it is called, and what it says."""
+
+    title: str
+    svg: str
+    caption: str
+
+
+def main_pictures(report: Report) -> list[Picture]:
+    """What every reader should see.
 
     Raises
     ------
@@ -28,21 +43,54 @@ def plots(report: Report) -> dict[str, str]:
         without matplotlib.
     """
     diagnosis = report.diagnosis
-    drawn = {
-        "How often each target is found": _svg(lambda axes: _occurrence(axes, diagnosis.occurrences), "occurrence"),
-        "Offsets": _svg(lambda axes: _histogram(axes, diagnosis.offsets), "offsets"),
-    }
+    drawn = [
+        Picture(
+            "How often each item is shown",
+            _svg(lambda axes: _occurrence(axes, diagnosis.occurrences), "occurrence"),
+            words.occurrence_caption(diagnosis),
+        )
+    ]
     if report.comparison is not None:
         shown = report.comparison
-        drawn["R@1 by correction"] = _svg(lambda axes: _recalls(axes, shown), "recalls")
-    for title, curves, label, name in (
-        ("Sensitivity to temperature", report.by_temperature, "temperature τ", "temperature"),
-        ("Sensitivity to the size of the bank", report.by_bank, "queries in the bank", "bank"),
+        drawn.append(
+            Picture(
+                "R@1 by correction",
+                _svg(lambda axes: _recalls(axes, shown), "recalls", grid="x"),
+                words.RECALLS_CAPTION,
+            )
+        )
+    return drawn
+
+
+def detailed_pictures(report: Report) -> list[Picture]:
+    """What specialists look for: curves, offsets, and what was asked for."""
+    curves, drawn = report.curves, []
+    for title, found, label, name, caption in (
+        ("The size of the bank", curves.by_bank, "example searches in the bank", "bank", words.bank_caption(report)),
+        ("The temperature", curves.by_temperature, "temperature τ", "temperature", words.TEMPERATURE_CAPTION),
     ):
-        mark = report.temperature if name == "temperature" else None
-        if report.raw.recall is not None:
-            drawn[f"{title}: R@1"] = _svg(_curves(curves, report.raw, label, mark, recall=True), f"{name}-recall")
-        drawn[f"{title}: hubness"] = _svg(_curves(curves, report.raw, label, mark, recall=False), f"{name}-skewness")
+        if not found:
+            continue
+        mark = curves.temperature if name == "temperature" else None
+        kinds = [("R@1", True)] if curves.raw.recall is not None else []
+        for kind, recall in [*kinds, ("skewness", False)]:
+            svg = _svg(_curves(found, curves.raw, label, mark, recall=recall), f"{name}-{kind}")
+            drawn.append(Picture(f"{title}: {kind}", svg, caption))
+    offsets = _svg(lambda axes: _histogram(axes, report.diagnosis.offsets), "offsets")
+    drawn.append(Picture("Offsets", offsets, words.OFFSETS_CAPTION))
+    if report.sources:
+        svg = _svg(lambda axes: _sources(axes, report.sources, curves.raw), "sources", grid="x")
+        drawn.append(Picture("Query banks side by side", svg, words.SOURCES_CAPTION))
+    return drawn
+
+
+def pairs_of_pictures(report: Report) -> list[tuple[Picture, Picture]]:
+    """Heat map and projection, before and after, if they were asked for."""
+    drawn = []
+    if report.heat_map is not None:
+        drawn.append(_heat_maps(report.heat_map))
+    if report.projection is not None:
+        drawn.append(_projections(report.projection))
     return drawn
 
 
@@ -60,80 +108,154 @@ def load_matplotlib() -> tuple[ModuleType, ModuleType]:
         raise InputError("report", f"the extra demo: {how_to_install('demo')}", "no matplotlib") from error
 
 
-def _svg(draw: Callable[[Any], None], name: str) -> str:
+def _svg(draw: Callable[[Any], None], name: str, *, size: tuple[float, float] = SIZE, grid: str = "both") -> str:
     matplotlib, figures = load_matplotlib()
     # text stays text, for readers of the screen; a salt a plot, as several stand on one page
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif"}):
-        figure = figures.Figure(figsize=(5.4, 3.5), layout="constrained")
+    settings = {"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11}
+    with matplotlib.rc_context(settings):
+        figure = figures.Figure(figsize=size, layout="constrained")
         axes = figure.add_subplot()
         draw(axes)
-        axes.tick_params(colors=INK)
+        axes.tick_params(colors=MIDDLE, labelcolor=INK)
         axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(color=PALE, linewidth=0.5)
-        axes.set_axisbelow(True)
+        axes.spines[["left", "bottom"]].set_color(RAW)
+        if grid != "none":
+            axes.grid(axis=grid, color=PALE, linewidth=0.6)
+            axes.set_axisbelow(True)
+        labels = axes.get_legend_handles_labels()
+        if labels[0]:
+            figure.legend(*labels, loc="outside lower center", ncols=2, frameon=False)
         written = io.StringIO()
-        figure.savefig(written, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+        figure.savefig(written, format="svg", transparent=True, dpi=200, metadata={"Date": None, "Creator": None})
     svg = written.getvalue()
     return svg[svg.index("<svg") :]
 
 
 def _occurrence(axes: Any, occurrences: dict[str, I64]) -> None:
-    marks = {"raw": (RAW, "-"), "corrected": (CORRECTED, "--")}
+    marks = {"raw": (RAW, "raw"), "corrected": (ACCENT, "with auto")}
     for name, occurrence in occurrences.items():
-        colour, style = marks[name]
-        never = np.count_nonzero(occurrence == 0)
-        label = f"{name}: up to {occurrence.max():,}, {never:,} never"
+        colour, label = marks[name]
         places = np.arange(1, len(occurrence) + 1)
-        axes.plot(places, np.sort(occurrence)[::-1], color=colour, linestyle=style, linewidth=2, label=label)
-    axes.axhline(np.mean(occurrences["raw"]), color="#767676", linestyle=":", label="if all were found alike")
+        axes.plot(places, np.sort(occurrence)[::-1], color=colour, linewidth=2.4, label=label)
+    axes.axhline(np.mean(occurrences["raw"]), color=INK, linestyle=":", label="if all were shown alike")
     axes.set_xscale("log")
     axes.set_yscale("symlog", linthresh=1, linscale=0.5)
     axes.set_ylim(bottom=-0.1)
-    axes.set_xlabel("targets, the most found first")
+    powers = 10 ** np.arange(int(np.log10(len(occurrences["raw"]))) + 1)
+    axes.set_xticks(powers, [f"{power:,}" for power in powers])
+    most = max(int(occurrence.max()) for occurrence in occurrences.values())
+    counts = [0, *(10 ** np.arange(int(np.log10(max(most, 1))) + 1))]
+    axes.set_yticks(counts, [f"{count:,}" for count in counts])
+    axes.set_yticks([], minor=True)
+    axes.set_xlabel("items, the most shown first")
     axes.set_ylabel("times among the first 10")
-    axes.legend(frameon=False)
 
 
 def _histogram(axes: Any, offsets: F32) -> None:
-    axes.hist(offsets, bins=BINS, color=CORRECTED)
+    axes.hist(offsets, bins=BINS, color=ACCENT)
     axes.axvline(0, color=INK, linewidth=1)
-    axes.set_yscale("symlog", linthresh=1)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("offset h, in units of similarity: hubs are on the right")
-    axes.set_ylabel("targets")
+    axes.locator_params(axis="x", nbins=6)
+    axes.set_xlabel("offset, in units of similarity")
+    axes.set_ylabel("items")
 
 
 def _recalls(axes: Any, comparison: Comparison) -> None:
     rows = comparison.rows[::-1]
-    values = [100 * row.quality["recall_at_1"] for row in rows]
-    bounds = [row.intervals["recall_at_1"] for row in rows]
-    low = [max(0.0, value - 100 * bound.low) for value, bound in zip(values, bounds, strict=True)]
-    high = [max(0.0, 100 * bound.high - value) for value, bound in zip(values, bounds, strict=True)]
     for place, row in enumerate(rows):
-        colour = RAW if row.name == "none" else CORRECTED
-        spread = [[low[place]], [high[place]]]
-        axes.errorbar(values[place], place, xerr=spread, fmt="o", color=colour, capsize=4, linewidth=2)
-    axes.set_yticks(range(len(rows)), [row.label for row in rows])
-    axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set_xlabel("R@1 in %, with 95 % intervals")
+        value, bound = 100 * row.quality["recall_at_1"], row.intervals["recall_at_1"]
+        spread = [[max(0.0, value - 100 * bound.low)], [max(0.0, 100 * bound.high - value)]]
+        colour = {"auto": ACCENT, "none": RAW}.get(row.label, MIDDLE)
+        axes.errorbar(value, place, xerr=spread, fmt="o", color=colour, capsize=4, linewidth=2)
+        axes.annotate(f"{value:.1f}", (value, place), (0, 6), textcoords="offset points", ha="center", fontsize=10)
+    axes.set_yticks(range(len(rows)), ["raw" if row.label == "none" else row.label for row in rows])
+    axes.set_ylim(-0.6, len(rows) - 0.3)
+    axes.set_xlabel("R@1 in %")
 
 
 def _curves(
     curves: dict[str, list[CurvePoint]], raw: CurvePoint, label: str, mark: float | None, *, recall: bool
 ) -> Callable[[Any], None]:
-    def value(point: CurvePoint) -> float:
-        return 100 * point.recall if recall and point.recall is not None else point.skewness
-
     def draw(axes: Any) -> None:
-        for (name, points), (colour, marker, style) in zip(curves.items(), MARKS, strict=True):
-            settings, values = [point.setting for point in points], [value(point) for point in points]
+        looks = iter(OTHERS * len(curves))
+        for name, points in curves.items():
+            colour, marker, style = (ACCENT, "o", "-") if name == "auto" else next(looks)
+            values = [_value(point, recall) for point in points]
+            settings = [point.setting for point in points]
             axes.plot(settings, values, color=colour, marker=marker, linestyle=style, linewidth=2, label=name)
-        axes.axhline(value(raw), color=RAW, linestyle=":", linewidth=2, label="raw")
+        axes.axhline(_value(raw, recall), color=RAW, linestyle=":", linewidth=2, label="raw")
         if mark is not None:
-            axes.axvline(mark, color="#767676", linewidth=1, label="chosen by auto")
+            axes.axvline(mark, color=ACCENT, linewidth=1.5, label="chosen by auto")
         axes.set_xscale("log")
+        ticks = [point.setting for point in next(iter(curves.values()))][:: 1 if mark is None else 3]
+        axes.set_xticks(ticks, [f"{tick:,.2g}" if tick < 1 else f"{tick:,.0f}" for tick in ticks])
+        axes.set_xticks([], minor=True)
         axes.set_xlabel(label)
         axes.set_ylabel("R@1 in %" if recall else "skewness of N_10")
-        axes.legend(frameon=False)
 
     return draw
+
+
+def _value(point: CurvePoint, recall: bool) -> float:
+    return 100 * point.recall if recall and point.recall is not None else point.skewness
+
+
+def _sources(axes: Any, sources: Sequence[Source], raw: CurvePoint) -> None:
+    recall = raw.recall is not None
+    for place, source in enumerate(sources[::-1]):
+        value = _value(source.point, recall)
+        axes.plot(value, place, marker="o", markersize=8, color=ACCENT if source is sources[0] else MIDDLE)
+        axes.annotate(f"{value:.3g}", (value, place), (0, 8), textcoords="offset points", ha="center", fontsize=10)
+    axes.axvline(_value(raw, recall), color=RAW, linestyle=":", linewidth=2, label="raw")
+    axes.set_yticks(range(len(sources)), [source.name for source in sources[::-1]])
+    axes.set_ylim(-0.6, len(sources) - 0.3)
+    axes.margins(x=0.15)
+    axes.set_xlabel("R@1 in %" if recall else "skewness of N_10")
+
+
+def _heat_maps(found: HeatMap) -> tuple[Picture, Picture]:
+    low, high = np.quantile(np.concatenate([found.before, found.after]), [0.02, 0.995])
+    caption = words.HEAT_CAPTION.format(hubs=found.hubs) + (words.RIGHT_CAPTION if len(found.right) else "")
+
+    def draw(values: F32) -> Callable[[Any], None]:
+        def on(axes: Any) -> None:
+            axes.imshow(values, cmap="Blues", vmin=low, vmax=high, aspect="auto", interpolation="none")
+            axes.axvline(found.hubs - 0.5, color=INK, linewidth=1)
+            if len(found.right):
+                rows, columns = found.right.T
+                axes.scatter(columns, rows, s=7, color="white", linewidths=0)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_xlabel("items, the largest hubs first")
+            axes.set_ylabel("searches")
+
+        return on
+
+    return (
+        Picture("Similarities, raw", _svg(draw(found.before), "heat-before", size=TALL, grid="none"), caption),
+        Picture("Similarities, with auto", _svg(draw(found.after), "heat-after", size=TALL, grid="none"), caption),
+    )
+
+
+def _projections(found: Projection) -> tuple[Picture, Picture]:
+    caption = words.PROJECTION_CAPTION.format(explained=found.explained)
+    most = max(int(found.before.max()), int(found.after.max()), 1)
+
+    def draw(counts: I64) -> Callable[[Any], None]:
+        def on(axes: Any) -> None:
+            # thousands of points as one image, or the page grows by megabytes
+            axes.scatter(*found.queries.T, s=6, color=MIDDLE, alpha=0.35, linewidths=0, rasterized=True)
+            axes.scatter(*found.targets.T, s=6, color="#B9D5E6", linewidths=0, rasterized=True)
+            often = counts >= words.OFTEN * found.even
+            sizes = 360 * counts[often] / most
+            axes.scatter(*found.targets[often].T, s=sizes, color=ACCENT, alpha=0.6, linewidths=0, rasterized=True)
+            axes.set_xticks([])
+            axes.set_yticks([])
+            axes.set_xlabel("first principal component")
+            axes.set_ylabel("second")
+
+        return on
+
+    return (
+        Picture("Hubs on a plane, raw", _svg(draw(found.before), "plane-before", size=TALL, grid="none"), caption),
+        Picture("Hubs on a plane, with auto", _svg(draw(found.after), "plane-after", size=TALL, grid="none"), caption),
+    )

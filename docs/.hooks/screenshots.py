@@ -1,0 +1,117 @@
+"""Screenshots of a report for the docs: `python docs/.hooks/screenshots.py`. Needs chromium, the extras demo and lab.
+
+The report is of the demo's data: functions of Python's standard library, searched by what their documentation says.
+Training functions are the query bank, so no query of the bank has its answer among the targets.
+"""
+
+import argparse
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from hubless.cli.application import app
+from hubless.demo.measuring import encode_known, split_pairs
+from hubless.demo.pairs import find_pairs, standard_library
+from hubless.demo.training import train
+
+IMAGES = Path(__file__).parents[1] / "images"
+# name, width in CSS pixels, height, pixels per CSS pixel, the section that stands on top
+SHOTS = (
+    ("report.png", 1100, 1500, 1, ""),
+    ("report-examples.png", 1100, 980, 1, "examples"),
+    ("report-detail.png", 1100, 1900, 1, "heat-map"),
+    ("report-phone.png", 360, 800, 2, ""),
+    ("report-phone-hubs.png", 360, 800, 2, "hubs"),
+)
+EXAMPLES = (193, 379)
+# a window cannot be as narrow as a phone, so the page stands in a frame
+FRAME = """<!doctype html><body style="margin:0;overflow:hidden"><iframe src="{page}" width="{width}" height="20000"
+scrolling="no" style="border:0" onload="
+  const top = '{section}' && this.contentDocument.getElementById('{section}').offsetTop - 16;
+  this.style.marginTop = -(top || 0) + 'px';
+  document.title = this.contentDocument.documentElement.scrollWidth"></iframe>"""
+
+
+def write_data(folder: Path) -> None:
+    """Vectors and payload of the demo's held-out functions, and of the training functions as the bank."""
+    parts = split_pairs(find_pairs(standard_library()), 0)
+    encoders = train(parts.training, 0)
+    queries, right = encode_known(encoders, parts.held_out)
+    asked_for = {pair.doc for pair in parts.held_out}
+    bank, _ = encode_known(encoders, [pair for pair in parts.training if pair.doc not in asked_for])
+    np.save(folder / "targets.npy", encoders.code.encode([pair.code for pair in parts.held_out]))
+    np.save(folder / "bank.npy", bank)
+    np.save(folder / "right.npy", np.array(right))
+    # payload of the queries is what the page calls them
+    asked = {"vector": list(queries), "doc": [parts.held_out[row].doc for row in right]}
+    pq.write_table(pa.table(asked), folder / "queries.parquet")
+    named = [{"name": pair.name, "doc": pair.doc, "file": pair.file} for pair in parts.held_out]
+    pq.write_table(pa.Table.from_pylist(named), folder / "payload.parquet")
+
+
+def make_report(folder: Path) -> Path:
+    """The page."""
+    page = folder / "report.html"
+    files = {"targets": "targets.npy", "query-bank": "bank.npy", "queries": "queries.parquet", "relevant": "right.npy"}
+    files |= {"payload": "payload.parquet", "output": page.name}
+    given = [part for name, file in files.items() for part in (f"--{name}", str(folder / file))]
+    shown = [part for row in EXAMPLES for part in ("--example", str(row))]
+    app(["report", *given, *shown, "--heat-map", "--projection"], standalone_mode=False)
+    return page
+
+
+def shoot(browser: str, page: Path, image: Path, width: int, height: int, scale: int, section: str) -> None:
+    """One screenshot of a page, from a section on."""
+    frame = page.with_name("frame.html")
+    frame.write_text(FRAME.format(page=page.name, width=width, section=section))
+    options = [
+        *("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--allow-file-access-from-files"),
+        f"--user-data-dir={page.with_name('browser')}",
+        f"--window-size={max(width, 500)},{height}",
+        f"--force-device-scale-factor={scale}",
+    ]
+    command = [browser, *options, f"--screenshot={image}", frame.as_uri()]
+    subprocess.run(command, check=True, capture_output=True)
+    wide = subprocess.run([browser, *options, "--dump-dom", frame.as_uri()], check=True, capture_output=True, text=True)
+    found = int(wide.stdout.partition("<title>")[2].partition("<")[0])
+    if found > width:
+        raise SystemExit(f"{image.name}: the page is {found} pixels wide, in a window of {width}")
+    crop(image, width * scale)
+
+
+def crop(image: Path, width: int) -> None:
+    """Cut what is beside the frame, and take 64 colours: a third of the bytes."""
+    from PIL import Image
+
+    with Image.open(image) as opened:
+        cut = opened.convert("RGB").crop((0, 0, width, opened.height))
+    cut.quantize(64, dither=Image.Dither.NONE).save(image, optimize=True)
+
+
+def main() -> None:
+    """Make all screenshots."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--images", type=Path, default=IMAGES)
+    parser.add_argument("--page", type=Path, help="a report that was made before")
+    given = parser.parse_args()
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit("screenshots need chromium: apt-get install chromium")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if given.page is None:
+            write_data(folder)
+            page = make_report(folder)
+        else:
+            page = Path(shutil.copy(given.page, folder / "report.html"))
+        for image, *shot in SHOTS:
+            shoot(browser, page, given.images / image, *shot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""Images that a payload names: the addresses that a page may show, and nothing else."""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+NAMED = re.compile(r"(^|_)(image|img|photo|picture|pic|thumbnail|thumb|poster|cover|avatar|icon)(_|$)", re.IGNORECASE)
+"""Columns of these names hold the address of an image, whatever its path ends with."""
+ENDINGS = (".jpg", ".jpeg", ".png", ".gif", ".webp", ".avif", ".svg")
+DATA = re.compile(r"data:image/(png|jpeg|gif|webp|avif|svg\+xml)[;,]", re.IGNORECASE)
+LONGEST = 200_000
+"""Characters of a data URI. A longer one is left out, or one page would hold a whole catalog of images."""
+
+
+def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
+    """The column and the address of the first image that a payload names; None without one.
+
+    An address is a data URI of an image, or http(s) with the ending or in a column named after images. A browser runs
+    no script in an image, not even in SVG.
+    """
+    for column, value in (payload or {}).items():
+        if isinstance(value, str) and is_image(column, value):
+            return column, value
+    return None
+
+
+def is_image(column: str, value: str) -> bool:
+    """Whether a value of a column is the address of an image that a page may show."""
+    if value[:5].lower() == "data:":
+        return len(value) <= LONGEST and DATA.match(value) is not None
+    try:
+        address = urlsplit(value)
+    except ValueError:
+        return False
+    if address.scheme not in ("http", "https") or not address.netloc:
+        return False
+    return NAMED.search(column) is not None or address.path.lower().endswith(ENDINGS)
