@@ -412,7 +412,32 @@ class TestBuild:
         assert str(caught.value) == f"query bank (q.npy): expected {caught.value.expected}, got {received}"
         assert hubless.build(tmp_path / "catalog", "c", **files, correction="nnn", parameters={"k": 27}).count == 30
 
-    @pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid value")
-    def test_vectors_so_long_that_their_products_overflow_are_refused(self, tmp_path, files):
-        with pytest.raises(NotFinite, match=r"^offset of target 0: expected a finite number, so vectors short enough"):
-            hubless.build(tmp_path / "catalog", "c", 1e25 * ROWS, 1e25 * ROWS, metric="dot")
+    @pytest.mark.parametrize("length", [1e10, 1e25, 1e37])
+    @pytest.mark.parametrize("correction", ["auto", "csls", "cent", "mp", "gc", "none"])
+    def test_vectors_too_long_for_dot_are_refused_by_name_and_without_a_warning(self, tmp_path, length, correction):
+        long = np.float32(length) * ROWS
+        for targets, bank, name in ((long, ROWS, "targets"), (ROWS, long, "query bank")):
+            with pytest.raises(NotFinite) as caught:
+                hubless.build(tmp_path / "catalog", "c", targets, bank, metric="dot", correction=correction)
+            assert caught.value.parameter == f"{name}, row 0"
+            assert caught.value.expected == "a vector of length 1e+08 at most, as the metric is dot"
+
+    @pytest.mark.parametrize("length", [1e10, 1e25, 1e37])
+    def test_vectors_too_long_for_dot_are_refused_by_the_library_too(self, length):
+        long, options = np.float32(length) * ROWS, {"metric": "dot", "correction": "csls"}
+        index = hubless.Index(**options).fit(ROWS[::2], ROWS[1::2])
+        relevant = [[0]] * len(ROWS)
+        for refused in (
+            lambda: hubless.offsets(long, ROWS, **options),
+            lambda: hubless.Index(**options).fit(long, ROWS),
+            lambda: index.add(long),
+            lambda: hubless.evaluate(index, long, relevant),
+            lambda: hubless.diagnose(long, ROWS, metric="dot"),
+        ):
+            with pytest.raises(NotFinite, match=r"row 0: expected a vector of length 1e\+08 at most"):
+                refused()
+
+    def test_long_vectors_within_the_limit_are_taken(self):
+        rows = np.float32(1e6) * ROWS
+        index = hubless.Index(metric="dot", correction="csls").fit(rows[::2], rows[1::2])
+        assert np.isfinite(index.query(rows).scores).all()

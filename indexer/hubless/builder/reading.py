@@ -15,8 +15,8 @@ import numpy as np
 
 from hubless.builder.inputs import Inputs
 from hubless.store.bundle import InputRecord
-from hubless.vectors.arrays import F32, unit_rows
-from hubless.vectors.sources import ArrayVectors, HeldVectors, VectorSource, block_rows, under_metric
+from hubless.vectors.arrays import F32, short_rows, unit_rows
+from hubless.vectors.sources import ArrayVectors, HeldVectors, UnitVectors, VectorSource, block_rows
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _read(
     if isinstance(source, ArrayVectors) and source.in_memory:
         for _ in rows:
             pass
-        read = under_metric(source, metric)
+        read = UnitVectors(source) if metric == "cosine" else source
     elif in_memory:
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
@@ -78,7 +78,7 @@ def _checked(source: VectorSource, metric: str, digest: Any) -> Iterator[F32]:
     start = 0
     for block in source.blocks(block_rows(source.shape[1])):
         digest.update(block.data)
-        yield unit_rows(block, source.name, start) if metric == "cosine" else block
+        yield (unit_rows if metric == "cosine" else short_rows)(block, source.name, start)
         start += len(block)
 
 

@@ -16,6 +16,8 @@ from hubless.vectors.lists import is_list, matrix_of
 _FLOATS = "float16, float32 or float64"
 _FEW = 4096  # numbers, of which booleans cost less than two settings of errstate
 _LARGEST = float(np.finfo(np.float64).max)
+LONGEST = 1e8
+"""Length of a vector under metric dot: products of two products, millions of them added up, fit float32."""
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -151,6 +153,25 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
     unit: F32 = np.empty_like(rows)
     np.divide(rows, lengths[:, np.newaxis], out=unit, dtype=np.float64, casting="same_kind")
     return unit
+
+
+def short_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
+    """The same (m, d) rows, whose inner products fit float32 however they are added up.
+
+    Raises
+    ------
+    NotFinite
+        naming the first row that is too long.
+    """
+    limit = LONGEST / np.sqrt(rows.shape[1])
+    if rows.min(initial=0) >= -limit and rows.max(initial=0) <= limit:
+        return rows
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
+    if (lengths > LONGEST).any():
+        row = int(np.argmax(lengths > LONGEST))
+        expected = f"a vector of length {LONGEST:g} at most, as the metric is dot"
+        raise NotFinite(_row(name, numbers, row), expected, f"length {lengths[row]:.3g}")
+    return rows
 
 
 def half_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, half_rows, unit_rows
+from hubless.vectors.arrays import F32, I64, as_array, as_float32, check_dim, half_rows, short_rows, unit_rows
 
 BLOCK_BYTES = 16 * 2**20
 """Default size of a block."""
@@ -214,9 +214,19 @@ class UnitVectors(_ChangedRows):
         return unit_rows(rows, self.name, numbers)
 
 
+class ShortVectors(_ChangedRows):
+    """A source whose rows are short enough for metric "dot"."""
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return short_rows(rows, self.name, numbers)
+
+
 def under_metric(source: VectorSource, metric: str) -> VectorSource:
-    """A source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot"."""
-    return UnitVectors(source) if metric == "cosine" else source
+    """A source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot".
+
+    Reading it raises `ZeroVector` under "cosine", and `NotFinite` under "dot" if a row is too long.
+    """
+    return UnitVectors(source) if metric == "cosine" else ShortVectors(source)
 
 
 class HalfVectors(_ChangedRows):
@@ -255,6 +265,8 @@ def in_memory(source: VectorSource) -> F32:
         return source.array
     if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
         return as_float32(source.array, source.name)
+    if isinstance(source, ShortVectors):  # without a copy
+        return short_rows(in_memory(source.source), source.name)
     return np.concatenate(list(source.blocks(block_rows(source.shape[1]))))
 
 
