@@ -1,4 +1,4 @@
-"""`auto`: the default. Sinkhorn at a temperature chosen by perplexity, made safe for small and narrow banks."""
+"""`auto`: the default. Sinkhorn at a temperature chosen by perplexity, made careful with small and narrow banks."""
 
 from dataclasses import dataclass, replace
 
@@ -18,7 +18,7 @@ SHRINKAGE_QUERIES = 100
 class Auto:
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), times b/(b+100).
 
-    Two rules make it safe, and neither needs labels:
+    Two rules make it careful, and neither needs labels:
 
     - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100). They are stored shrunk: strength
       1 means "as `auto` thinks best".
