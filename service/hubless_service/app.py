@@ -147,6 +147,8 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         shelf.load_times,
         live.hubness,
         live.drift,
+        live.strengths,
+        live.recommended_strengths,
     )
     engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
 

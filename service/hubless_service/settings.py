@@ -127,6 +127,9 @@ class Settings(BaseSettings):
         le=4096,
         description="Queries kept in memory for drift, per collection; 0 is none.",
     )
+    follow_strength: bool = Field(
+        default=False, description="Let the strength of queries that give none follow the live queries."
+    )
     drain_seconds: float = Field(
         default=2, ge=0, description="Seconds of answers after SIGTERM, while /readyz says 503."
     )

@@ -39,6 +39,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
     expected |= {"name": name, "version": manifest.version, "created": manifest.created}
     expected |= {
         "strength": 1.0,
+        "live": None,
         "count": catalogs.COUNT,
         "dim": catalogs.DIM,
         "versions": [manifest.version],

@@ -23,6 +23,7 @@ class CollectionInfo:
     id_type : "int64" or "string"
     payload_types : the type of each payload column, which filters must match
     strength : that of a query that gives none; 1 if the server is too old to say
+    live : the strength that live queries speak for, their number, and whether that is enough; None if not known
     text : whether it takes queries by text
     versions : the ids of all stored versions, oldest first
     aliases : other names of the collection
@@ -44,6 +45,7 @@ class CollectionInfo:
     versions: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     strength: float = 1.0
+    live: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
@@ -65,6 +67,7 @@ class CollectionInfo:
             versions=tuple(body.get("versions", ())),
             aliases=tuple(body.get("aliases", ())),
             strength=body.get("strength", 1.0),
+            live=body.get("live"),
         )
 
     @classmethod

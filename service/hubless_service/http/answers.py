@@ -111,6 +111,18 @@ class CountAnswer(Served):
     count: int
 
 
+class LiveQueries(TypedDict):
+    """What the live queries say about the correction."""
+
+    recommended_strength: Annotated[
+        float, Field(description="The strength that spreads their answers over the targets most evenly.")
+    ]
+    queries: Annotated[int, Field(description="How many different ones say so.")]
+    state: Annotated[
+        Literal["too_few", "few", "enough"], Field(description="Whether there were enough of them to go by.")
+    ]
+
+
 class CollectionAnswer(TypedDict):
     """What a collection is, how it is corrected, and how well that was measured to work."""
 
@@ -124,6 +136,7 @@ class CollectionAnswer(TypedDict):
     index: IndexRecord
     measured: Measured
     strength: Annotated[float, Field(description="Strength of a query that gives none.")]
+    live: Annotated[LiveQueries | None, Field(description="null before any query, or if it is switched off.")]
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     payload_types: Annotated[

@@ -18,7 +18,7 @@ _HEADER = 4  # float32 that hold two float64: the exponent, and the inflated num
 _HIGHEST = 20.0  # of the exponent; float32 tells a single find beside 2^24 others
 
 
-def _mapped(path: Path, size: int) -> F32:
+def mapped(path: Path, size: int) -> F32:
     """Zeros in a new file; in memory if the disk has no room, as writing to a mapped hole on a full disk kills."""
     try:
         if shutil.disk_usage(path.parent).free < _ITEM * size + _SPARE:
@@ -51,7 +51,7 @@ class DecayedOccurrence:
     def __init__(self, targets: int, half_life: float, path: Path | None = None) -> None:
         self._half_life = half_life
         size = _HEADER + targets
-        memory = np.zeros(size, np.float32) if path is None else _mapped(path, size)
+        memory = np.zeros(size, np.float32) if path is None else mapped(path, size)
         self._memory = memory
         self._header: F64 = memory[:_HEADER].view(np.float64)
         self._counts = memory[_HEADER:]

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import hubless
+from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.decayed import window
+from hubless_service.observing.following import Following
+from hubless_service.observing.live_strength import LiveStrength
 from hubless_service.observing.query_sample import QueryDrift, QuerySample
 from hubless_service.observing.version_hubness import FIGURES, RANKINGS, K, VersionHubness
 from hubless_service.processes.folder import shared_folder
@@ -36,6 +39,10 @@ class _Watched:
 
     def __init__(self, collection: hubless.Collection, settings: Settings, folder: Path | None) -> None:
         self.hubness = VersionHubness(collection, settings, folder) if settings.hubness else None
+        self.following = Following(collection, folder)
+        self.strength: LiveStrength | None = None
+        if settings.hubness and settings.hubness_share and collection.manifest.correction.name != "none":
+            self.strength = LiveStrength(collection, settings, folder)
         self.queries: QuerySample | None = None
         self.is_stale = False
         if settings.drift_sample and collection.bank_sample is not None:
@@ -127,6 +134,27 @@ class Live:
             if found := self._of(collection).drift(collection):
                 yield collection.name, found.drift
 
+    def strength(self, collection: hubless.Collection) -> float:
+        """The strength of queries that give none."""
+        return self._of(collection).following.strength
+
+    def recommended(self, collection: hubless.Collection) -> ChosenStrength | None:
+        """The strength that the live queries speak for; None before any query, or if it is off."""
+        watched = self._of(collection)
+        return watched.strength.chosen if watched.strength else None
+
+    def strengths(self) -> Iterator[tuple[str, float]]:
+        """Collection, and the strength of queries that give none."""
+        for collection in self._collections():
+            yield collection.name, self.strength(collection)
+
+    def recommended_strengths(self) -> Iterator[tuple[str, float]]:
+        """Collection, and the strength that its live queries speak for, where there are enough of them."""
+        for collection in self._collections():
+            chosen = self.recommended(collection)
+            if chosen and chosen.state == "enough":
+                yield collection.name, chosen.strength
+
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
         """The answer to `GET .../hubness`."""
         self._count()
@@ -177,6 +205,8 @@ class Live:
                         watched.queries.observe(told.vectors)
                     if watched.hubness:
                         watched.hubness.observe(told.vectors, told.found, told.options)
+                    if watched.strength:
+                        watched.strength.observe(told.vectors, told.options)
                 except Exception:
                     log.exception('answers of collection "%s" could not be counted', collection.name)
 
@@ -193,7 +223,28 @@ class Live:
     def _rank(self) -> None:
         for collection in self._collections():
             try:
-                if hubness := self._of(collection).hubness:
-                    hubness.rank_raw(collection)
+                watched = self._of(collection)
+                if watched.hubness:
+                    watched.hubness.rank_raw(collection)
+                if watched.strength and watched.strength.rank(collection):
+                    self._something.set()  # others are left, but first it is looked whether queries wait
+                self._choose(collection, watched)
             except Exception:
                 log.exception('the raw ranking of collection "%s" failed', collection.name)
+
+    def _choose(self, collection: hubless.Collection, watched: _Watched) -> None:
+        """Choose the strength anew if there are new answers, and follow it if that is wanted."""
+        strength, following = watched.strength, watched.following
+        if strength is None:
+            return
+        if self._settings.follow_strength:
+            following.look()
+        before = strength.chosen
+        if not strength.choose(collection, following.strength) or not (chosen := strength.chosen):
+            return
+        same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
+        if chosen.state == "enough" and not same:
+            told = 'collection "%s": %d different live queries speak for strength %g, served is %g'
+            log.info(told, collection.name, chosen.different, chosen.strength, following.strength)
+        if self._settings.follow_strength:
+            following.hear(chosen)

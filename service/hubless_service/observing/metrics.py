@@ -167,8 +167,10 @@ class Metrics:
         loads: Callable[[], Iterable[tuple[str, float]]],
         hubness: Callable[[], Iterable[Figures]],
         drift: Callable[[], Iterable[tuple[str, float]]],
+        strengths: Callable[[], Iterable[tuple[str, float]]],
+        recommended: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
-        """Report collections by state, versions, load times, live hubness and drift as they are at each request."""
+        """Report collections by state, versions, load times, live hubness, drift and strengths as they are now."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
         self._live.register(
@@ -178,6 +180,9 @@ class Metrics:
             _ByCollection("hubless_drift", "How far queries are from the query bank: 1 is the border of chance", drift)
         )
         self._live.register(_Hubness(hubness))
+        self._live.register(_ByCollection("hubless_strength", "Strength of queries that give none", strengths))
+        spoken_for = "Strength that spreads the answers to live queries most evenly"
+        self._live.register(_ByCollection("hubless_recommended_strength", spoken_for, recommended))
 
     def set_waiting(self, queries: int) -> None:
         """Note how many queries wait now."""

@@ -6,15 +6,15 @@ from typing import cast
 from fastapi import APIRouter, Request, Response
 
 import hubless
+from hubless.measures.evenness import ChosenStrength
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
 from hubless_service.http import responses
-from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer
+from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveQueries
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.searching.shelf import Shelf
-from hubless_service.state import state_of
+from hubless_service.state import AppState, state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 
@@ -26,9 +26,9 @@ router = APIRouter(route_class=DirectRoute, tags=["collections"])
 )
 async def list_collections(request: Request) -> Response:
     """/readyz names those that cannot be served."""
-    shelf = state_of(request).shelf
-    served = shelf.collections(access_of(request))
-    answer: CollectionsAnswer = {"collections": [_document(shelf, collection) for collection in served]}
+    state = state_of(request)
+    served = state.shelf.collections(access_of(request))
+    answer: CollectionsAnswer = {"collections": [_document(state, collection) for collection in served]}
     return responses.send(answer)
 
 
@@ -39,8 +39,8 @@ async def list_collections(request: Request) -> Response:
 )
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    shelf = state_of(request).shelf
-    return responses.send(_document(shelf, shelf.collection(collection, access_of(request))))
+    state = state_of(request)
+    return responses.send(_document(state, state.shelf.collection(collection, access_of(request))))
 
 
 @router.get(
@@ -56,8 +56,14 @@ async def get_hubness(request: Request, collection: str) -> Response:
     return responses.send(cast(HubnessAnswer, {**document, "collection": asked.name, "version": asked.version}))
 
 
-def _document(shelf: Shelf, collection: hubless.Collection) -> CollectionAnswer:
-    manifest = collection.manifest
+def _live(chosen: ChosenStrength | None) -> LiveQueries | None:
+    if chosen is None:
+        return None
+    return {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state}
+
+
+def _document(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
+    manifest, shelf, live = collection.manifest, state.shelf, state.engine.live
     return {
         "name": manifest.collection,
         "version": manifest.version,
@@ -68,7 +74,8 @@ def _document(shelf: Shelf, collection: hubless.Collection) -> CollectionAnswer:
         "correction": manifest.correction,
         "index": manifest.index,
         "measured": manifest.measured,
-        "strength": collection.strength,
+        "strength": live.strength(collection),
+        "live": _live(live.recommended(collection)),
         "id_type": manifest.id_type,
         "payload_columns": manifest.payload_columns,
         "payload_types": collection.payload_types,

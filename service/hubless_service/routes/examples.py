@@ -217,6 +217,7 @@ COLLECTION_ANSWER = {
         "hubness_chance": {"skewness": 0.7, "most": 9, "antihubs": 0.15},
     },
     "strength": 1.0,
+    "live": {"recommended_strength": 1.0, "queries": 488, "state": "enough"},
     "id_type": "string",
     "payload_columns": ["module", "line"],
     "payload_types": {"module": "string", "line": "int64"},

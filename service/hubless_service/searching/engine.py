@@ -12,7 +12,7 @@ from fastapi import Request
 
 import hubless
 from hubless.kernels.threads import one_blas_thread
-from hubless_service.http.queries import Query
+from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.observing.live import Live
@@ -44,6 +44,7 @@ class Engine:
         self.draining = False
         self._source = source
         self._timeout = settings.default_timeout_ms / 1000
+        self._follows = settings.follow_strength
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
         others = max(1, (os.cpu_count() or 1) - 1)  # processors beside the event loop's
@@ -127,7 +128,19 @@ class Engine:
         seconds = min(query.timeout_ms for query in queries) / 1000
         deadline = trace_of(request).started + seconds
         queries = await self._encoding.encode(request, collection, queries, deadline)
+        if self._follows:
+            queries = self._with_strength(collection, queries)
         return await search(request, self._batcher, collection, queries, deadline, self.live.observe)
+
+    def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
+        """The queries, those that give no strength with the one that follows live queries."""
+        strength = self.live.strength(collection)
+        return [
+            query._replace(strength=strength)
+            if query.strength is None and not isinstance(query.asked, Stored)
+            else query
+            for query in queries
+        ]
 
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""

@@ -1,0 +1,220 @@
+"""The strength that live queries speak for, on a real server: told for a bank that is not like them, and followed."""
+
+import logging
+import time
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support.hubs import pairs, unit
+
+import hubless
+from hubless.measures.evenness import STRENGTHS, ChosenStrength
+from hubless_service.observing.following import AGREED, Following
+from hubless_service.observing.live_strength import SIZE, LiveStrength
+from hubless_service.settings import Settings
+
+QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
+LIVE, BANK, TARGETS = QUERIES[:500], QUERIES[500:800], ITEMS[600:]
+COLLECTION = "/v1/collections/c"
+
+
+def foreign_bank():
+    """Queries about three other things."""
+    rng = np.random.default_rng(3)
+    return unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
+
+
+@pytest.fixture(scope="module")
+def banks(tmp_path_factory):
+    """Collections of the same targets, by their banks."""
+    folder = tmp_path_factory.mktemp("banks")
+    for name, bank in (("fitting", BANK), ("foreign", foreign_bank())):
+        hubless.build(folder / name, "c", TARGETS, bank, progress=False)
+    return {name: hubless.open(folder / name, "c") for name in ("fitting", "foreign")}
+
+
+def ask(client, queries=LIVE, **fields):
+    asked = [{"vector": query.tolist(), **fields} for query in queries]
+    answer = client.post(f"{COLLECTION}/query/batch", json={"queries": asked})
+    assert answer.status_code == 200
+    return answer.json()["results"]
+
+
+def until(client, queries):
+    """The document of the collection, as soon as the recommendation is made of so many queries."""
+    while True:
+        found = client.get(COLLECTION).json()
+        if found["live"] and found["live"]["queries"] >= queries:
+            return found
+        time.sleep(0.01)
+
+
+def gauges(client):
+    return {
+        sample.name.removeprefix("hubless_"): sample.value
+        for family in text_string_to_metric_families(client.get("/metrics").text)
+        for sample in family.samples
+        if sample.name.endswith("strength")
+    }
+
+
+@pytest.mark.parametrize(("bank", "low", "high"), [("fitting", 1, 1), ("foreign", 0, 0.25)])
+def test_recommendation_falls_with_a_foreign_bank_only(serve, banks, bank, low, high, caplog):
+    caplog.set_level(logging.INFO, "hubless.live")
+    with serve({"c": banks[bank]}, hubness_share=1) as (client, _):
+        assert client.get(COLLECTION).json()["live"] is None
+        ask(client)
+        found = until(client, 350)  # of 413 different ones; the last few make no new recommendation
+        shown = gauges(client)
+    assert found["live"]["state"] == "enough"
+    assert low <= found["live"]["recommended_strength"] <= high
+    assert found["strength"] == shown["strength"] == 1
+    assert low <= shown["recommended_strength"] <= high
+    assert "different live queries speak for strength" in caplog.text
+
+
+def test_few_live_queries_recommend_nothing_in_the_metrics(serve, banks):
+    with serve({"c": banks["foreign"]}, hubness_share=1) as (client, _):
+        ask(client, LIVE[:10])
+        live = until(client, 5)["live"]
+        shown = gauges(client)
+    assert (live["recommended_strength"], live["state"]) == (1, "too_few")
+    assert shown == {"strength": 1}
+
+
+@pytest.mark.parametrize("off", [{"hubness_share": 0}, {"hubness": False}])
+def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
+    with serve({"c": banks["foreign"]}, **{"hubness_share": 1, **off}) as (client, _):
+        ask(client)
+        client.get(f"{COLLECTION}/hubness")  # counts what was answered
+        assert client.get(COLLECTION).json()["live"] is None
+
+
+def test_strength_is_not_followed_unless_that_is_set(serve, banks):
+    with serve({"c": banks["foreign"]}, hubness_share=1) as (client, _):
+        for _ in range(3):
+            ask(client)
+        until(client, 200)
+        assert client.get(COLLECTION).json()["strength"] == 1
+
+
+def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog):
+    collection = banks["foreign"]
+    rng = np.random.default_rng(0)
+    with serve({"c": collection}, hubness_share=1, follow_strength=True) as (client, _):
+        while (strength := client.get(COLLECTION).json()["strength"]) > 0.5:
+            ask(client, LIVE[rng.integers(len(LIVE), size=100)])
+        query = LIVE[:1]
+        hits = ask(client, query, explain=True)[0]["hits"]
+        full = ask(client, query, strength=1, explain=True)[0]["hits"]
+        like = client.post(f"{COLLECTION}/query", json={"id": 3, "explain": True}).json()["hits"]
+        shown = gauges(client)
+    assert strength in (0, 0.25, 0.5)
+    applied = hits[0]["explanation"]["strength"]
+    assert applied <= strength  # it may have moved on
+    assert [hit["id"] for hit in hits] == collection.query(query, strength=applied).ids[0]
+    assert full[0]["explanation"]["strength"] == 1
+    assert like[0]["explanation"]["strength"] == 0
+    assert shown["strength"] <= strength
+    steps = [record.args[1:3] for record in caplog.records if record.name == "hubless.strength"]
+    assert steps[0] == (0.75, 1)
+    assert all(abs(after - before) == 0.25 for after, before in steps)
+
+
+def choice(strength, state="enough"):
+    return ChosenStrength(strength, 1.0, state, 300, 300, STRENGTHS, (0.0,) * 5, (0.0,) * 5, (0.0,) * 5)
+
+
+def test_following_waits_for_agreement_and_makes_one_step(banks):
+    following = Following(banks["foreign"], None)
+    for heard in range(1, AGREED + 1):
+        following.hear(choice(0.0))
+        assert following.strength == (0.75 if heard == AGREED else 1)
+    for _ in range(AGREED - 1):
+        following.hear(choice(0.0))
+    following.hear(choice(0.75))  # it is served already
+    following.hear(choice(0.0))
+    assert following.strength == 0.75
+
+
+def test_following_does_not_go_by_few_queries_or_beyond_its_bounds(banks):
+    following = Following(banks["foreign"], None)
+    for _ in range(5 * AGREED):
+        following.hear(choice(0.0, "few"))
+    assert following.strength == 1
+    seen = []
+    for _ in range(6 * AGREED):
+        following.hear(choice(0.0))
+        seen.append(following.strength)
+    assert sorted(set(seen), reverse=True) == [1, 0.75, 0.5, 0.25, 0]
+    for _ in range(6 * AGREED):
+        following.hear(choice(1.0))
+    assert following.strength == 1
+
+
+def test_all_workers_serve_the_strength_that_one_has_changed_to(banks, tmp_path):
+    one, other = (Following(banks["foreign"], tmp_path) for _ in range(2))
+    other.look()
+    assert other.strength == 1
+    for _ in range(AGREED):
+        one.hear(choice(0.0))
+    other.hear(choice(0.0))
+    other.look()
+    assert one.strength == other.strength == 0.75
+    other.hear(choice(0.0))  # what it heard before the change no longer counts
+    other.hear(choice(0.0))
+    assert other.strength == 0.75
+
+
+def searched(sample, collection, queries):
+    options = {"limit": 10, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
+    sample.observe(queries, options)
+    while sample.rank(collection):
+        pass
+
+
+def test_answers_of_all_workers_count_together(banks, tmp_path):
+    collection, settings = banks["foreign"], Settings(catalog=tmp_path, hubness_share=1)
+    ours = LiveStrength(collection, settings, tmp_path)
+    theirs = LiveStrength(collection, settings, None)
+    searched(ours, collection, LIVE[:150])
+    searched(theirs, collection, LIVE[150:300])
+    name = f"c-{collection.version}-strengths"
+    (tmp_path / f"{name}-1.counts").write_bytes(theirs._answers.tobytes())
+    (tmp_path / f"{name}-2.counts").write_bytes(b"not complete")
+    assert ours.choose(collection, 1.0)
+    assert ours.chosen.queries == 300
+    assert ours.chosen.strength <= 0.25
+
+
+def test_strength_is_chosen_anew_only_if_answers_have_changed(banks, tmp_path):
+    collection = banks["fitting"]
+    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=1), None)
+    assert not sample.choose(collection, 1.0)
+    searched(sample, collection, LIVE[:100])
+    assert sample.choose(collection, 1.0)
+    searched(sample, collection, LIVE[100:102])
+    assert not sample.choose(collection, 1.0)
+    searched(sample, collection, LIVE[102:110])
+    assert sample.choose(collection, 1.0)
+    assert sample.chosen.queries == 110
+
+
+def test_sample_stays_as_large_as_it_may_and_takes_in_only_a_share(banks, tmp_path):
+    collection = banks["fitting"]
+    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=0.000001), None)
+    for _ in range(3):
+        searched(sample, collection, LIVE)
+    sample.choose(collection, 1.0)
+    assert sample.chosen.queries == SIZE
+    assert sample._renewed < 10
+
+
+def test_answers_of_fewer_hits_than_k_count_as_they_are(banks, tmp_path):
+    collection = banks["fitting"]
+    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=1), None)
+    sample._keep(np.arange(2 * 5 * 3).reshape(2, 5, 3))
+    sample.choose(collection, 1.0)
+    assert (sample.chosen.queries, sample.chosen.state) == (2, "too_few")
+    assert sample.chosen.entropy == pytest.approx([np.log(6)] * 5, abs=1e-5)
