@@ -97,7 +97,8 @@ class DynamicInvertedSoftmax:
 
     Parameters
     ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.05)
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (0.05 in QB-Norm, as
+        β = 20)
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
     k : how far down the ranking of a bank query a target is active
     gate : "query" as in QB-Norm, or "target" as in DBSN. The latter folds: it costs nothing at query time

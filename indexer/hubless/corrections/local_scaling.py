@@ -87,7 +87,7 @@ class LocalScaling:
 
     Parameters
     ----------
-    k : which nearest bank query gives the radius (published: 5 in scikit-hubness and kiez)
+    k : which nearest bank query gives the radius (5 by default in scikit-hubness and kiez)
 
     Raises
     ------
@@ -117,7 +117,7 @@ class Nicdm:
 
     Parameters
     ----------
-    k : over how many nearest bank queries the radius is taken (published: 5 in scikit-hubness and kiez)
+    k : over how many nearest bank queries the radius is taken (5 by default in scikit-hubness and kiez)
 
     Raises
     ------

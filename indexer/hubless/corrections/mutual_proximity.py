@@ -123,7 +123,7 @@ class MutualProximity:
     k : over how many nearest bank queries μ(t) and σ(t) are taken; None is all, as in the paper. scikit-hubness and
         kiez take as many as they are given neighbours (10 by default), the tail of the distribution only
 
-    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012, section 3.2; scikit-hubness,
+    Source: Schnitzer et al., "Local and Global Scaling Reduce Hubs in Space", JMLR 2012; scikit-hubness,
     `MutualProximity(method="normal")`.
     """
 

@@ -77,7 +77,7 @@ class Nnn:
         faster; how far offsets are off is measured on some targets, and stands in the details. A bank of fewer than 624
         or 4·k queries is compared with exactly
 
-    Source: Chowdhury et al., "Nearest Neighbor Normalization Improves Multimodal Retrieval", EMNLP 2024, equation 2.
+    Source: Chowdhury et al., "Nearest Neighbor Normalization Improves Multimodal Retrieval", EMNLP 2024.
     """
 
     k: int = 128
@@ -108,7 +108,7 @@ class Csls:
     The query's own term of CSLS is the same for all targets, so it does not change the ranking. `bank_index` as for
     `nnn`.
 
-    Source: Conneau et al., "Word Translation Without Parallel Data", ICLR 2018, equation 3.
+    Source: Conneau et al., "Word Translation Without Parallel Data", ICLR 2018.
     """
 
     k: int = 10

@@ -65,8 +65,7 @@ class SinkhornNormalisation:
     tolerance : stop once a step changes no offset by as much, in units of similarity. 0 never does: the published
         number of steps is a setting, not a limit, as it is far from converged
 
-    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, section 3 (sign of its algorithm, not of
-    its equations).
+    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025 (sign of its algorithm, not of its equations).
     """
 
     temperature: float | Literal["auto"] = "auto"
@@ -111,7 +110,7 @@ class DualBankSinkhorn(SinkhornNormalisation):
     InputError
         from `fit`, if there is no target bank.
 
-    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm 1.
+    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:

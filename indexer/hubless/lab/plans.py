@@ -37,7 +37,7 @@ def otn(similarities: Matrix) -> F64:
 
     The rows of P sum to 1/m, its columns to 1/n. At most m + n − 1 of its entries are above 0, so most targets tie.
 
-    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, table of normalisations; `ot.emd` of POT.
+    Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, compares with it; `ot.emd` of POT.
     """
     checked = _checked(similarities)
     plan: F64 = ot.emd(*_even(checked), 1 - checked, numItermax=MOST_PIVOTS)
@@ -52,10 +52,10 @@ def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_00
 
     Parameters
     ----------
-    temperature : τ (published: 0.05)
+    temperature : τ (0.05 in the published code)
     iterations : at most so many steps of L-BFGS
 
-    Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; Pan et al., ACM MM 2025;
+    Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; compared with in Pan et al., 2025;
     `ot.smooth.smooth_ot_dual` of POT.
     """
     check_between("temperature", temperature, 0, float("inf"), open_low=True)
@@ -75,7 +75,7 @@ def hn(similarities: Matrix) -> F64:
 
     Each query and each target has one match at most; of more queries than targets some have none, and tie throughout.
 
-    Source: Pan et al., ACM MM 2025; `scipy.optimize.linear_sum_assignment`.
+    Source: compared with in Pan et al., ACM MM 2025; `scipy.optimize.linear_sum_assignment`.
     """
     checked = _checked(similarities)
     matched = np.zeros_like(checked)
@@ -97,7 +97,7 @@ def sn(
     temperature : τ in units of similarity, or "auto" by perplexity over the queries (published: 0.01)
     iterations : Sinkhorn steps
 
-    Source: Pan et al., ACM MM 2025, section 3.
+    Source: Pan et al., ACM MM 2025.
     """
     checked, temperature = _with_temperature(similarities, temperature)
     check_at_least("iterations", iterations, 1)

@@ -65,7 +65,7 @@ def group_shares(rows: I64, groups: Groups) -> F64:
     -------
     (m, g) float64; each row sums to 1
 
-    Source: Chowdhury et al. (NNN), EMNLP 2024, section 3.3; Hall et al. (VisoGender), NeurIPS 2023.
+    Source: Chowdhury et al. (NNN), EMNLP 2024; Hall et al. (VisoGender), NeurIPS 2023.
     """
     m, top = rows.shape
     g = len(groups.names)

@@ -26,7 +26,7 @@ def k_occurrence(rows: I64, targets: int) -> I64:
     -------
     (n,) int64; its sum is m·k
 
-    Source: Radovanović et al., JMLR 2010, section 2.
+    Source: Radovanović et al., JMLR 2010.
     """
     return np.bincount(rows.ravel(), minlength=targets).astype(np.int64)
 
@@ -55,7 +55,7 @@ def k_occurrence_of_scores(scores: NDArray[np.floating], k: int) -> F64:
 def skewness(occurrence: Occurrence) -> float:
     """Return the skewness over all targets, E[(N−μ)³]/σ³, biased as scipy.stats.skew; 0 if all are equal.
 
-    Source: Radovanović et al., JMLR 2010, equation 1.
+    Source: Radovanović et al., JMLR 2010.
     """
     return _standardised_moment(occurrence, 3)
 
@@ -63,7 +63,7 @@ def skewness(occurrence: Occurrence) -> float:
 def kurtosis(occurrence: Occurrence) -> float:
     """Return the excess kurtosis, E[(N−μ)⁴]/σ⁴ − 3, biased as scipy.stats.kurtosis; 0 if all are equal.
 
-    Source: Chowdhury et al. (NNN), EMNLP 2024, table 3.
+    Source: Chowdhury et al. (NNN), EMNLP 2024.
     """
     return _standardised_moment(occurrence, 4) - 3 if np.ptp(occurrence) > 0 else 0.0
 
@@ -93,7 +93,7 @@ def truncated_skewness(occurrence: Occurrence) -> float:
 def mean_deviation(occurrence: Occurrence) -> float:
     """Return the mean absolute error to the uniform distribution, E|N − μ|.
 
-    Source: Chowdhury et al. (NNN), EMNLP 2024, table 3 ("MAE").
+    Source: Chowdhury et al. (NNN), EMNLP 2024 ("MAE").
     """
     return float(np.mean(np.abs(occurrence - occurrence.mean())))
 
@@ -111,7 +111,7 @@ def entropy(occurrence: Occurrence) -> float:
 def robin_hood(occurrence: Occurrence) -> float:
     """Return the Robin Hood (Hoover) index, ½ Σ|N − μ| / Σ N: the share of finds to move for an even distribution.
 
-    Source: Feldbauer et al., "Fast approximate hubness reduction", ICBK 2018, equation 3.
+    Source: Feldbauer et al., "Fast approximate hubness reduction", ICBK 2018.
     """
     total = float(occurrence.sum())
     return len(occurrence) * mean_deviation(occurrence) / (2 * total) if total else 0.0

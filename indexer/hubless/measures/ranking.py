@@ -97,7 +97,7 @@ def average_precision_at(found: Sequence[F64], k: int) -> F64:
     -------
     (m,) float64, from 0 to 1
 
-    Source: Manning et al., Introduction to Information Retrieval, equation 8.8, cut at k.
+    Source: Manning et al., Introduction to Information Retrieval, chapter 8, cut at k.
     """
     rank, of_query, counts = _flat(found)
     places = np.arange(1, len(rank) + 1) - (np.cumsum(counts) - counts)[of_query]
