@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support import waits
+from support.anything import check
 from support.server_process import served
 
 HERE = Path(__file__).parent
@@ -40,3 +41,13 @@ def probed(victim):
             yield probe
 
     return probed
+
+
+@pytest.fixture
+def fuzzed(attack, examples):
+    """Check an example for values of a strategy, and count them under the name of what parses them."""
+
+    def fuzzed(name, strategy, example):
+        check(examples, strategy, lambda tried: attack(f"anything in place of {name}", tried), example)
+
+    return fuzzed

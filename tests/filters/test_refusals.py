@@ -48,6 +48,8 @@ for _ in range(10):
         ({"field": "year", "gt": True}, "filter.gt", ["a whole number", "true"]),
         ({"field": "year", "eq": None}, "filter.eq", ["a whole number", "exists", "null"]),
         ({"field": "year", "eq": []}, "filter.eq", ["a whole number", "a list of 0"]),
+        ({"field": "year", "eq": 10**5000}, "filter", ["some thousand digits"]),
+        ({"field": "title", "eq": 10**5000}, "filter.eq", ["too many digits"]),
         ({"field": "year", "in": 3}, "filter.in", ["a list of values", "got 3"]),
         ({"field": "year", "in": [1, "2"]}, "filter.in[1]", ["a whole number", '"2"']),
         ({"field": "year", "prefix": "2"}, "filter.prefix", ["eq or ne or in", "int32", "got prefix"]),

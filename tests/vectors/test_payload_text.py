@@ -110,3 +110,12 @@ def test_line_that_is_no_object_is_refused_by_its_number(tmp_path, line):
     path.write_text('{"a": 1}\n' + line)
     with pytest.raises(InputError, match=r"payload \(payload.jsonl\), line 2: expected a JSON object"):
         open_payload(path)
+
+
+def test_text_that_looks_like_lists_in_lists_without_end_stays_a_text(tmp_path):
+    deep = "[" * 100_000 + "]" * 100_000
+    path = tmp_path / "payload.csv"
+    path.write_text(f"a\n{deep}\n")
+    assert open_payload(path).to_table().to_pylist() == [{"a": deep}]
+    with pytest.raises(InputError, match=r"payload, column a: expected values of type list<"):
+        open_payload(path, {"a": "list<int64>"})

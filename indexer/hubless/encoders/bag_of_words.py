@@ -112,7 +112,7 @@ class BagOfWords:
         """Read what `save` wrote. Errors are those of `load_encoder`."""
         path = folder / ENCODER_FILE
         if description.get("tokeniser") != TOKENISER:
-            raise InputError(f"{path}, tokeniser", repr(TOKENISER), repr(description.get("tokeniser")))
+            raise InputError(f"{path}, tokeniser", repr(TOKENISER), brief(description.get("tokeniser")))
         words = description.get("vocabulary")
         if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
             raise InputError(f"{path}, vocabulary", "a list of words", brief(words))

@@ -81,7 +81,10 @@ def parse_filter(
     """
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
-    return Filter(json.dumps(document, sort_keys=True), root)
+    try:
+        return Filter(json.dumps(document, sort_keys=True), root)
+    except ValueError as error:
+        raise InputError(name, "numbers of at most some thousand digits", "a longer one") from error
 
 
 class _Parser:
@@ -212,7 +215,10 @@ def _shown(value: Any) -> str:
         return "an object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return _cut(json.dumps(value, ensure_ascii=False, default=str))
+    try:
+        return _cut(json.dumps(value, ensure_ascii=False, default=str))
+    except ValueError:  # Python writes no numbers of more than some thousand digits
+        return "a number of too many digits"
 
 
 def _cut(text: str) -> str:

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,7 +19,7 @@ from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.lists import is_list, matrix_of
-from hubless.vectors.npy import NpyVectors, read_npy
+from hubless.vectors.npy import NpyVectors, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -139,7 +140,7 @@ def _open_folder(path: Path, name: str) -> Items:
 
 def _open_npy(path: Path, name: str) -> Items:
     with path.open("rb") as file:
-        shape, fortran_order, dtype = _read_npy_header(file)
+        shape, fortran_order, dtype = read_header(file)
         start, size = file.tell(), file.seek(0, os.SEEK_END)
     _check_matrix(shape, dtype, name)
     rows, dim = shape
@@ -159,7 +160,7 @@ def _open_npz(path: Path, name: str) -> Items:
             raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
         member = "vectors" if "vectors" in arrays else arrays[0]
         with archive.open(f"{member}.npy") as stream:
-            shape, fortran_order, dtype = _read_npy_header(stream)
+            shape, fortran_order, dtype = read_header(stream)
             size = archive.getinfo(f"{member}.npy").file_size - stream.tell()
         _check_matrix(shape, dtype, name)
         if size != shape[0] * shape[1] * dtype.itemsize:
@@ -173,24 +174,22 @@ def _open_npz(path: Path, name: str) -> Items:
 
 def _read_member(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
     with archive.open(f"{member}.npy") as stream:
+        shape, _, dtype = read_header(stream)
+        if not dtype.hasobject and archive.getinfo(stream.name).file_size < prod(shape) * dtype.itemsize:
+            raise ValueError(f"too few bytes for an array of shape {shape}")  # before memory is taken
+    with archive.open(f"{member}.npy") as stream:
         array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
     return array
 
 
 def _npz_chunks(path: Path, member: str, name: str) -> Chunks:
     with _reading(path, name), zipfile.ZipFile(path) as archive, archive.open(f"{member}.npy") as stream:
-        (rows, dim), _, dtype = _read_npy_header(stream)
+        (rows, dim), _, dtype = read_header(stream)
         step = block_rows(dim)
         for start in range(0, rows, step):
             count = min(step, rows - start)
             chunk = stream.read(count * dim * dtype.itemsize)
             yield np.frombuffer(chunk, dtype).reshape(count, dim)
-
-
-def _read_npy_header(stream: Any) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    version = np.lib.format.read_magic(stream)
-    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-    return read(stream)
 
 
 def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> None:

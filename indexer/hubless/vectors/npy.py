@@ -1,10 +1,13 @@
 """`.npy` files, read and written without pickle."""
 
+import os
+import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
+from math import prod
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +15,26 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, storage_errors
 from hubless.vectors.arrays import F32, I64, as_float32
+
+Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
+"""What stands before the numbers: the shape, whether the order is Fortran's, and the type."""
+
+
+def read_header(stream: IO[bytes]) -> Header:
+    """The header of a `.npy`; the stream stands at the first number then.
+
+    Raises
+    ------
+    ValueError
+        if it is none.
+    """
+    try:
+        version = np.lib.format.read_magic(stream)
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        header: Header = read(stream)
+    except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
+        raise ValueError("its header is damaged") from error
+    return header
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -23,6 +46,11 @@ def read_npy(path: Path) -> NDArray[Any]:
         if it is not one.
     """
     with path.open("rb") as file:
+        shape, _, dtype = read_header(file)
+        start, size = file.tell(), file.seek(0, os.SEEK_END)
+        if not dtype.hasobject and size - start < prod(shape) * dtype.itemsize:  # before memory is taken
+            raise ValueError(f"{size - start} bytes for an array of shape {shape}")
+        file.seek(0)
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
 

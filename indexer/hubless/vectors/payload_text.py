@@ -114,7 +114,7 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
         if pa.types.is_list(wanted):
             return pa.array([None if text is None else json.loads(text) for text in texts.to_pylist()], wanted)
         return texts.cast(wanted)
-    except (pa.ArrowException, ValueError) as error:
+    except (pa.ArrowException, ValueError, RecursionError) as error:  # JSON may be nested as deep as somebody likes
         raise InputError(f"payload, column {name}", f"values of type {wanted}", str(error).splitlines()[0]) from error
 
 
@@ -218,7 +218,7 @@ def _are_lists(known: pa.Array) -> bool:
         return False
     try:
         pa.array([json.loads(text) for text in known.to_pylist()])
-    except (ValueError, pa.ArrowException):
+    except (ValueError, RecursionError, pa.ArrowException):
         return False
     return True
 
