@@ -174,7 +174,7 @@ def test_output_that_cannot_be_written_is_refused_before_the_work(
         monkeypatch.setattr("hubless.cli.hubs.make_report", lambda *_, **__: pytest.fail("the work was done"))
     else:
         given = labelled(files)
-        monkeypatch.setattr(f"hubless.cli.lab.{command}", lambda *_, **__: pytest.fail("the work was done"))
+        monkeypatch.setattr(f"hubless.cli.{command}.{command}", lambda *_, **__: pytest.fail("the work was done"))
     code, _, err = run(command, *given, "--output", path)
     assert code == 1
     assert f"{path}: {reason}" in " ".join(err.split())

@@ -19,10 +19,11 @@ from hubless.cli.collections import (
     prune_command,
     rollback_command,
 )
+from hubless.cli.evaluate import evaluate_command
 from hubless.cli.hubs import diagnose_command, report_command, scan_command
-from hubless.cli.lab import evaluate_command, tune_command
 from hubless.cli.printing import PrintedWarnings
 from hubless.cli.query import query_command
+from hubless.cli.tune import tune_command
 from hubless.demo.command import demo
 from hubless.errors import HublessError, one_line
 

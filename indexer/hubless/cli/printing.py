@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -18,6 +19,7 @@ WITHOUT_TERMINAL, WIDEST = 100, 200
 NARROWEST = 12
 """Characters that a column of text keeps before other columns move to a table below."""
 _UNLIMITED = 100_000
+_SHORT_NUMBER = re.compile(r"[+-]?\.[0-9]+")
 _BESIDE = 3
 """Characters that a column takes beside its cells: a line and two spaces."""
 
@@ -144,7 +146,9 @@ class PrintedWarnings(logging.Handler):
 
 
 def parse_value(text: str) -> Any:
-    """Return a JSON value such as `64`, `0.5` or `null`. Anything else is a string."""
+    """Return a JSON value such as `64`, `0.5` or `null`, or a number such as `.5`. Anything else is a string."""
+    if _SHORT_NUMBER.fullmatch(text):
+        return float(text)
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

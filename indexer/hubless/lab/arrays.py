@@ -15,7 +15,7 @@ from hubless.lab import diagnose as diagnosing
 from hubless.lab import tune as tuning
 from hubless.lab.comparison import Comparison
 from hubless.lab.diagnose import Diagnosis
-from hubless.lab.entries import Entry, parse_entries
+from hubless.lab.entries import Entry, Named, parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant
@@ -27,8 +27,8 @@ from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
 
-Corrections = Sequence[str] | Mapping[str, Mapping[str, Any]]
-"""Names of corrections, or their parameters by name."""
+Corrections = Sequence[str | Named] | Mapping[str, Mapping[str, Any]]
+"""Names of corrections, or pairs of a name and its parameters, or parameters by name."""
 
 
 def compare(
@@ -53,10 +53,11 @@ def compare(
     targets : (n, d)
     relevant : for each query the row number of its right target, or a list of several, or an empty one
     metric : "cosine" or "dot"; it has to be given with vectors
-    corrections : names, or parameters by name; None for the usual ones
+    corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
-    options : `seeds`, how many splits; `strength`; `recalls`, the k of R@k; `baseline`; `bank_size` and `draws`, to
+    options : `seeds`, how many splits; `strength`; `recalls`, the k of R@k; `depths`, the k of N_k;
+        `baseline`; `distances`; `bank_size` and `draws`, to
         draw so much of the bank, so often; `candidates` of a rescorer; `leave_self_out`, where query i is target i;
         `bank_of_targets`; `progress`
 

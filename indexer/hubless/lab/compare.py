@@ -1,18 +1,20 @@
 """Which correction ranks best: several of them on the same labelled pairs, with intervals and paired tests."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.comparison import Comparison, Result
+from hubless.lab.distances import Distances, measure_distances
 from hubless.lab.entries import PLAN_NAMES, Entry, default_entries
 from hubless.lab.gallery import gallery_of
 from hubless.lab.labelled import Draws, auto_notes, open_labelled
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant
-from hubless.lab.tally import RECALLS, Attribute, Tally
+from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Tally
 from hubless.lab.trials import Scorer, Trial
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -35,12 +37,14 @@ def compare(
     seeds: int = SEEDS,
     strength: float = 1.0,
     recalls: Sequence[int] = RECALLS,
+    depths: Sequence[int] = DEPTHS,
     baseline: str = BASELINE,
     attribute: Attribute | None = None,
     bank_size: int | None = None,
     draws: int = 1,
     candidates: int | None = CANDIDATES,
     leave_self_out: bool = False,
+    distances: bool = False,
     bank_of_targets: bool = False,
     progress: bool | None = None,
 ) -> Comparison:
@@ -61,11 +65,13 @@ def compare(
     seeds : how many splits, with seeds 0, 1, …
     strength : λ
     recalls : the k of R@k; 1 is always among them
+    depths : the k of N_k, from which hubness is measured
     baseline : the name or label of the entry that the others are tested against
     bank_size : so many queries of the bank are drawn at random; None takes all
     draws : how often they are drawn
     candidates : how many targets a rescorer looks at; None for all
     leave_self_out : query i is target i, and is no answer to itself
+    distances : measure how far query bank, targets and queries of the first trial lie from each other
     bank_of_targets : take a query bank that holds targets
 
     Raises
@@ -76,6 +82,8 @@ def compare(
     """
     for k in recalls:
         check_at_least("recall at", k, 1)
+    for depth in depths:
+        check_at_least("depth", depth, 1)
     made = Draws(seeds, bank_size, draws)
     given = open_labelled(
         queries,
@@ -87,14 +95,20 @@ def compare(
         bank_of_targets=bank_of_targets,
         leave_self_out=leave_self_out,
     )
+    count = len(given.pairs.targets)
+    if attribute is not None and len(attribute.groups.codes) != count:
+        raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
     taking_part = list({entry.label: entry for entry in entries or default_entries()}.values())
     if not any(baseline in (entry.label, entry.name) for entry in taking_part):
         taking_part.insert(0, Entry(baseline))
     against = next(entry.label for entry in taking_part if baseline in (entry.label, entry.name))
-    run = _Run(taking_part, len(given.pairs.queries), sorted({1, *recalls}), strength, attribute, candidates)
+    asked = _Asked(sorted({1, *recalls}), list(dict.fromkeys(depths)), strength, attribute, candidates)
+    run = _Run(taking_part, len(given.pairs.queries), asked)
+    measured: Distances | None = None
     with progress_bars(progress) as steps:
         advance = steps.step("comparing", given.count(made) * len(taking_part))
         for trial in given.trials(made):
+            measured = measured or (measure_distances(trial) if distances else None)
             run.add(trial, advance)
     return run.comparison(
         protocol=given.protocol,
@@ -102,6 +116,7 @@ def compare(
         draws=draws,
         baseline=against,
         left_out=given.pairs.left_out.tolist(),
+        distances=measured,
         notes=given.notes() + auto_notes(given.pairs, taking_part),
     )
 
@@ -126,25 +141,25 @@ def compare_strictly(
     return compare(queries, gallery.targets, relevant, entries, metric=gallery.metric, **options)
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is measured of each ranking."""
+
+    recalls: list[int]
+    depths: list[int]
+    strength: float
+    attribute: Attribute | None
+    candidates: int | None
+
+
 class _Run:
     """Gathers the tallies of all entries over the trials."""
 
-    def __init__(
-        self,
-        entries: list[Entry],
-        queries: int,
-        recalls: Sequence[int],
-        strength: float,
-        attribute: Attribute | None,
-        candidates: int | None,
-    ) -> None:
+    def __init__(self, entries: list[Entry], queries: int, asked: _Asked) -> None:
         for entry in entries:
             entry.check()
         self._entries = entries
-        self._recalls = recalls
-        self._strength = strength
-        self._attribute = attribute
-        self._candidates = candidates
+        self._asked = asked
         self._results = {entry.label: Result(entry.label, entry.name, entry.parameters, queries) for entry in entries}
         self._more_notes: dict[str, str] = {}
         self._sizes: dict[str, Any] = {}
@@ -158,11 +173,12 @@ class _Run:
             "target_bank": None if trial.target_bank is None else len(trial.target_bank),
             "several_relevant": max(map(len, trial.relevant)) > 1,
         }
-        attribute = self._attribute and self._attribute.within(trial.target_rows)
+        attribute = self._asked.attribute and self._asked.attribute.within(trial.target_rows)
         fitted = {entry.label: self._fit(trial, entry) for entry in self._entries}
         scorers = {label: scorer for label, scorer in fitted.items() if scorer is not None}
-        tallies = [Tally(len(trial.targets), self._recalls, attribute) for _ in scorers]
-        for number, block, scores in trial.rankings(list(scorers.values()), self._strength, self._candidates):
+        tallies = [Tally(len(trial.targets), self._asked.recalls, attribute, self._asked.depths) for _ in scorers]
+        asked = (list(scorers.values()), self._asked.strength, self._asked.candidates)
+        for number, block, scores in trial.rankings(*asked):
             tallies[number].add(scores, trial.relevant[block])
         for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
             self._results[label].add(trial.rows, tally, scorer.details)
@@ -186,6 +202,7 @@ class _Run:
         draws: int,
         baseline: str,
         left_out: list[int],
+        distances: Distances | None,
         notes: list[str],
     ) -> Comparison:
         """What was gathered, each entry against the baseline."""
@@ -203,6 +220,8 @@ class _Run:
             baseline=baseline,
             left_out=left_out,
             notes=notes + more_notes,
-            group_shares={} if self._attribute is None else self._attribute.groups.by_name(),
+            depths=self._asked.depths,
+            group_shares={} if self._asked.attribute is None else self._asked.attribute.groups.by_name(),
+            distances=distances,
             rows=[result.row(self._results[baseline]) for result in kept],
         )

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Details
+from hubless.lab.distances import Distances
 from hubless.lab.leaks import LEAK
-from hubless.lab.tally import Quality, Tally
+from hubless.lab.tally import RECALLS, Quality, Tally
 from hubless.measures import (
     Interval,
     McNemar,
     PairedDifference,
+    bootstrap_geometric_mean,
     bootstrap_interval,
     bootstrap_means,
     mcnemar,
@@ -27,7 +29,9 @@ class Row:
     """The quality of one correction.
 
     `quality` is the mean over the splits, if there are several, and `spread` their standard deviation. Intervals are
-    over the queries. `change` is that of R@1 against the baseline; McNemar's test needs that each query is tested once.
+    over the queries. Of each group of an attribute, `group_spread` is the standard deviation of its share over the
+    queries, and `group_histogram` how many queries show 0, 1, … of it. `change` is that of R@1 against the baseline;
+    McNemar's test needs that each query is tested once.
     """
 
     label: str
@@ -40,11 +44,17 @@ class Row:
     change: PairedDifference | None
     mcnemar: McNemar | None
     group_shares: dict[str, float]
+    group_spread: dict[str, float]
+    group_histogram: dict[str, list[int]]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Corrections side by side on the same queries; sizes are those of the first split, `draws` those of its bank."""
+    """Corrections side by side on the same queries.
+
+    Sizes are those of the first split; `draws` is how often its bank was drawn. `depths` are the k of N_k: measures of
+    hubness are of the first, and of the others with a name that ends in `_at_k`.
+    """
 
     protocol: Literal["strict", "query bank", "collection"]
     queries: int
@@ -54,10 +64,12 @@ class Comparison:
     several_relevant: bool
     seeds: list[int]
     draws: int
+    depths: list[int]
     baseline: str
     left_out: list[int]
     notes: list[str]
     group_shares: dict[str, float]
+    distances: Distances | None
     rows: list[Row]
 
     @property
@@ -84,6 +96,8 @@ class Result:
         self._details: Details = {}
         self.qualities: list[Quality] = []
         self._shares: list[dict[str, float]] = []
+        self._spreads: list[dict[str, float]] = []
+        self._histogram: dict[str, I64] = {}
         self._sums: dict[str, F64] = {}
         self._tested = np.zeros(queries)
         self._ranks = np.empty(0)
@@ -94,6 +108,9 @@ class Result:
         per_query = tally.per_query()
         self.qualities.append(tally.quality(per_query))
         self._shares.append(tally.group_shares())
+        self._spreads.append(tally.group_spread())
+        for group, counts in tally.group_histogram().items():
+            self._histogram[group] = np.array(counts) + self._histogram.get(group, np.zeros(1, np.int64))
         self._ranks = tally.ranks
         self._tested[rows] += 1
         for name, values in per_query.items():
@@ -123,6 +140,8 @@ class Result:
             change=None if self is baseline else self._change(baseline),
             mcnemar=None if several or self is baseline else mcnemar(baseline.hits, self.hits),
             group_shares=_over(self._shares, np.mean),
+            group_spread=_over(self._spreads, np.mean),
+            group_histogram={group: counts.tolist() for group, counts in self._histogram.items()},
         )
 
     @property
@@ -135,6 +154,10 @@ class Result:
         names = list(self._sums)
         columns = np.stack([self.per_query(name) for name in names], axis=1)
         intervals = dict(zip(names, bootstrap_means(columns, weights=self.times_tested), strict=True))
+        hits = [f"recall_at_{k}" for k in RECALLS]
+        if set(hits) <= set(names):
+            columns = np.stack([self.per_query(name) for name in hits], axis=1)
+            intervals["geometric_mean_recall"] = bootstrap_geometric_mean(columns, weights=self.times_tested)
         if len(self.qualities) == 1:
             intervals["median_rank"] = bootstrap_interval(self._ranks, lambda drawn: np.median(drawn, axis=1))
         return intervals

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections import correction as make_correction
@@ -23,6 +23,9 @@ PLAN_NAMES = {
 }
 """Functions of `hubless.lab.plans` by their names here, where `sn`, `dsl` and `sinkhorn` are corrections."""
 KNOWN = (*CORRECTIONS, *PLAN_NAMES)
+
+Named: TypeAlias = tuple[str, Mapping[str, Any]]
+"""A name and its parameters."""
 
 
 @dataclass(frozen=True)
@@ -86,20 +89,29 @@ def default_entries() -> list[Entry]:
     return [Entry(name, optional=True) for name in DEFAULT_CORRECTIONS]
 
 
-def parse_entries(names: Iterable[str] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+def parse_entries(names: Iterable[str | Named] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
     """Entries by name, the default ones if none is named, with the parameters that are set for them.
+
+    Parameters
+    ----------
+    names : names, or pairs of a name and its own parameters, which precede those in `settings`. A name may come again
+        with other parameters
 
     Raises
     ------
     InputError
         for an unknown name or parameter, and for a setting of a correction that takes no part.
     """
-    wanted = list(dict.fromkeys(names or DEFAULT_CORRECTIONS))
+    wanted = [(one, {}) if isinstance(one, str) else one for one in names or DEFAULT_CORRECTIONS]
+    taking_part = list(dict.fromkeys(name for name, _ in wanted))
     for name in settings:
-        if name not in wanted:
-            known = f"one of the corrections that take part, {', '.join(wanted)}"
+        if name not in taking_part:
+            known = f"one of the corrections that take part, {', '.join(taking_part)}"
             raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
-    entries = [Entry(name, settings.get(name, {}), optional=not names and name not in settings) for name in wanted]
+    entries = [
+        Entry(name, {**settings.get(name, {}), **parameters}, optional=not names and name not in settings)
+        for name, parameters in wanted
+    ]
     for entry in entries:
         entry.check()
-    return entries
+    return list({entry.label: entry for entry in entries}.values())

@@ -11,11 +11,11 @@ from hubless.errors import InputError
 from hubless.lab.comparison import Comparison, Result
 from hubless.lab.leaks import leak_notes
 from hubless.lab.relevance import Relevant, as_relevant, left_out_note, read_relevant
-from hubless.lab.tally import RECALLS, Attribute, Quality, Tally
+from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Quality, Tally
 from hubless.measures import as_groups
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
-from hubless.vectors.arrays import check_between, check_dim
+from hubless.vectors.arrays import check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
 
@@ -81,6 +81,7 @@ def evaluate(
     *,
     strength: float = 1.0,
     recalls: Sequence[int] = RECALLS,
+    depths: Sequence[int] = DEPTHS,
     attribute: str | None = None,
     top: int = 10,
     progress: bool | None = None,
@@ -93,6 +94,7 @@ def evaluate(
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
     strength : λ of the corrected ranking
     recalls : the k of R@k
+    depths : the k of N_k, from which hubness is measured
     attribute : a payload column whose groups are counted among the first `top` of each query
 
     Raises
@@ -100,6 +102,8 @@ def evaluate(
     InputError
         if queries and relevant targets do not fit the collection or each other, or no query has a relevant target.
     """
+    for depth in depths:
+        check_at_least("depth", depth, 1)
     check_between("strength", strength, 0, MOST_STRENGTH)
     given_queries = as_items(queries, "queries").vectors
     check_dim(given_queries.shape[1], collection.dim, given_queries.name)
@@ -110,7 +114,7 @@ def evaluate(
     if len(left_out) == len(right):
         raise InputError("relevant", "a relevant target for at least one query", "none")
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)
-    raw, corrected = (Tally(collection.count, recalls, counted) for _ in range(2))
+    raw, corrected = (Tally(collection.count, recalls, counted, depths) for _ in range(2))
     start = 0
     with progress_bars(progress) as steps:
         advance = steps.step("evaluating", source.shape[0])
@@ -137,10 +141,12 @@ def evaluate(
         several_relevant=max(map(len, right)) > 1,
         seeds=[],
         draws=1,
+        depths=list(depths),
         baseline="raw",
         left_out=left_out,
         notes=leak_notes(collection, source, right) + left_out_note(left_out, len(right)),
         group_shares={} if counted is None else counted.groups.by_name(),
+        distances=None,
         rows=[result.row(results[0]) for result in results],
     )
     return Evaluation(collection.name, collection.version, comparison)

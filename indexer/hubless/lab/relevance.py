@@ -43,6 +43,36 @@ def read_relevant(path: str | Path) -> Relevant:
     raise InputError(name, "a file ending in .npy or .json", path.suffix or "no ending")
 
 
+def read_groups(path: Path) -> Sequence[Any]:
+    """The group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it holds anything else.
+    """
+    name = f"groups ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "groups: there is no such file")
+    try:
+        match path.suffix:
+            case ".npy":
+                groups: Any = read_npy(path).tolist()
+            case ".json":
+                groups = json.loads(path.read_text("utf-8"))
+            case ".txt":
+                groups = path.read_text("utf-8").splitlines()
+            case _:
+                raise InputError(name, "a file ending in .npy, .json or .txt", path.suffix or "no ending")
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    if not isinstance(groups, list):
+        raise InputError(name, "a list, one group a target", type(groups).__name__)
+    return groups
+
+
 def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
     """One array of target rows a query, each row once; an empty one for a query with no relevant target.
 

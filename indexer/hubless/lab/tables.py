@@ -3,34 +3,26 @@
 import csv
 import io
 import json
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from rich.table import Table
 from rich.text import Text
 
 from hubless.errors import InputError, storage_errors
+from hubless.lab.columns import SKEWNESS, Column, columns
 from hubless.lab.comparison import Comparison, Row
+from hubless.lab.distances import Distances
 from hubless.store.durable import replace_text
 
-_RECALL = re.compile(r"recall_at_(\d+)$")
-_CHANGE, _P, _SKEWNESS = "ΔR@1 [95 %]", "p", "skewness N10"
-_FIRST = ("correction", "R@1", _CHANGE, _P, _SKEWNESS)
+_CHANGE, _P = "ΔR@1 [95 %]", "p"
+_FIRST = ("correction", "R@1", _CHANGE, _P, SKEWNESS)
 """First columns on a terminal: others may not fit beside them."""
+Measures: TypeAlias = Sequence[str] | None
+"""Which measures a table shows; None for the usual ones."""
 _LATEX = {"\\": r"\textbackslash{}"} | {mark: f"\\{mark}" for mark in "_%&#{}$"}
-
-
-@dataclass(frozen=True)
-class Column:
-    """A measure in a table: how it is headed and written, and whether the highest is the best."""
-
-    heading: str
-    scale: float = 1.0
-    digits: int = 2
-    high_is_best: bool = False
 
 
 @dataclass(frozen=True)
@@ -41,32 +33,22 @@ class Cell:
     best: bool = False
 
 
-def _columns(comparison: Comparison) -> dict[str, Column]:
-    measured = comparison.rows[0].quality
-    recalls = {name: Column(f"R@{found[1]}", 100, 1, True) for name in measured if (found := _RECALL.match(name))}
-    several = {
-        "mean_average_precision_at_10": Column("mAP@10", 100, 1, True),
-        "ndcg_at_10": Column("nDCG@10", 100, 1, True),
-    }
-    ranks = {"median_rank": Column("MdR", digits=1), "mean_rank": Column("MnR", digits=1)}
-    hubness = {
-        "skewness": Column(_SKEWNESS),
-        "robin_hood": Column("Robin Hood", 100, 1),
-        "antihubs": Column("antihubs", 100, 1),
-    }
-    return recalls | ranks | (several if comparison.several_relevant else {}) | hubness
+def grid(comparison: Comparison, measures: Measures = None) -> tuple[list[str], list[list[Cell]]]:
+    """Headings, and a line of cells for each correction: what all formats show.
 
-
-def grid(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
-    """Headings, and a line of cells for each correction: what all formats show."""
-    columns = _columns(comparison)
-    headings = ["correction", *(column.heading for column in columns.values()), _CHANGE]
-    tested = any(row.mcnemar for row in comparison.rows)
-    best = {name: _best(comparison, name, column) for name, column in columns.items()}
+    Parameters
+    ----------
+    measures : which, as for `hubless.lab.columns.columns`. The change of R@1 stands beside R@1 only
+    """
+    shown = columns(comparison, measures)
+    changes = "recall_at_1" in shown
+    headings = ["correction", *(column.heading for column in shown.values()), *([_CHANGE] if changes else [])]
+    tested = changes and any(row.mcnemar for row in comparison.rows)
+    best = {name: _best(comparison, name, column) for name, column in shown.items()}
     lines = []
     for row in comparison.rows:
-        cells = [_cell(row, name, column, best[name]) for name, column in columns.items()]
-        line = [Cell(row.label), *cells, Cell(_change(row))]
+        line = [Cell(row.label), *(_cell(row, name, column, best[name]) for name, column in shown.items())]
+        line += [Cell(_change(row))] if changes else []
         lines.append([*line, Cell(_p_value(row))] if tested else line)
     groups = list(comparison.group_shares)
     for row, line in zip(comparison.rows, lines, strict=True):
@@ -80,17 +62,33 @@ def caption(comparison: Comparison) -> str:
     sizes = f"{comparison.queries:,} queries, {comparison.targets:,} targets"
     banks = f", query bank of {comparison.query_bank:,}" if comparison.query_bank else ""
     banks += f", target bank of {comparison.target_bank:,}" if comparison.target_bank else ""
-    several = len(comparison.seeds) > 1
-    splits = f"Strict protocol, mean ± standard deviation over {len(comparison.seeds)} splits: " if several else ""
+    repeats = [f"{len(comparison.seeds)} splits"] if len(comparison.seeds) > 1 else []
+    repeats += [f"{comparison.draws} draws of the bank"] if comparison.draws > 1 else []
+    protocol = "Strict protocol, mean" if comparison.protocol == "strict" else "Mean"
+    splits = f"{protocol} ± standard deviation over {' and '.join(repeats)}: " if repeats else ""
     percent = "R@k, Robin Hood and antihubs in %; Δ against " + comparison.baseline
     groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
-    return ". ".join([splits + sizes + banks, percent, *groups, *comparison.notes]) + "."
+    distances = [] if comparison.distances is None else _distances(comparison.distances)
+    return ". ".join([splits + sizes + banks, percent, *groups, *distances, *comparison.notes]) + "."
 
 
-def as_table(comparison: Comparison) -> Table:
+def _distances(distances: Distances) -> list[str]:
+    moved = [f"{clouds} {value:.3f}" for clouds, value in distances.earth_movers.items()]
+    test = distances.nearest
+    said = [f"earth mover's distances: {', '.join(moved)}"] if moved else []
+    return [
+        *said,
+        "Kolmogorov-Smirnov test of how near bank and test queries are to their nearest target: "
+        f"{test.statistic:.3f}, p {test.p_value:.2g}",
+    ]
+
+
+def as_table(comparison: Comparison, measures: Measures = None) -> Table:
     """For the terminal; the best of each column is bold. What matters most stands first."""
-    headings, lines = grid(comparison)
-    order = sorted(range(len(headings)), key=lambda number: _place(headings[number]))
+    headings, lines = grid(comparison, measures)
+    order = list(range(len(headings)))
+    if measures is None:
+        order.sort(key=lambda number: _place(headings[number]))
     table = Table(caption=caption(comparison))
     for number in order:
         table.add_column(headings[number], justify="right" if number else "left")
@@ -103,18 +101,18 @@ def _place(heading: str) -> int:
     return _FIRST.index(heading) if heading in _FIRST else len(_FIRST)
 
 
-def as_markdown(comparison: Comparison) -> str:
+def as_markdown(comparison: Comparison, measures: Measures = None) -> str:
     """A table for a README."""
-    headings, lines = grid(comparison)
+    headings, lines = grid(comparison, measures)
     rule = ["---", *(["---:"] * (len(headings) - 1))]
     shown = [[f"**{cell.text}**" if cell.best else cell.text for cell in line] for line in lines]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in [headings, rule, *shown])
     return f"{table}\n\n{caption(comparison)}\n"
 
 
-def as_latex(comparison: Comparison) -> str:
+def as_latex(comparison: Comparison, measures: Measures = None) -> str:
     """A table for a paper; needs the package booktabs."""
-    headings, lines = grid(comparison)
+    headings, lines = grid(comparison, measures)
     shown = [
         [rf"\textbf{{{_escaped(cell.text)}}}" if cell.best else _escaped(cell.text) for cell in line] for line in lines
     ]
@@ -134,7 +132,7 @@ def as_latex(comparison: Comparison) -> str:
     )
 
 
-def as_csv(comparison: Comparison) -> str:
+def as_csv(comparison: Comparison, measures: Measures = None) -> str:
     """All measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
     lines = [_flat(row) for row in comparison.rows]
     names = list(dict.fromkeys(name for line in lines for name in line))
@@ -145,12 +143,12 @@ def as_csv(comparison: Comparison) -> str:
     return written.getvalue()
 
 
-def as_json(comparison: Comparison) -> str:
+def as_json(comparison: Comparison, measures: Measures = None) -> str:
     """All of it."""
     return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-FORMATS: dict[str, Callable[[Comparison], str]] = {
+FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
     ".json": as_json,
     ".csv": as_csv,
     ".md": as_markdown,
@@ -164,7 +162,7 @@ def check_output(path: Path) -> None:
         raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
 
 
-def write(comparison: Comparison, path: Path) -> None:
+def write(comparison: Comparison, path: Path, measures: Measures = None) -> None:
     """Write a comparison in the format of the path's ending.
 
     Raises
@@ -175,7 +173,7 @@ def write(comparison: Comparison, path: Path) -> None:
     """
     check_output(path)
     with storage_errors(path):
-        replace_text(path, FORMATS[path.suffix](comparison))
+        replace_text(path, FORMATS[path.suffix](comparison, measures))
 
 
 def _best(comparison: Comparison, name: str, column: Column) -> str:

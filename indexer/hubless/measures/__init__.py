@@ -3,9 +3,15 @@
 Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share their average rank.
 """
 
-from hubless.measures.distance import EarthMovers, earth_movers_distance, earth_movers_distances
+from hubless.measures.distance import (
+    EarthMovers,
+    KolmogorovSmirnov,
+    earth_movers_distance,
+    earth_movers_distances,
+    kolmogorov_smirnov,
+)
 from hubless.measures.drift import drift_advice, energy_drift
-from hubless.measures.groups import Groups, as_groups, group_shares
+from hubless.measures.groups import Groups, as_groups, group_histogram, group_shares
 from hubless.measures.occurrence import (
     antihub_occurrence,
     atkinson,
@@ -23,10 +29,12 @@ from hubless.measures.occurrence import (
 )
 from hubless.measures.ranking import (
     average_precision_at,
+    geometric_mean_recall,
     mean_rank,
     mean_reciprocal_rank,
     median_rank,
     ndcg_at,
+    precision_at,
     ranks,
     recall_at,
     relevant_ranks,
@@ -35,6 +43,7 @@ from hubless.measures.significance import (
     Interval,
     McNemar,
     PairedDifference,
+    bootstrap_geometric_mean,
     bootstrap_interval,
     bootstrap_means,
     mcnemar,
@@ -45,12 +54,14 @@ __all__ = [
     "EarthMovers",
     "Groups",
     "Interval",
+    "KolmogorovSmirnov",
     "McNemar",
     "PairedDifference",
     "antihub_occurrence",
     "as_groups",
     "atkinson",
     "average_precision_at",
+    "bootstrap_geometric_mean",
     "bootstrap_interval",
     "bootstrap_means",
     "drift_advice",
@@ -58,12 +69,15 @@ __all__ = [
     "earth_movers_distances",
     "energy_drift",
     "entropy",
+    "geometric_mean_recall",
     "gini",
+    "group_histogram",
     "group_shares",
     "groupie_ratio",
     "hub_occurrence",
     "k_occurrence",
     "k_occurrence_of_scores",
+    "kolmogorov_smirnov",
     "kurtosis",
     "mcnemar",
     "mean_deviation",
@@ -72,6 +86,7 @@ __all__ = [
     "median_rank",
     "ndcg_at",
     "paired_difference",
+    "precision_at",
     "ranks",
     "recall_at",
     "relevant_ranks",

@@ -1,4 +1,4 @@
-"""Distances between two clouds of vectors."""
+"""Distances between two clouds of vectors, and between two samples of numbers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.errors import InputError, how_to_install
 from hubless.vectors.arrays import F32, check_dim
@@ -57,6 +58,33 @@ def earth_movers_distances(
     return {
         (a, b): earth_movers_distance(clouds[a], clouds[b], most=most, seed=seed) for a, b in combinations(clouds, 2)
     }
+
+
+@dataclass(frozen=True)
+class KolmogorovSmirnov:
+    """The largest difference of two distribution functions, and its probability if both samples are of one kind."""
+
+    statistic: float
+    p_value: float
+
+
+def kolmogorov_smirnov(first: NDArray[np.floating], second: NDArray[np.floating]) -> KolmogorovSmirnov:
+    """Test whether two samples of numbers, (m,) and (b,), come from one distribution. Two-sided.
+
+    Raises
+    ------
+    InputError
+        if a sample is empty.
+
+    Source: `scipy.stats.ks_2samp`.
+    """
+    for name, sample_of in (("first", first), ("second", second)):
+        if not len(sample_of):
+            raise InputError(name, "at least one number", "none")
+    from scipy.stats import ks_2samp
+
+    found = ks_2samp(first, second)
+    return KolmogorovSmirnov(float(found.statistic), float(found.pvalue))
 
 
 def _pot() -> Any:

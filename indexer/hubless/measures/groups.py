@@ -72,3 +72,13 @@ def group_shares(rows: I64, groups: Groups) -> F64:
     flat = groups.codes[rows] + g * np.arange(m)[:, np.newaxis]
     shares: F64 = np.bincount(flat.ravel(), minlength=m * g).reshape(m, g) / top
     return shares
+
+
+def group_histogram(shares: F64, top: int) -> I64:
+    """How many queries show 0, 1, … `top` targets of each group: (g, top + 1), from the shares (m, g) of each query.
+
+    With two groups, (2·count − top)/top is the bias of a query, so this is the distribution of the bias.
+    """
+    counts = np.rint(shares * top).astype(np.int64)
+    histogram: I64 = np.stack([np.bincount(column, minlength=top + 1) for column in counts.T])
+    return histogram

@@ -68,6 +68,30 @@ def recall_at(rank: F64, k: int) -> float:
     return float(np.mean(rank <= k))
 
 
+def geometric_mean_recall(rank: F64, ks: Sequence[int] = (1, 5, 10)) -> float:
+    """Geometric mean of R@1, R@5 and R@10, from the ranks (m,) of the best relevant targets.
+
+    Source: Bogolin et al. (QB-Norm), CVPR 2022, the column "Geom" of its tables.
+    """
+    return float(np.prod([recall_at(rank, k) for k in ks]) ** (1 / len(ks)))
+
+
+def precision_at(found: Sequence[F64], k: int) -> F64:
+    """P@k of each query: the share of its first k targets that are relevant.
+
+    Parameters
+    ----------
+    found : for each query the ranks of all its relevant targets, as `relevant_ranks` gives them
+
+    Returns
+    -------
+    (m,) float64, from 0 to 1
+    """
+    rank, of_query, _ = _flat(found)
+    precision: F64 = np.minimum(np.bincount(of_query, rank <= k, minlength=len(found)) / k, 1.0)
+    return precision
+
+
 def median_rank(rank: F64) -> float:
     """MdR: median of the ranks (m,)."""
     return float(np.median(rank))

@@ -85,6 +85,25 @@ def bootstrap_interval(
     return _percentiles((values[:, np.newaxis],), of_rows, seed, resamples)[0]
 
 
+def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
+    """Return the 95 % percentile interval of the geometric mean of the columns' means, by resampling the rows.
+
+    Parameters
+    ----------
+    columns : (m, c), such as hits at 1, 5 and 10
+    weights : (m,) weights of the rows
+    """
+    given = np.ones(len(columns)) if weights is None else weights
+    weighted = tuple(column[:, np.newaxis] * given[:, np.newaxis] for column in columns.T)
+
+    def statistic(*drawn: F64, axis: int) -> F64:
+        sums = np.stack([each.sum(axis) for each in drawn])
+        mean: F64 = np.prod(sums[:-1] / sums[-1], axis=0) ** (1 / len(weighted))
+        return mean
+
+    return _percentiles((*weighted, given[:, np.newaxis]), statistic, seed, RESAMPLES)[0]
+
+
 def paired_difference(
     first: NDArray[np.generic], second: NDArray[np.generic], seed: int = 0, weights: F64 | None = None
 ) -> PairedDifference:

@@ -1,0 +1,119 @@
+"""The command `tune`. Parsing and printing only."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from hubless.cli.completion import one_of
+from hubless.cli.labelled import BankOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
+from hubless.cli.options import BankOfTargetsOption, JsonOption, MetricOption, listed
+from hubless.cli.printing import print_json, print_table, table_of
+from hubless.cli.similarities import (
+    BankSimilaritiesOption,
+    BetweenTargetsOption,
+    SimilaritiesOption,
+    TargetBankSimilaritiesOption,
+    similarities_from,
+)
+from hubless.corrections import CORRECTIONS
+from hubless.lab.tune import FOLDS, SEEDS, Tuned, tune
+from hubless.store.durable import check_place
+
+_SHOWN = 10
+
+
+def tune_command(
+    relevant: RelevantOption,
+    queries: QueriesOption = None,
+    targets: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
+    ] = None,
+    query_bank: BankOption = None,
+    target_bank: TargetBankOption = None,
+    similarities: SimilaritiesOption = None,
+    bank_similarities: BankSimilaritiesOption = None,
+    target_bank_similarities: TargetBankSimilaritiesOption = None,
+    between_targets: BetweenTargetsOption = None,
+    metric: MetricOption = "cosine",
+    correction: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help=f"Try this one; repeatable. One of {listed(CORRECTIONS)}.",
+            autocompletion=one_of(CORRECTIONS),
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of splits of the targets.")] = SEEDS,
+    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the queries, each held out once.")] = FOLDS,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction-from`.")
+    ] = None,
+    bank_of_targets: BankOfTargetsOption = False,
+    json_: JsonOption = False,
+) -> None:
+    """Choose a correction and its parameters by labelled pairs.
+
+    Held-out pairs measure what it brings. Keeps none unless the gain is real.
+
+    \b
+    Example:
+      hubless tune --targets images.npy --queries captions.npy \\
+          --relevant right.npy --output tuned.json
+    """
+    if output is not None:
+        check_place(output)
+    vectors = {"queries": queries, "targets": targets, "query-bank": query_bank, "target-bank": target_bank}
+    matrices = similarities_from(
+        similarities,
+        bank_similarities,
+        target_bank_similarities,
+        between_targets,
+        {"metric": metric != "cosine"} | vectors,
+    )
+    if matrices is None and (queries is None or targets is None):
+        option = "--targets" if targets is None else "--queries"
+        raise typer.BadParameter("give --queries and --targets, or --similarities", param_hint=option)
+    tuned = tune(
+        queries_or(queries, matrices),
+        targets,
+        relevant,
+        corrections=correction,
+        query_bank=query_bank,
+        target_bank=target_bank,
+        metric=metric,
+        seeds=seeds,
+        folds=folds,
+        bank_of_targets=bank_of_targets,
+    )
+    if output is not None:
+        tuned.save(output)
+    if json_:
+        print_json(tuned.as_json())
+        return
+    print_table(_tuned_table(tuned))
+
+
+def _tuned_table(tuned: Tuned) -> Table:
+    parameters = " ".join(f"{key}={value}" for key, value in tuned.parameters.items())
+    gain = tuned.gain
+    best = sorted(tuned.candidates, key=lambda candidate: candidate.below_best)
+    raw = tuned.candidates[0]
+    shown = best[:_SHOWN] + ([] if raw in best[:_SHOWN] else [raw])
+    table = table_of("candidate", "R@1", "below the best", "± standard error", texts=["candidate"])
+    chosen = f"{tuned.correction} {parameters}".strip()
+    for candidate in shown:
+        figures = (f"{100 * value:.2f}" for value in (candidate.recall_at_1, candidate.below_best, candidate.error))
+        table.add_row(candidate.label, *figures, style="bold" if candidate.label == chosen else "")
+    table.title = f"Chosen: {chosen}"
+    held_out = f"{100 * gain.value:+.1f} [{100 * gain.interval.low:+.1f}, {100 * gain.interval.high:+.1f}]"
+    said = [
+        tuned.why[0].upper() + tuned.why[1:],
+        f"R@1 against raw, on queries held out from the choice: {held_out}",
+        f"Tried {tuned.tried} candidates on {tuned.seeds} splits; {tuned.queries:,} queries in {tuned.folds} folds, "
+        f"query banks of {tuned.query_bank:,}",
+        *tuned.notes,
+    ]
+    table.caption = ". ".join(said) + "."
+    return table

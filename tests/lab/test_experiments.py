@@ -1,0 +1,290 @@
+"""What papers vary: depth, draws of the bank, candidates, groups, and items that search for each other."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from support import naive
+from support.labelled import pairs
+
+import hubless
+from hubless import measures
+from hubless.errors import InputError
+from hubless.lab.compare import compare
+from hubless.lab.entries import Entry
+from hubless.lab.labelled import Draws, open_labelled
+from hubless.lab.tables import caption, grid
+from hubless.lab.tally import Attribute
+from hubless.lab.trials import strict_trial, without_self
+
+GIVEN = pairs(120)
+BANK = pairs(150, seed=1)
+RIGHT = np.arange(120)
+RAW = GIVEN.queries @ GIVEN.targets.T
+
+
+def compared(*entries, **options):
+    given = {"query_bank": BANK.queries, "progress": False} | options
+    return compare(GIVEN.queries, GIVEN.targets, RIGHT, [Entry("none"), *entries], **given)
+
+
+class TestDepth:
+    def test_hubness_of_each_depth_is_measured_and_shown(self):
+        found = compared(depths=[10, 1])
+        for depth, name in ((10, "skewness"), (1, "skewness_at_1")):
+            expected = naive.skewness(naive.occurrence(RAW, depth))
+            assert found.row("none").quality[name] == pytest.approx(expected, abs=1e-5)
+        headings, _ = grid(found)
+        assert {"skewness N10", "skewness N1", "antihubs N10", "antihubs N1"} <= set(headings)
+
+    def test_first_depth_has_the_plain_names(self):
+        quality = compared(depths=[3]).row("none").quality
+        assert quality["most"] == naive.occurrence(RAW, 3).max()
+        assert "most_at_3" not in quality
+
+
+class TestDraws:
+    def test_each_draw_is_a_trial_with_so_many_bank_queries(self):
+        found = compared(Entry("csls", {"k": 5}), bank_size=40, draws=3)
+        recalls = []
+        for draw in range(3):
+            rows = np.random.default_rng(draw).choice(150, 40, replace=False)
+            scores = RAW - 0.5 * naive.top_k_mean(BANK.queries[rows], GIVEN.targets, 5)
+            recalls.append(np.mean(naive.ranks(scores, GIVEN.relevant) <= 1))
+        row = found.row("csls k=5")
+        assert row.quality["recall_at_1"] == pytest.approx(np.mean(recalls))
+        assert row.spread["recall_at_1"] == pytest.approx(np.std(recalls, ddof=1))
+        assert found.query_bank == 40
+        assert caption(found).startswith("Mean ± standard deviation over 3 draws of the bank: 120 queries")
+
+    def test_strict_splits_and_draws_multiply(self):
+        given = open_labelled(GIVEN.queries, GIVEN.targets, RIGHT)
+        trials = list(given.trials(Draws(seeds=2, bank_size=10, draws=3)))
+        assert [len(trial.query_bank) for trial in trials] == [10] * 6
+        assert [trial.target_rows.tolist() for trial in trials[:3]] == [strict_trial(GIVEN, 0).target_rows.tolist()] * 3
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"bank_size": 151}, "bank size: expected at most the 150 queries of the bank, got 151"),
+            ({"bank_size": 0}, "bank size: expected a whole number of at least 1"),
+            ({"draws": 2}, "draws: expected 1 without a bank size"),
+            ({"depths": [0]}, "depth: expected a whole number of at least 1"),
+        ],
+    )
+    def test_what_cannot_be_drawn_is_refused(self, options, message):
+        with pytest.raises(InputError, match=message):
+            compared(**options)
+
+
+class TestCandidates:
+    def test_rescorer_with_one_candidate_keeps_the_raw_first_target(self):
+        few, every = (compared(Entry("ls", {"k": 5}), candidates=count) for count in (1, None))
+        assert few.row("ls k=5").quality["recall_at_1"] == few.row("none").quality["recall_at_1"]
+        assert every.row("ls k=5").quality["recall_at_1"] != few.row("ls k=5").quality["recall_at_1"]
+
+
+ITEMS = GIVEN.targets
+KINDS = RIGHT // 2
+OF_A_KIND = [np.flatnonzero(kind == KINDS).tolist() for kind in KINDS]
+"""Two of a kind, each query among its own answers."""
+
+
+class TestLeaveSelfOut:
+    def compared(self, **options):
+        given = {"metric": "cosine", "leave_self_out": True, "progress": False, "corrections": ["none", "csls"]}
+        return hubless.compare(ITEMS, ITEMS, OF_A_KIND, **given | options)
+
+    def test_query_is_no_answer_to_itself(self):
+        found = self.compared(query_bank=BANK.queries)
+        for label, offsets in (("none", 0), ("csls", 0.5 * naive.top_k_mean(BANK.queries, ITEMS, 10))):
+            scores = ITEMS @ ITEMS.T - offsets
+            np.fill_diagonal(scores, -np.inf)
+            others = [np.setdiff1d(rows, [query]) for query, rows in enumerate(OF_A_KIND)]
+            expected = np.mean(naive.ranks(scores, others) <= 1)
+            assert found.row(label).quality["recall_at_1"] == pytest.approx(expected)
+        assert found.row("none").quality["recall_at_1"] < 1
+
+    def test_gate_and_rescorer_do_not_see_the_query_itself(self):
+        found = self.compared(query_bank=BANK.queries, corrections=["dis", "dsl", "gc", "sinkhorn", "mp"])
+        assert all(np.isfinite(list(row.quality.values())).all() for row in found.rows)
+
+    def test_bank_of_the_strict_protocol_holds_no_item_of_the_gallery(self):
+        given = without_self(open_labelled(ITEMS, ITEMS, OF_A_KIND).pairs)
+        for seed in range(3):
+            trial = strict_trial(given, seed)
+            gallery = {row.tobytes() for row in trial.targets}
+            assert not gallery & {row.tobytes() for row in trial.query_bank}
+            own = trial.own_rows
+            assert all(trial.target_rows[row] == query for query, row in zip(trial.rows, own, strict=True) if row >= 0)
+
+    def test_other_numbers_of_queries_and_no_other_answers_are_refused(self):
+        with pytest.raises(InputError, match="leave self out: expected as many queries as targets"):
+            compare(GIVEN.queries[:9], GIVEN.targets, RIGHT[:9], leave_self_out=True)
+        with pytest.raises(InputError, match="a relevant target for at least one query"):
+            compare(GIVEN.queries, GIVEN.targets, RIGHT, leave_self_out=True)
+
+
+class TestMeasures:
+    def test_geometric_mean_of_recalls_with_its_interval(self):
+        row = compared().row("none")
+        ranks = naive.ranks(RAW, GIVEN.relevant)
+        expected = np.prod([np.mean(ranks <= k) for k in (1, 5, 10)]) ** (1 / 3)
+        assert row.quality["geometric_mean_recall"] == pytest.approx(expected)
+        interval = row.intervals["geometric_mean_recall"]
+        assert interval.low < expected < interval.high
+
+    def test_interval_of_one_column_is_that_of_its_mean(self):
+        hits = np.random.default_rng(0).random((50, 1))
+        weights = np.arange(1.0, 51.0)
+        (expected,) = measures.bootstrap_means(hits, weights=weights)
+        found = measures.bootstrap_geometric_mean(hits, weights=weights)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+    def test_precision_counts_relevant_targets_among_the_first(self):
+        found = [np.array([1.0, 3.0, 6.0]), np.array([2.0])]
+        np.testing.assert_allclose(measures.precision_at(found, 1), [1, 0])
+        np.testing.assert_allclose(measures.precision_at(found, 5), [2 / 5, 1 / 5])
+
+    def test_kolmogorov_smirnov_is_the_largest_gap_of_distribution_functions(self):
+        found = measures.kolmogorov_smirnov(np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.5, 4.5, 5.5, 6.5]))
+        assert found.statistic == pytest.approx(0.75)
+        same = np.linspace(0, 1, 50)
+        assert measures.kolmogorov_smirnov(same, same).p_value == pytest.approx(1)
+        with pytest.raises(InputError, match="second: expected at least one number"):
+            measures.kolmogorov_smirnov(same, same[:0])
+
+    def test_distances_say_whether_the_bank_is_like_the_queries(self):
+        found = compared(distances=True).distances
+        assert set(found.earth_movers) == {"query bank to targets", "query bank to queries", "targets to queries"}
+        moved = measures.earth_movers_distance(BANK.queries, GIVEN.queries, most=1000).value
+        assert found.earth_movers["query bank to queries"] == pytest.approx(moved)
+        expected = measures.kolmogorov_smirnov(RAW.max(axis=1), (BANK.queries @ GIVEN.targets.T).max(axis=1))
+        assert found.nearest.statistic == pytest.approx(expected.statistic)
+        scores = hubless.SimilarityMatrices(RAW, BANK.queries @ GIVEN.targets.T)
+        by_similarity = compare(scores, None, RIGHT, [Entry("none")], distances=True, progress=False)
+        assert by_similarity.distances.earth_movers == {}
+        assert by_similarity.distances.nearest == found.nearest
+        assert "Kolmogorov-Smirnov test of how near" in caption(by_similarity)
+
+    def test_distribution_of_a_group_over_the_queries(self):
+        groups = measures.as_groups(["a" if row % 3 else "b" for row in range(120)], "kind")
+        row = compared(attribute=Attribute(groups, 4)).row("none")
+        first = np.argsort(-RAW, axis=1)[:, :4]
+        counts = (groups.codes[first] == 0).sum(axis=1)
+        assert row.group_histogram["a"] == np.bincount(counts, minlength=5).tolist()
+        assert row.group_spread["a"] == pytest.approx(np.std(counts / 4))
+        assert sum(row.group_histogram["b"]) == 120
+
+    def test_groups_of_other_targets_are_refused(self):
+        groups = measures.as_groups(["a", "b"] * 50, "kind")
+        with pytest.raises(InputError, match="groups: expected 120, one a target, got 100"):
+            compared(attribute=Attribute(groups, 4))
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    arrays = {"queries": GIVEN.queries, "targets": GIVEN.targets, "bank": BANK.queries, "relevant": RIGHT}
+    for name, array in arrays.items():
+        np.save(folder / f"{name}.npy", array)
+    (folder / "groups.txt").write_text("\n".join("even" if row % 2 == 0 else "odd" for row in range(120)))
+    (folder / "groups.json").write_text(json.dumps([row % 2 for row in range(120)]))
+    np.save(folder / "groups.npy", RIGHT % 2)
+    (folder / "short.txt").write_text("one\ntwo")
+    (folder / "wrong.json").write_text("{}")
+    return folder
+
+
+@pytest.fixture
+def run(files, monkeypatch, capsys):
+    """Run `hubless evaluate` on the files in this process: exit code, what it printed, and its errors."""
+    import sys
+
+    from hubless.cli.application import main
+
+    monkeypatch.chdir(files)
+    given = ["--queries", "queries.npy", "--targets", "targets.npy", "--relevant", "relevant.npy"]
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run_command(*words):
+        monkeypatch.setattr(sys, "argv", ["hubless", "evaluate", *given, "--query-bank", "bank.npy", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return ended.value.code or 0, printed.out, printed.err
+
+    return run_command
+
+
+class TestCommand:
+    def test_several_settings_of_one_correction_are_compared(self, run):
+        asked = ["--correction", "nnn:k=16,weight=.75", "--correction", "nnn:k=4", "--set", "nnn.weight=1"]
+        code, out, _ = run(*asked, "--json")
+        assert code == 0
+        labels = [row["label"] for row in json.loads(out)["rows"]]
+        assert labels == ["none", "nnn weight=0.75 k=16", "nnn weight=1 k=4"]
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            (["--correction", "nnn:k"], "expected NAME:KEY=VALUE,…, got nnn:k"),
+            (["--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
+            (["--measure", "loss"], "measure: expected one of recall,"),
+            (["--format", "csv", "--json"], "--format"),
+            (["--groups", "groups.txt", "--attribute", "kind"], "--attribute"),
+            (["--depth", 0], "--depth"),
+        ],
+    )
+    def test_wrong_usage_says_what(self, run, words, message):
+        code, _, err = run(*words)
+        assert code == 2
+        assert message in err
+
+    def test_formats_are_printed(self, run):
+        few = ["--correction", "csls", "--format"]
+        _, out, _ = run(*few, "csv")
+        assert [row["correction"] for row in csv.DictReader(io.StringIO(out))] == ["none", "csls"]
+        _, out, _ = run(*few, "md")
+        assert out.startswith("| correction | R@1 |")
+        _, out, _ = run(*few, "latex")
+        assert out.startswith(r"\begin{table}")
+        _, out, _ = run(*few, "json")
+        assert [row["label"] for row in json.loads(out)["rows"]] == ["none", "csls"]
+
+    def test_only_the_measures_that_are_asked_for_are_shown(self, run):
+        words = ["--correction", "csls", "--measure", "kurtosis", "--measure", "recall_at_5", "--measure", "most"]
+        _, out, _ = run(*words, "--format", "md")
+        assert out.splitlines()[0] == "| correction | kurtosis N10 | R@5 | max N10 |"
+
+    @pytest.mark.parametrize(("name", "group"), [("txt", "even (50.0)"), ("json", "0 (50.0)"), ("npy", "0 (50.0)")])
+    def test_groups_come_from_a_file(self, run, name, group):
+        code, out, _ = run("--correction", "csls", "--groups", f"groups.{name}", "--top", 3)
+        assert code == 0
+        assert group in out
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("nowhere.txt", "there is no such file"),
+            ("short.txt", "groups: expected 120, one a target, got 2"),
+            ("wrong.json", "expected a list, one group a target, got dict"),
+            ("wrong.csv", "there is no such file"),
+        ],
+    )
+    def test_groups_that_cannot_be_read_are_named(self, run, name, message):
+        code, _, err = run("--groups", name)
+        assert code == 1
+        assert message in err
+
+    def test_table_of_80_columns_keeps_every_number_whole(self, run, monkeypatch):
+        monkeypatch.setenv("COLUMNS", "80")
+        measured = ["--depth", 10, "--depth", 1, "--correction", "nnn:k=16,weight=.75", "--correction", "csls"]
+        code, out, _ = run(*measured)
+        assert code == 0
+        assert max(map(len, out.splitlines())) <= 80
+        found = compare(GIVEN.queries, GIVEN.targets, RIGHT, [Entry("csls")], query_bank=BANK.queries, progress=False)
+        for cell in grid(found)[1][1]:
+            assert cell.text in out
