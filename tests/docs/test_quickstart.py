@@ -5,7 +5,7 @@ import shutil
 import pytest
 from support.pages import blocks, run
 
-PAGES = {"quickstart.md": 120, "hurting.md": 240}
+PAGES = {"quickstart.md": 120, "hurting.md": 240, "encoders.md": 120}
 """And how many seconds each may take."""
 
 

@@ -181,8 +181,11 @@ def change(folder, **members):
 @pytest.mark.parametrize(
     ("members", "problem"),
     [
-        ({"type": "transformer"}, "type: expected one of bag-of-words, openai, installed, got 'transformer'"),
-        ({"type": None}, "type: expected one of bag-of-words, openai, installed, got None"),
+        (
+            {"type": "transformer"},
+            "type: expected one of bag-of-words, openai, installed, sentence-transformers, got 'transformer'",
+        ),
+        ({"type": None}, "type: expected one of bag-of-words, openai, installed, sentence-transformers, got None"),
         ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
         ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),
         ({"vocabulary": {"open": 0}}, "vocabulary: expected a list of words"),

@@ -255,7 +255,7 @@ def test_encoder_that_cannot_be_made_fails_texts_and_no_vectors(far, changes, ca
             {"api_key_env": "NOT_THERE"},
             "far.api_key_env: expected a variable with a key, got NOT_THERE, which is not",
         ),
-        ("far", {"type": "telepathy"}, "HUBLESS_ENCODERS, far.type: expected one of bag-of-words, openai, installed"),
+        ("far", {"type": "telepathy"}, "HUBLESS_ENCODERS, far.type: expected one of bag-of-words, openai, installed, "),
         (
             "far",
             {"type": "installed", "name": "none"},

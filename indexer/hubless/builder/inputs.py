@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, load_encoder
+from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, SentenceModel, load_encoder
 from hubless.errors import InputError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import InputRecord
@@ -77,7 +77,9 @@ def open_inputs(
             check_dim(more.vectors.shape[1], items.vectors.shape[1], more.vectors.name, items.vectors.name)
     count, dim = items.vectors.shape
     loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
-    if isinstance(loaded, Installed):  # an endpoint's key may be set only where the collection is served
+    if isinstance(
+        loaded, Installed | SentenceModel
+    ):  # an endpoint's key may be set only where the collection is served
         loaded.check()
     if loaded is not None:
         check_dim(loaded.dim, dim, "encoder", items.vectors.name)

@@ -14,6 +14,7 @@ from hubless.encoders.base import Encoder, brief
 from hubless.encoders.descriptions import ENCODER_FILE
 from hubless.encoders.endpoint import Endpoint
 from hubless.encoders.installed import Installed
+from hubless.encoders.sentence_model import SentenceModel
 from hubless.encoders.unusable import Unusable
 from hubless.errors import InputError, one_line
 
@@ -25,15 +26,17 @@ __all__ = [
     "Encoder",
     "Endpoint",
     "Installed",
+    "SentenceModel",
     "Unusable",
     "load_encoder",
     "tokenise",
 ]
 
-ENCODERS: dict[str, type[BagOfWords] | type[Endpoint] | type[Installed]] = {
+ENCODERS: dict[str, type[BagOfWords] | type[Endpoint] | type[Installed] | type[SentenceModel]] = {
     "bag-of-words": BagOfWords,
     "openai": Endpoint,
     "installed": Installed,
+    "sentence-transformers": SentenceModel,
 }
 
 
