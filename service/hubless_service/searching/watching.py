@@ -175,7 +175,8 @@ class Watcher:
 
         The smallest comes first, so that a large one delays no other. One is read at a time: searches need the disk.
         """
-        collections = sorted(collections, key=_bytes_of, reverse=True)
+        # in place: the caller must not hold on to versions that are replaced
+        collections.sort(key=_bytes_of, reverse=True)
         while collections and not self._stopping.is_set():
             collection = collections.pop()
             try:
