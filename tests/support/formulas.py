@@ -13,6 +13,27 @@ def inverted_softmax(s, b, temperature):
     return s - temperature * logsumexp(b / temperature, axis=0)
 
 
+def neighbours(s, b, k, weight):
+    """`nnn`; with weight ½, `csls`."""
+    return s - weight * np.sort(b, axis=0)[-k:].mean(axis=0)
+
+
+def dual_is(s, b, v, temperatures):
+    """The product of the two inverted softmaxes is exp(s·(1/τ1 + 1/τ2) − L1 − L2): its logarithm, over 1/τ1 + 1/τ2."""
+    logs = [logsumexp(bank / temperature, axis=0) for bank, temperature in zip((b, v), temperatures, strict=True)]
+    return s - sum(logs) / sum(1 / temperature for temperature in temperatures)
+
+
+def sinkhorn_normalisation(s, columns, temperature, steps):
+    """`sn` with `columns` (b, n) of the bank, `dbsn` with those of the target bank behind them: rows first."""
+    rows, count = columns.shape
+    c = np.zeros(count)
+    for _ in range(steps):
+        a = -np.log(rows) - logsumexp(columns / temperature + c, axis=1, keepdims=True)
+        c = -np.log(count) - logsumexp(columns / temperature + a, axis=0)
+    return s + temperature * c[: s.shape[1]]
+
+
 def active(b, k):
     """Which columns are among the k largest of some row."""
     return np.isin(np.arange(b.shape[1]), np.argsort(-b, axis=1)[:, :k])
