@@ -285,6 +285,19 @@ class TestTune:
         assert code == 2
         assert left in err
 
+    def test_own_grid_is_tried(self, run, files):
+        grid = ["--grid", "nnn.k=1,4", "--grid", "nnn.weight=.5", "--seeds", 1, "--json"]
+        code, out, _ = run("tune", *labelled(files), *grid)
+        assert code == 0
+        labels = [tried["label"] for tried in json.loads(out)["tuned"]["candidates"]]
+        assert labels == ["none", "nnn k=1 weight=0.5", "nnn k=4 weight=0.5"]
+
+    @pytest.mark.parametrize("grid", ["nnn.k", "csls", "k=3", "nnn.=3"])
+    def test_grid_of_another_form_is_wrong_usage(self, run, files, grid):
+        code, _, err = run("tune", *labelled(files), "--grid", grid)
+        assert code == 2
+        assert "expected NAME.KEY=VALUE,VALUE or one of nnn" in err
+
     def test_unknown_correction_is_an_error(self, run, files):
         code, _, err = run("tune", *labelled(files), "--correction", "foo")
         assert code != 0

@@ -9,7 +9,7 @@ from support.labelled import pairs
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
 from hubless.lab.entries import Entry
-from hubless.lab.grids import grid_entries
+from hubless.lab.grids import PRESETS, grid_entries
 from hubless.lab.trials import Pairs, strict_trial
 from hubless.lab.tune import best_of, read_correction, tune
 
@@ -224,3 +224,42 @@ class TestParameterFile:
     def test_missing_file_is_named(self, tmp_path):
         with pytest.raises(StorageError, match=r"nowhere\.json: correction from: there is no such file"):
             read_correction(tmp_path / "nowhere.json")
+
+
+GRID = {"nnn": {"k": [1, 4], "weight": [0.5, 0.75]}}
+
+
+class TestGrids:
+    def test_every_combination_of_own_values_is_tried_and_nothing_else(self):
+        labels = [entry.label for entry in grid_entries(100, True, grids=GRID)]
+        assert labels == ["none", *(f"nnn k={k} weight={weight}" for k in (1, 4) for weight in (0.5, 0.75))]
+
+    def test_grid_stands_beside_the_usual_values_of_named_corrections(self):
+        entries = grid_entries(100, True, ["csls", "nnn"], {"nnn": {"k": [3]}})
+        assert [entry.parameters for entry in entries if entry.name == "nnn"] == [{"k": 3}]
+        assert len([entry for entry in entries if entry.name == "csls"]) > 1
+
+    def test_preset_has_110_settings_and_drops_what_the_bank_is_too_small_for(self):
+        assert len(grid_entries(512, True, grids=PRESETS)) == 111
+        assert len(grid_entries(100, True, grids=PRESETS)) == 1 + 7 * 11
+        found = tuned(HUBBY, grids={"nnn": {"k": [4, 1000]}}, corrections=["nnn"], seeds=1)
+        assert [tried.label for tried in found.candidates] == ["none", "nnn k=4"]
+        assert f"nnn: k above the {found.query_bank} queries of the bank is left out" in found.notes
+
+    @pytest.mark.parametrize(
+        ("names", "grids", "message"),
+        [
+            (None, {"foo": {"k": [1]}}, "correction: expected one of"),
+            (
+                ["csls"],
+                {"nnn": {"k": [1]}},
+                "grid: expected one of the corrections that are tried, .*, got nnn",
+            ),
+            (None, {"nnn": {"n": [1]}}, "parameter of nnn: expected one of k"),
+            (None, {"nnn": {"k": [0]}}, "k: expected a whole number"),
+            (None, {"nnn": {"k": [101]}}, "grid of nnn: expected a k of at most the 100 queries"),
+        ],
+    )
+    def test_grid_that_cannot_be_tried_is_refused(self, names, grids, message):
+        with pytest.raises(InputError, match=message):
+            grid_entries(100, True, names, grids)

@@ -1,7 +1,8 @@
 """The command `tune`. Parsing and printing only."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Table
@@ -9,7 +10,7 @@ from rich.table import Table
 from hubless.cli.completion import one_of
 from hubless.cli.labelled import BankOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
 from hubless.cli.options import BankOfTargetsOption, JsonOption, MetricOption, listed
-from hubless.cli.printing import print_json, print_table, table_of
+from hubless.cli.printing import parse_value, print_json, print_table, table_of
 from hubless.cli.similarities import (
     BankSimilaritiesOption,
     BetweenTargetsOption,
@@ -18,6 +19,7 @@ from hubless.cli.similarities import (
     similarities_from,
 )
 from hubless.corrections import CORRECTIONS
+from hubless.lab.grids import PRESETS
 from hubless.lab.tune import FOLDS, SEEDS, Tuned, tune
 from hubless.store.durable import check_place
 
@@ -43,6 +45,13 @@ def tune_command(
             metavar="NAME",
             help=f"Try this one; repeatable. One of {listed(CORRECTIONS)}.",
             autocompletion=one_of(CORRECTIONS),
+        ),
+    ] = None,
+    grid: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME.KEY=VALUES",
+            help="Try these values, as nnn.k=1,2,4, or a large grid, as nnn; repeatable.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of splits of the targets.")] = SEEDS,
@@ -80,6 +89,7 @@ def tune_command(
         targets,
         relevant,
         corrections=correction,
+        grids=_grids(grid or []),
         query_bank=query_bank,
         target_bank=target_bank,
         metric=metric,
@@ -93,6 +103,22 @@ def tune_command(
         print_json(tuned.as_json())
         return
     print_table(_tuned_table(tuned))
+
+
+def _grids(given: list[str]) -> dict[str, dict[str, Sequence[Any]]]:
+    """Return grids that are written as NAME.KEY=VALUE,VALUE, or as the name of a preset."""
+    grids: dict[str, dict[str, Sequence[Any]]] = {}
+    for one in given:
+        name, dot, rest = one.partition(".")
+        key, equals, values = rest.partition("=")
+        if one in PRESETS:
+            grids.setdefault(one, {}).update(PRESETS[one])
+        elif dot and key and equals and values:
+            grids.setdefault(name, {})[key] = [parse_value(value) for value in values.split(",")]
+        else:
+            expected = f"NAME.KEY=VALUE,VALUE or one of {', '.join(PRESETS)}"
+            raise typer.BadParameter(f"expected {expected}, got {one}", param_hint="--grid")
+    return grids
 
 
 def _tuned_table(tuned: Tuned) -> Table:

@@ -120,7 +120,8 @@ def tune(
     ----------
     queries, targets, relevant, metric, query_bank, target_bank : as for `compare`
     corrections : names of those to try
-    options : `seeds`, how many splits; `folds` of the queries; `bank_of_targets`; `progress`
+    options : `grids`, values of parameters by correction; `seeds`, how many splits; `folds` of the queries;
+        `bank_of_targets`; `progress`
 
     Returns
     -------

@@ -1,8 +1,8 @@
 """Choosing a correction and its parameters by labelled pairs, carefully."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ from hubless import measures
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.lab.entries import Entry
-from hubless.lab.grids import grid_entries
+from hubless.lab.grids import Grid, grid_entries, left_out_of_grids
 from hubless.lab.labelled import Draws, auto_notes, open_labelled
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.relevance import Relevant, left_out_note
@@ -114,6 +114,7 @@ def tune(
     relevant: str | Path | Relevant,
     *,
     corrections: Sequence[str] | None = None,
+    grids: Mapping[str, Grid] | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
     metric: Literal["cosine", "dot"] = "cosine",
@@ -135,6 +136,8 @@ def tune(
     targets : (n, d)
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
     corrections : names of those to try; by default all that fold into the index
+    grids : values of parameters to try instead of the usual ones, by correction; give them from weak to strong. Without
+        `corrections` only these are tried
     query_bank : (b, d), without a leak, instead of the strict protocol's splits
     target_bank : (g, d), only with a query bank
     seeds : how many splits
@@ -161,8 +164,8 @@ def tune(
     fold_of = _folds(pairs, folds)
     trials = list(given.trials(made))
     smallest = min(len(trial.query_bank) for trial in trials)
-    entries = grid_entries(smallest, all(trial.target_bank is not None for trial in trials), corrections)
-    if pairs.matrices is not None and corrections is None:
+    entries = grid_entries(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
+    if pairs.matrices is not None and corrections is None and not grids:
         between = trials[0].between is not None
         entries = [entry for entry in entries if usable(entry.name, between)]
     hits = np.zeros((len(entries), len(pairs.queries)))
@@ -175,7 +178,8 @@ def tune(
             advance(len(entries))
     tested = np.flatnonzero(times)
     means, weights, fold_of = hits[:, tested] / times[tested], times[tested], fold_of[tested]
-    return _tuned(entries, means, weights, fold_of, pairs, len(trials), smallest, folds)
+    found = _tuned(entries, means, weights, fold_of, pairs, len(trials), smallest, folds)
+    return replace(found, notes=[*found.notes, *left_out_of_grids(grids or {}, smallest)])
 
 
 def _tuned(
