@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not has_ipv6(), reason="needs IPv6 on this machi
 
 @pytest.fixture(scope="module")
 def server(catalog):
-    limits = {"receive_seconds": 1, "keep_alive_seconds": 1, "max_wrong_keys": 5}
+    limits = {"receive_seconds": 4, "keep_alive_seconds": 4, "max_wrong_keys": 5}
     with served(catalog, "--host", ADDRESS, read_keys=KEY, **limits) as server:
         yield server
     assert not [line for line in server.log if "Traceback" in line or " ERROR " in line]

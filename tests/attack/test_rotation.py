@@ -53,7 +53,7 @@ def test_rotated_keys_open_from_their_reload_on_and_never_after_the_next(catalog
                 status = client.post(QUERY, json=ASK, headers={"X-API-Key": asked_with}).status_code
                 seen["steady" if number % 3 else "rotated", status] += 1
 
-    settings = {"keys_file": file, "max_wrong_keys": 0}
+    settings = {"keys_file": file, "max_wrong_keys": 0, "default_timeout_ms": 60_000}
     with served(catalog, "--workers", workers, **settings) as server, ThreadPoolExecutor(CLIENTS) as pool:
         asking = [pool.submit(ask_until_ended) for _ in range(CLIENTS)]
         try:
