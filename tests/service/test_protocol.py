@@ -7,7 +7,11 @@ import socket
 
 import numpy as np
 import pytest
+from support import raw
 from support.catalogs import DIM
+from uvicorn.protocols.http.flow_control import FlowControl
+
+from hubless_service.http.edge import protocol
 
 QUERY = "/v1/collections/words/query"
 BATCH = "/v1/collections/words/query/batch"
@@ -170,3 +174,23 @@ def test_octet_stream_with_little_endian_floats_is_little_endian(http):
     from_bytes = http.post(QUERY, content=vector.astype("<f4").tobytes(), headers=headers).json()
     from_list = http.post(QUERY, json={"vector": vector.astype("<f4").tolist()}).json()
     assert from_bytes == from_list
+
+
+@pytest.mark.parametrize("flood", [1, 65_536], ids=["any", "large"])
+def test_what_is_discarded_is_read_with_pauses_in_which_others_are_answered(serve, words, monkeypatch, flood):
+    monkeypatch.setattr(protocol, "_FLOOD", flood)
+    paused, pause = [], FlowControl.pause_reading
+    monkeypatch.setattr(FlowControl, "pause_reading", lambda self: paused.append(1) or pause(self))
+    with serve({"words": words}) as (client, _), raw.connect(str(client.base_url)) as connection:
+        raw.send(connection, b"GET /livez HTTP/1.1\r\nHost: x\r\nX: " + b"x" * 2**22)
+        assert raw.read_to_end(connection).startswith(b"HTTP/1.1 431 ")
+    assert paused or flood > 1
+
+
+def test_connection_goes_on_after_a_large_body_that_was_discarded(serve, words, monkeypatch):
+    monkeypatch.setattr(protocol, "_FLOOD", 1)
+    with serve({"words": words}) as (client, _):
+        for _ in range(2):
+            answer = client.post(QUERY, content=b" " * 2**22, headers={"content-type": "application/json"})
+            assert code_of(answer) == (413, "body_too_large")
+        assert client.get("/livez").status_code == 200

@@ -30,6 +30,8 @@ from hubless_service.settings import Settings
 _AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
 _MANY = 16  # requests that are being answered: then this one may have waited to be read
 _LINGER_SECONDS = 2.0
+_FLOOD = 65_536  # bytes that came at once
+_PAUSE_SECONDS = 0.001
 _BODY_TO_FRAMING = 8  # a byte of framing is allowed for so many of a body
 
 
@@ -93,6 +95,17 @@ class Protocol(HttpToolsProtocol):
             if self._deaf:
                 break
             self._feed(data[start : start + _AT_ONCE])
+        if len(data) >= _FLOOD and (self._deaf or not self._running):
+            self._let_others_in()
+
+    def _let_others_in(self) -> None:
+        """Pause before more is discarded: libuv reads up to 8 MiB of one connection before it looks at the others."""
+        self.flow.pause_reading()
+        self.loop.call_later(_PAUSE_SECONDS, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing() and not self.pipeline:
+            self.flow.resume_reading()
 
     def _feed(self, data: bytes) -> None:
         messages, body = self._messages, self._body
