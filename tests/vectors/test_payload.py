@@ -101,3 +101,29 @@ def test_payload_given_replaces_that_in_the_file(tmp_path):
 
 def test_collection_without_payload_gives_none(tmp_path):
     assert build(tmp_path, None).payload([0, 1]) == [None, None]
+
+
+class TestNested:
+    def nested(self, depth, inner=1):
+        for _ in range(depth):
+            inner = [inner]
+        return inner
+
+    @pytest.mark.parametrize("depth", [61, 300, 1500])
+    @pytest.mark.parametrize("make", [list, lambda rows: {"tree": [row["tree"] for row in rows]}], ids=["rows", "dict"])
+    def test_payload_nested_too_deep_is_refused_naming_the_column(self, tmp_path, depth, make):
+        payload = make([{"tree": self.nested(depth), "title": "a"}] * 12)
+        for refused in (
+            lambda: build(tmp_path, payload),
+            lambda: hubless.Index(metric="dot", correction="none").fit(ROWS, ROWS[:12], payload=payload),
+        ):
+            with pytest.raises(InputError) as caught:
+                refused()
+            assert caught.value.parameter == "payload, column tree"
+            assert caught.value.expected == "at most 60 lists and structs inside each other"
+
+    def test_payload_at_the_limit_is_stored_and_read(self, tmp_path):
+        tree = self.nested(29, {"inner": self.nested(30)})
+        index = hubless.Index(metric="dot", correction="none").fit(ROWS[:6] + 1, ROWS, payload=[{"tree": tree}] * 12)
+        index.save(tmp_path / "catalog", "c")
+        assert hubless.open(tmp_path / "catalog", "c").payload([3]) == [{"tree": tree}]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
-from hubless.vectors.payload_types import plain_schema
+from hubless.vectors.payload_types import check_depth, plain_schema
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """What `as_payload` takes."""
@@ -194,8 +194,9 @@ def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequen
     Raises
     ------
     InputError
-        naming a column that there is not, or whose values do not fit, or an unknown type.
+        naming a column that there is not, or whose values do not fit or are nested too deep, or an unknown type.
     """
+    check_depth(opened.schema)
     wanted = _known(types)
     names = list(opened.schema.names if columns is None else columns)
     for name in wanted:

@@ -12,6 +12,20 @@ import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
 
+MOST_NESTED = 60
+"""Lists and structs inside each other. Arrow writes 64 at most, and JSON's readers have limits too."""
+
+
+def check_depth(schema: pa.Schema) -> None:
+    """Raise `InputError`, naming the column, if lists and structs stand too deep inside each other."""
+    for field in schema:
+        inside = [field.type]  # one level of the type; without recursion, which such a type would exhaust
+        for _ in range(MOST_NESTED):
+            inside = [kind.field(i).type for kind in inside for i in range(kind.num_fields)]
+        if any(pa.types.is_nested(kind) for kind in inside):
+            expected = f"at most {MOST_NESTED} lists and structs inside each other"
+            raise InputError(f"payload, column {field.name}", expected, "more")
+
 
 def payload_schema(given: pa.Schema) -> pa.Schema:
     """The types that a payload is stored with: plain ones, and times in microseconds, as Python has no finer ones.
