@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth, plain_schema
+from hubless.vectors.payload_values import rows_of
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """What `as_payload` takes."""
@@ -77,7 +78,7 @@ class PayloadRows(Protocol):
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Some rows, in this order, all columns or some."""
+        """Some rows, in this order, all columns or some. What Python cannot hold is text (`payload_values`)."""
 
     def table(self) -> pa.Table:
         """All rows."""
@@ -105,7 +106,8 @@ class Payload:
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
-        return cls(table)
+        # early builds stored views, of which Arrow cannot look up rows
+        return cls(table if plain_schema(table.schema) == table.schema else plain_table(table))
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
         """Which rows a filter selects, (n,)."""
@@ -122,15 +124,15 @@ class Payload:
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Some rows, in this order, all columns or some."""
+        """Some rows, in this order, all columns or some. What Python cannot hold is text (`payload_values`)."""
         wanted = np.asarray(rows, np.int64)
         taken: list[dict[str, Any]] = [{}] * len(wanted)
         owners = np.searchsorted(self._starts, wanted, "right") - 1
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
             batch = self.batches[owner] if columns is None else self.batches[owner].select(list(columns))
-            found = batch.take(pa.array(wanted[places] - self._starts[owner])).to_pylist()
-            for place, row in zip(places.tolist(), found, strict=True):
+            found = batch.take(pa.array(wanted[places] - self._starts[owner]))
+            for place, row in zip(places.tolist(), rows_of(found), strict=True):
                 taken[place] = row
         return taken
 
