@@ -6,6 +6,7 @@ from hubless.builder.arrays import augment_queries, augment_targets, choose_stre
 from hubless.builder.index import Index
 from hubless.builder.index import open_index as open
 from hubless.builder.job import build
+from hubless.builder.merging import merge
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
 from hubless.search.collection import Collection
@@ -41,6 +42,7 @@ __all__ = [
     "compare",
     "diagnose",
     "evaluate",
+    "merge",
     "offsets",
     "open",
     "scan",

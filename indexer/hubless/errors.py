@@ -22,6 +22,7 @@
     ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
     │   └── EncoderTimeout
     └── StorageError            the disk or the folder refuses
+        └── LogDamaged              the log of a collection is not what was written
 
 Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
 """
@@ -186,6 +187,12 @@ class StorageError(HublessError):
         super().__init__(f"{path}: {problem}")
         self.path = Path(path)
         self.problem = problem
+
+
+class LogDamaged(StorageError):
+    """The log of a collection is not what was written, or lacks writes that are needed."""
+
+    code = "log_damaged"
 
 
 _REFUSALS = {

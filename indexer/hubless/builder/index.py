@@ -27,6 +27,7 @@ from hubless.progress import Steps, progress_bars
 from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.indexed import IndexedTargets, StoredVectors
+from hubless.search.living import Living
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.store import bundle
@@ -92,6 +93,7 @@ class Index(Collection):
         )
         self._filter_cache = filter_cache
         self._changes: Changes | None = None
+        self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         self._changing = RLock()
 
     def __getattr__(self, name: str) -> Any:
@@ -180,7 +182,7 @@ class Index(Collection):
             check_live(vectors)
             made = make(vectors, recipe, steps)
             chosen = chosen_strength(vectors.live_queries, made, steps)
-            self._changes = None
+            self._changes = self._home = None
             self._become(
                 Parts(
                     manifest=manifest_of(made, inputs, vectors.records, checked, chosen, recipe, UNNAMED, UNSAVED),
@@ -246,8 +248,24 @@ class Index(Collection):
             changes = self._changes or Changes.of(parts, self._filter_cache)
             self._change(changes.removing(rows))
 
+    def follow(self, catalog: Catalog) -> None:
+        """Take in what was written to the collection since its version was built.
+
+        Raises
+        ------
+        LogDamaged, StorageError
+        """
+        living = Living(Collection(self._parts, self._filter_cache), catalog.log(self.name))
+        living.catch_up()
+        if living.log is not None:
+            living.log.close()
+        self._home = catalog.path.resolve(), self.name
+        if living.changes is not None:
+            self._become(replace(living.changes.parts(), seq=living.current.seq))
+            self._changes = living.changes
+
     def _change(self, changes: Changes) -> None:
-        self._become(changes.parts())
+        self._become(replace(changes.parts(), seq=self.seq))
         self._changes = changes
 
     def save(self, catalog: str | Path, name: str, *, progress: bool | None = False) -> Manifest:
@@ -283,10 +301,14 @@ class Index(Collection):
                     write_payload(open_dataset(parts.payload.table()), parts.payload.schema.names, staged.folder)
                 made = self._made(parts, steps, staged.folder / bundle.INDEX)
                 write_made(made, staged.folder)
-                saved = staged.publish(_manifest_of(parts, made, self._changes, name, staged.version))
+                # of another collection the writes are no part of any log
+                home = Path(catalog).resolve(), name
+                seq = parts.seq if home == self._home else 0
+                made_of = _manifest_of(parts, made, self._changes, name, staged.version)
+                saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
             opened = open_parts(catalog, name, version=saved.version, hashes=False)
             self._become(replace(opened, encoder=parts.encoder))
-            self._changes = None
+            self._changes, self._home = None, home
         return saved
 
     def _made(self, parts: Parts, steps: Steps, path: Path) -> Made:
@@ -357,13 +379,13 @@ def open_index(
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
 ) -> Index:
-    """Open a version of a collection, by default the current one.
+    """Open a collection as it is now: its current version, and what was written to it since.
 
     Parameters
     ----------
     catalog : the folder that holds the collections
     collection : its name, or an alias of it
-    version : the id of a version
+    version : the id of a version, to open it as it was built
     hashes : compare the content of all files with the manifest; without it only their sizes
     filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
@@ -379,5 +401,9 @@ def open_index(
     InputError
         naming the field of `encoder` that is wrong, unless `lenient`.
     """
-    parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
-    return Index.of(parts, filter_cache)
+    home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
+    index = Index.of(parts, filter_cache)
+    if version is None:
+        index.follow(home)
+    return index

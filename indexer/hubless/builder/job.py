@@ -11,13 +11,13 @@ from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Recipe
 from hubless.builder.writing import manifest_of, write_made
 from hubless.encoders import Encoder
-from hubless.errors import storage_errors
+from hubless.errors import InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import progress_bars
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
-from hubless.store.catalog import Catalog
+from hubless.store.catalog import Catalog, check_name
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
@@ -46,6 +46,7 @@ def build(
     device: str = CPU,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
+    replace_writes: bool = False,
     progress: bool | None = None,
 ) -> Manifest:
     """Build a new version of a collection and make it the current one.
@@ -77,6 +78,8 @@ def build(
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
+    replace_writes : the targets given have all that was written to the collection until now; refused otherwise if there
+        were writes
     progress : show progress bars; None does if standard error is a terminal
 
     Returns
@@ -111,6 +114,7 @@ def build(
         payload=payload,
         encoder=encoder,
     )
+    seq = _included(Catalog(catalog), collection, replace_writes)
     with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
         with seen.unchanged():
@@ -126,6 +130,25 @@ def build(
             chosen = chosen_strength(vectors.live_queries, made, steps)
             steps.step("writing")
             write_made(made, staged.folder)
-            return staged.publish(
-                manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
+            complete = manifest_of(
+                made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version
             )
+            return staged.publish(complete.model_copy(update={"log_seq": seq}))
+
+
+def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
+    """The last write that the targets have.
+
+    Raises
+    ------
+    InputError
+        if there were writes, which would be lost or come back later, and nobody said that the targets have them.
+    """
+    check_name(collection)
+    log = catalog.log(collection)
+    seq = log.last()
+    log.close()
+    if seq and not replace_writes:
+        expected = "replace_writes (--replace-writes) if the targets have all that was written to the collection"
+        raise InputError("collection", expected, f"{seq} writes; hubless merge makes a version of them")
+    return seq

@@ -21,6 +21,7 @@ from hubless.cli.collections import (
 )
 from hubless.cli.evaluate import evaluate_command
 from hubless.cli.hubs import diagnose_command, report_command, scan_command
+from hubless.cli.merging import merge_command
 from hubless.cli.printing import PrintedWarnings
 from hubless.cli.query import query_command
 from hubless.cli.tune import tune_command
@@ -62,6 +63,7 @@ app.command("list")(list_command)
 app.command("rollback")(rollback_command)
 app.command("alias")(alias_command)
 app.command("prune")(prune_command)
+app.command("merge")(merge_command)
 app.command("query")(query_command)
 app.command("evaluate")(evaluate_command)
 app.command("tune")(tune_command)

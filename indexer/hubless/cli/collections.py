@@ -109,6 +109,9 @@ def build_command(
         str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
     ] = CPU,
     bank_of_targets: BankOfTargetsOption = False,
+    replace_writes: Annotated[
+        bool, typer.Option("--replace-writes", help="The targets have all that was written to the collection.")
+    ] = False,
     json_: JsonOption = False,
 ) -> None:
     """Build a new version of a collection and make it current.
@@ -144,6 +147,7 @@ def build_command(
         device=device,
         bank_of_targets=bank_of_targets,
         live_queries=live_queries,
+        replace_writes=replace_writes,
     )
     if json_:
         print_json(manifest.model_dump(mode="json"))

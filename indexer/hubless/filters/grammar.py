@@ -103,7 +103,7 @@ class _Parser:
             return self._conditions_on(members, where)
         if len(members) != 1:
             expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators"
-            raise InputError(where, expected, _cut(f"an object of {', '.join(members) or 'nothing'}"))
+            raise InputError(where, expected, cut(f"an object of {', '.join(members) or 'nothing'}"))
         ((name, inner),) = members.items()
         place = f"{where}.{name}"
         match name:
@@ -115,7 +115,7 @@ class _Parser:
                 return Opposite(self.node(inner, place, depth + 1))
         if name in OPERATORS:
             raise InputError(where, f"{FIELD} beside {name}", "none")
-        raise UnknownField(f"{where}.{_cut(name)}", f"one of {', '.join((*COMBINATIONS, FIELD))}", "an unknown member")
+        raise UnknownField(f"{where}.{cut(name)}", f"one of {', '.join((*COMBINATIONS, FIELD))}", "an unknown member")
 
     def _count(self, conditions: int) -> None:
         self._conditions += conditions
@@ -124,16 +124,16 @@ class _Parser:
 
     def _nodes(self, document: Any, where: str, depth: int) -> tuple[Node, ...]:
         if not isinstance(document, list):
-            raise InputError(where, "a list of filters", _shown(document))
+            raise InputError(where, "a list of filters", shown(document))
         return tuple(self.node(inner, f"{where}[{i}]", depth + 1) for i, inner in enumerate(document))
 
     def _conditions_on(self, members: Mapping[str, Any], where: str) -> Node:
         name = members[FIELD]
         if not isinstance(name, str):
-            raise InputError(f"{where}.{FIELD}", "the name of a payload column", _shown(name))
+            raise InputError(f"{where}.{FIELD}", "the name of a payload column", shown(name))
         if name not in self._schema.names:
             known = f"one of {', '.join(self._schema.names)}" if self._schema.names else "none, as there is no payload"
-            raise UnknownField(f"{where}.{FIELD}", known, _shown(name))
+            raise UnknownField(f"{where}.{FIELD}", known, shown(name))
         asked = [member for member in members if member != FIELD]
         if not asked:
             raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
@@ -141,16 +141,16 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
     def _test(self, name: str, operator: str, value: Any, where: str) -> Test:
-        place = f"{where}.{_cut(operator)}"
+        place = f"{where}.{cut(operator)}"
         if operator not in OPERATORS:
             raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
         stored = self._schema.field(name).type
         if operator == "exists":
             if not isinstance(value, bool):
-                raise InputError(place, "true or false", _shown(value))
+                raise InputError(place, "true or false", shown(value))
             return conditions.exists(value)
         values, kind = _asked_of(stored, operator, place, name)
-        read = partial(_read, kind=kind, stored=values, field=f'as field "{_cut(name)}" is {stored}')
+        read = partial(_read, kind=kind, stored=values, field=f'as field "{cut(name)}" is {stored}')
         if operator == "contains":
             return conditions.contains(read(value, place), values, kind)
         if operator == "prefix":
@@ -162,7 +162,7 @@ class _Parser:
 
     def _values(self, value: Any, place: str) -> list[Any]:
         if not isinstance(value, list):
-            raise InputError(place, "a list of values", _shown(value))
+            raise InputError(place, "a list of values", shown(value))
         if len(value) > self._limits.values:
             raise InputError(place, f"at most {self._limits.values} values", len(value))
         return value
@@ -176,7 +176,7 @@ def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tupl
     InputError
         if the type does not have the operator; lists those that it has.
     """
-    listed = _is_list(stored)
+    listed = is_list(stored)
     values = stored.value_type if listed else stored
     if pa.types.is_dictionary(values):
         values = values.value_type
@@ -185,12 +185,13 @@ def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tupl
     if kind is not None:
         known = ("contains",) if listed else kind.operators
     if kind is None or operator not in known:
-        expected = f'{" or ".join((*known, "exists"))}, as field "{_cut(name)}" is {stored}'
+        expected = f'{" or ".join((*known, "exists"))}, as field "{cut(name)}" is {stored}'
         raise InputError(place, expected, operator)
     return values, kind
 
 
-def _is_list(stored: pa.DataType) -> bool:
+def is_list(stored: pa.DataType) -> bool:
+    """Whether values are lists."""
     types = pa.types
     return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
 
@@ -200,26 +201,27 @@ def _read(value: Any, place: str, kind: ValueKind, stored: pa.DataType, field: s
         return kind.read(value, stored)
     except (TypeError, ValueError, OverflowError) as error:
         hint = "; exists asks for null" if value is None else ""
-        raise InputError(place, f"{kind.says}, {field}{hint}", _shown(value)) from error
+        raise InputError(place, f"{kind.says}, {field}{hint}", shown(value)) from error
 
 
 def _object(document: Any, where: str) -> Mapping[str, Any]:
     if not isinstance(document, dict) or not all(isinstance(name, str) for name in document):
-        raise InputError(where, "an object", _shown(document))
+        raise InputError(where, "an object", shown(document))
     return document
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """Return a JSON value in a few words."""
     if isinstance(value, dict):
         return "an object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
     try:
-        return _cut(json.dumps(value, ensure_ascii=False, default=str))
+        return cut(json.dumps(value, ensure_ascii=False, default=str))
     except ValueError:  # Python writes no numbers of more than some thousand digits
         return "a number of too many digits"
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
+    """The beginning of a text that may be long."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"

@@ -30,12 +30,12 @@ class Numbering:
     ----------
     total : rows of the base
     left : (r,) those that are left, ascending; None for all
-    added : rows that were added
+    arrivals : (a,) of each added row, how many were added before it, those included that are gone; ascending
     """
 
     total: int
     left: I64 | None
-    added: int
+    arrivals: I64
     _places: I64 | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -51,8 +51,38 @@ class Numbering:
         return self.total if self.left is None else len(self.left)
 
     @property
+    def added(self) -> int:
+        """How many rows were added."""
+        return len(self.arrivals)
+
+    @property
+    def removed(self) -> int:
+        """How many rows of the base are gone."""
+        return self.total - self.of_base
+
+    @property
     def count(self) -> int:
         return self.of_base + self.added
+
+    def place(self, row: int) -> int:
+        """Where a row stands among all that there ever were: no change moves it."""
+        of_base = self.of_base
+        if row < of_base:
+            return row if self.left is None else int(self.left[row])
+        return self.total + int(self.arrivals[row - of_base])
+
+    def row_from(self, place: int) -> int:
+        """The first row that stands at a place or after it."""
+        if place < self.total:
+            return place if self.left is None else int(np.searchsorted(self.left, place))
+        return self.of_base + int(np.searchsorted(self.arrivals, place - self.total))
+
+    def base_rows(self, rows: I64) -> I64:
+        """The rows in the base of some rows; −1 for added ones."""
+        found = np.full(rows.shape, -1)
+        inside = rows < self.of_base
+        found[inside] = self.in_base(rows[inside])
+        return found
 
     def in_base(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
         """The rows in the base of some rows that are of the base."""

@@ -1,11 +1,13 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.corrections import corrected_scores
@@ -13,10 +15,11 @@ from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder, PointNotFound
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.search import canaries
+from hubless.search.changes import Changes
 from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
-from hubless.search.parts import Parts
+from hubless.search.parts import Ids, Parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify
 from hubless.store.catalog import Catalog
@@ -35,8 +38,9 @@ class Collection:
     The service opens its collections with `open_collection`. `hubless.open` gives an `Index`, which can be changed too.
     """
 
-    def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE) -> None:
+    def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE, origin: "Collection | None" = None) -> None:
         self._filter_cache = filter_cache
+        self._origin = origin
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
@@ -131,6 +135,78 @@ class Collection:
         """Whether the encoder is skipped for now because it failed repeatedly. None if it never is."""
         encoder = self._parts.encoder
         return None if encoder is None else encoder.left_alone
+
+    @property
+    def seq(self) -> int:
+        """The last write of the collection's log that is in here; 0 for none."""
+        return self._parts.seq
+
+    @property
+    def added(self) -> int:
+        """How many targets stand beside the index of the version."""
+        numbering = self._parts.numbering
+        return 0 if numbering is None else numbering.added
+
+    @property
+    def removed(self) -> int:
+        """How many targets of the version are gone or were replaced."""
+        numbering = self._parts.numbering
+        return 0 if numbering is None else numbering.removed
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the correction is an offset for each target and nothing more, so that targets can come one by one."""
+        return self._parts.prepared() is None
+
+    @property
+    def payload_schema(self) -> pa.Schema | None:
+        """The columns of the payload; None without payload."""
+        return None if self._parts.payload is None else self._parts.payload.schema
+
+    @property
+    def stored_ids(self) -> Ids:
+        """The ids of all targets."""
+        return self._parts.ids
+
+    def unchanged(self) -> tuple[Parts, int]:
+        """The parts of this version, and the bytes for what filters matched: what `Changes.of` begins with."""
+        return self._parts, self._filter_cache
+
+    def changed(self, changes: Changes, seq: int) -> "Collection":
+        """Another collection, in which some targets came or went.
+
+        Parameters
+        ----------
+        changes : of this one
+        seq : the last write that is in them
+        """
+        return Collection(replace(changes.parts(), seq=seq), self._filter_cache, self)
+
+    @property
+    def origin(self) -> "Collection":
+        """The version as it was opened: the same for all that writes made of it."""
+        return self._origin or self
+
+    def origin_rows(self, rows: I64) -> I64:
+        """The rows there of some rows here; −1 for targets that were added since."""
+        numbering = self._parts.numbering
+        return rows if numbering is None else numbering.base_rows(rows)
+
+    def place(self, row: int) -> int:
+        """Where a row stands among all that there ever were, for cursors: no write moves it."""
+        numbering = self._parts.numbering
+        return row if numbering is None else numbering.place(row)
+
+    @property
+    def last_place(self) -> int:
+        """The highest place that a target ever had."""
+        numbering = self._parts.numbering
+        return (self.count if numbering is None else numbering.total + self._parts.arrived) - 1
+
+    def row_from(self, place: int) -> int:
+        """The first row that stands at a place or after it."""
+        numbering = self._parts.numbering
+        return place if numbering is None else numbering.row_from(place)
 
     @property
     def offsets(self) -> F32:

@@ -128,6 +128,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         correction=cache(lambda: _read_correction(folder, manifest, targets, offsets)),
         canary=lambda: read_arrays(folder / CANARY),
         folder=folder,
+        seq=manifest.log_seq,
     )
 
 

@@ -14,6 +14,7 @@ from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.search.canaries import Canary
+from hubless.search.changed import Numbering
 from hubless.search.indexed import Targets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Manifest
@@ -59,6 +60,9 @@ class Parts:
     correction : gives the fitted correction, with its constant
     canary : gives the canary queries and their answers
     folder : of the version; None for what is in memory only
+    numbering : how the rows came out of those of a version; None where nothing changed
+    arrived : how many targets were ever added to the version
+    seq : the last write of the collection's log that is in here; 0 for none
     """
 
     manifest: Manifest
@@ -73,6 +77,9 @@ class Parts:
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
     folder: Path | None = None
+    numbering: Numbering | None = None
+    arrived: int = 0
+    seq: int = 0
 
     @cached_property
     def ranker(self) -> Ranker:

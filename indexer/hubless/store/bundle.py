@@ -180,6 +180,7 @@ class Manifest(_Record):
     strength: float = Field(default=1.0, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     notes: list[str] = []
+    log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
     provenance: Provenance
     files: dict[str, FileRecord]
 

@@ -2,6 +2,7 @@
 
     <catalog>/<collection>/CURRENT               the id of the current version, replaced atomically
     <catalog>/<collection>/LOCK                  held while the folder changes
+    <catalog>/<collection>/log.sqlite            what was written since, see `hubless.store.log`
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
     <catalog>/<collection>/versions/.*           what is being built or deleted (`unfinished`)
 
@@ -31,6 +32,7 @@ from hubless.errors import (
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, replace_text, sync
+from hubless.store.log import Log
 from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
@@ -150,6 +152,28 @@ class Catalog:
                 raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / _VERSIONS / wanted
+
+    def log(self, name: str) -> Log:
+        """Return the log of what was written to a collection since its versions were built."""
+        return Log(self.path / name)
+
+    def cut_log(self, name: str) -> int:
+        """Remove from the log of a collection what all its versions have. Return the number of the last such write.
+
+        Raises
+        ------
+        CollectionNotFound
+        LogDamaged
+        """
+        log = self.log(name)
+        manifests = [version.manifest for version in self.versions(name)]
+        # a version that cannot be read may be mended, and need them all
+        cut = min((0 if made is None else made.log_seq for made in manifests), default=0)
+        if cut >= log.first():
+            with log.writing() as appender:
+                appender.cut(cut)
+        log.close()
+        return cut
 
     def versions(self, name: str) -> list[VersionInfo]:
         """Return all versions of a collection, oldest first.

@@ -1,0 +1,45 @@
+"""Merging what was written to a collection into its next version."""
+
+from pathlib import Path
+
+from hubless.builder.index import open_index
+from hubless.store.bundle import Manifest
+from hubless.store.catalog import Catalog
+
+
+def merge(
+    catalog: str | Path, collection: str, *, keep: int | None = None, progress: bool | None = None
+) -> Manifest | None:
+    """Build the next version from the current one and what was written since. Its offsets stay as they are.
+
+    The service can serve and write meanwhile. It takes the new version as soon as that is there.
+
+    Parameters
+    ----------
+    catalog : folder of the collections
+    collection : its name, or an alias of it
+    keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
+    progress : show progress bars; None does if standard error is a terminal
+
+    Returns
+    -------
+    The manifest of the new version; None if nothing was written since.
+
+    Raises
+    ------
+    CollectionNotFound
+    InputError
+        if no target is left.
+    StorageError
+        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
+    """
+    home = Catalog(catalog)
+    name = home.resolve(collection)
+    index = open_index(home, name, lenient=True)
+    made = None
+    if index.seq > index.manifest.log_seq:
+        made = index.save(catalog, name, progress=progress)
+    if keep is not None:
+        home.prune(name, keep)
+    home.cut_log(name)
+    return made

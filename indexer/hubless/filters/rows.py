@@ -1,0 +1,80 @@
+"""Payload as it stands in JSON → the values that Arrow holds, by the type of each column."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from hubless.errors import InputError, UnknownField
+from hubless.filters.grammar import cut, is_list, shown
+from hubless.filters.kinds import kind_of
+
+
+def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
+    """Check the payload of a target.
+
+    Parameters
+    ----------
+    document : values by column, as they stand in JSON; dates and times in ISO 8601, null for none
+    schema : of the payload; None for a collection without payload
+
+    Returns
+    -------
+    The values as `pyarrow.array` takes them, of the columns that were given.
+
+    Raises
+    ------
+    UnknownField
+        naming a column that the payload does not have.
+    InputError
+        naming the column whose value does not fit, and what it takes.
+    """
+    if schema is None:
+        if document:
+            raise InputError("", "none, as the collection has no payload", "an object")
+        return {}
+    for name in document:
+        if name not in schema.names:
+            raise UnknownField("", f"columns of the payload, {', '.join(schema.names)}", cut(name))
+    return {name: _value(value, schema.field(name).type, name) for name, value in document.items()}
+
+
+def table_of(rows: list[dict[str, Any]], schema: pa.Schema | None) -> pa.Table | None:
+    """Rows that `read_row` gave, as a table; columns that a row lacks are null."""
+    if schema is None:
+        return None
+    return pa.table([pa.array([row.get(field.name) for row in rows], field.type) for field in schema], schema)
+
+
+def _value(value: Any, stored: pa.DataType, where: str) -> Any:
+    if value is None:
+        return None
+    if is_list(stored):
+        if not isinstance(value, list):
+            raise InputError(where, "a list", shown(value))
+        if pa.types.is_fixed_size_list(stored) and len(value) != stored.list_size:
+            raise InputError(where, f"a list of {stored.list_size}", shown(value))
+        return [_value(each, stored.value_type, f"{where}[{number}]") for number, each in enumerate(value)]
+    if pa.types.is_struct(stored):
+        return _struct(value, stored, where)
+    if pa.types.is_dictionary(stored):
+        return _value(value, stored.value_type, where)
+    kind = kind_of(stored)
+    if kind is None:
+        raise InputError(where, f"null, as JSON cannot say a value of the type {stored}", shown(value))
+    try:
+        read = kind.read(value, stored)
+        pa.scalar(read, stored)  # a number may be too large for the column
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(where, f"{kind.says}, as the column is {stored}", shown(value)) from error
+    return read
+
+
+def _struct(value: Any, stored: pa.StructType, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(where, "an object", shown(value))
+    types = {field.name: field.type for field in stored}
+    for name in value:
+        if name not in types:
+            raise UnknownField(where, f"members {', '.join(types)}", cut(name))
+    return {name: _value(each, types[name], f"{where}.{name}") for name, each in value.items()}

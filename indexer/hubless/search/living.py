@@ -1,0 +1,188 @@
+"""A collection that is written to: a version, and what its log says has changed since."""
+
+from collections.abc import Sequence
+from threading import RLock
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.errors import LogDamaged, PointNotFound, one_line
+from hubless.search.changes import Added, Changes, rows_of
+from hubless.search.collection import Collection
+from hubless.search.writes import KINDS, Put, Remove, Write
+from hubless.store.log import Log
+from hubless.vectors.sources import ArrayVectors
+
+
+class State(NamedTuple):
+    """What a version and some writes have come to; never changed."""
+
+    changes: Changes
+    collection: Collection
+
+
+class Living:
+    """A version of a collection with the writes of its log. `current` is a collection that never changes.
+
+    Parameters
+    ----------
+    base : the version as it was built
+    log : of the collection; None for what is in memory only
+
+    Attributes
+    ----------
+    current : the base with the writes up to `current.seq`; another object after each change
+    trouble : why the log cannot be followed any further; empty if it can
+    changing : held while it changes; take it before the lock of the log
+    """
+
+    def __init__(self, base: Collection, log: Log | None) -> None:
+        self.base = base
+        self.current = base
+        self.log = log
+        self.trouble = ""
+        self.changing = RLock()
+        self._state: State | None = None
+        self._stamp: object = None
+
+    @property
+    def changes(self) -> Changes | None:
+        """What changed since the version was built; None for nothing."""
+        return self._state and self._state.changes
+
+    def look(self) -> bool:
+        """Catch up if the log has changed since the last look. Return whether anything changed.
+
+        Raises
+        ------
+        StorageError, LogDamaged
+        """
+        if self.log is None or (stamp := self.log.stamp()) == self._stamp:
+            return False
+        changed = self.catch_up()
+        self._stamp = stamp  # taken before reading: what came meanwhile is seen by the next look
+        return changed
+
+    def catch_up(self) -> bool:
+        """Apply what the log has. Return whether anything changed.
+
+        Raises
+        ------
+        StorageError
+        LogDamaged
+            where the log cannot be read any further. What comes before is applied.
+        """
+        if self.log is None:
+            return False
+        with self.changing:
+            before = self.current
+            try:
+                while self._read(self.log):
+                    pass
+            except Exception as error:
+                self.trouble = str(error)
+                raise
+            self.trouble = ""
+            return self.current is not before
+
+    def draft(self) -> "Draft":
+        """Writes to come, planned one after another. Hold `changing` until they are adopted or given up."""
+        return Draft(self, self._state or State(Changes.of(*self.base.unchanged()), self.current))
+
+    def adopt(self, draft: "Draft") -> None:
+        """Serve what a draft has come to. Its writes are in the log now."""
+        with self.changing:
+            state = draft.state()
+            if state.collection is not self.current:
+                self._state, self.current = state, state.collection
+
+    def _read(self, log: Log) -> bool:
+        """Apply the next entries of the log; False if there are no more."""
+        draft, schema = self.draft(), self.base.payload_schema
+        entries = log.since(self.current.seq)
+        for entry in entries:
+            try:
+                draft.add(entry.seq, KINDS[entry.kind].decode(entry.body, schema))
+            except (pa.ArrowException, KeyError, ValueError) as error:
+                self.adopt(draft)
+                problem = f"write {entry.seq} cannot be applied ({one_line(error)}); those before it are served"
+                raise LogDamaged(log.path, problem) from error
+        self.adopt(draft)
+        return bool(entries)
+
+
+class Draft:
+    """Writes that nobody sees yet, on top of what a collection has come to.
+
+    Attributes
+    ----------
+    added : how many targets stand beside the index, at most
+    """
+
+    def __init__(self, living: Living, state: State) -> None:
+        self._living = living
+        self._state = state
+        self._waiting: list[Write] = []
+        self._seq = state.collection.seq
+        self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
+        self.added = state.changes.count_added
+
+    def has(self, wanted: str | int) -> bool:
+        """Whether a target has the id, after the writes so far."""
+        known = self._there.get(wanted)
+        if known is not None:
+            return known
+        try:
+            self._state.collection.row(wanted)
+        except PointNotFound:
+            return False
+        return True
+
+    def collection(self) -> Collection:
+        """What the writes so far have come to."""
+        return self.state().collection
+
+    def add(self, seq: int, write: Write) -> None:
+        """Add a write, with its number in the log."""
+        self._waiting.append(write)
+        self._seq = seq
+        self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
+        if isinstance(write, Put):
+            self.added += len(write.ids)
+
+    def state(self) -> State:
+        """The same, with what changed."""
+        if self._waiting:
+            changes = _changed(self._state.changes, self._state.collection, self._waiting)
+            self._state = State(changes, self._living.base.changed(changes, self._seq))
+            self._waiting, self._there = [], {}
+            self.added = changes.count_added
+        return self._state
+
+
+def _changed(changes: Changes, collection: Collection, writes: Sequence[Write]) -> Changes:
+    """The changes after some writes. What comes of them in the end is done once.
+
+    Parameters
+    ----------
+    collection : what the changes have come to so far
+    """
+    last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
+    for number, write in enumerate(writes):
+        for row, wanted in enumerate(write.ids.to_pylist()):
+            last.pop(wanted, None)  # so that it stands in the order of the last writes
+            last[wanted] = None if isinstance(write, Remove) else (number, row)
+    gone = [row for row in rows_of([*last], collection.stored_ids) if row is not None]
+    if gone:
+        changes = changes.removing(np.array(gone, np.int64))
+    parts = []
+    for number, write in enumerate(writes):
+        if isinstance(write, Put):
+            rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
+            parts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
+    if not parts:
+        return changes
+    put = Put.joined(parts)
+    offsets = collection.correction().offsets(ArrayVectors(put.vectors, "vectors"))
+    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload))

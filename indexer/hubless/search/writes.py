@@ -1,0 +1,111 @@
+"""Writes to a collection, as they stand in its log: an Arrow stream each, which any version of Arrow reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.vectors.arrays import F32, I64
+
+_ID, _VECTOR, _PAYLOAD = "id", "vector", "payload"
+
+
+@dataclass(frozen=True, eq=False)
+class Put:
+    """Targets that come, or replace those of the same ids: vectors (a, d) as they are compared, ids, payload."""
+
+    kind: ClassVar[str] = "put"
+    vectors: F32
+    ids: pa.Array
+    payload: pa.Table | None
+
+    def encode(self) -> bytes:
+        """The body of its entry in the log."""
+        flat = pa.array(np.ascontiguousarray(self.vectors).reshape(-1))
+        columns = [self.ids, pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1])]
+        names = [_ID, _VECTOR]
+        if self.payload is not None:
+            columns.append(self.payload.combine_chunks().to_struct_array().combine_chunks())
+            names.append(_PAYLOAD)
+        return _written(pa.table(columns, names))
+
+    def taken(self, rows: I64) -> "Put":
+        """Some of its targets."""
+        payload = None if self.payload is None else self.payload.take(rows)
+        return Put(self.vectors[rows], self.ids.take(pa.array(rows)), payload)
+
+    @classmethod
+    def joined(cls, puts: Sequence["Put"]) -> "Put":
+        """Several as one."""
+        if len(puts) == 1:
+            return puts[0]
+        tables = [put.payload for put in puts if put.payload is not None]
+        return cls(
+            np.concatenate([put.vectors for put in puts]),
+            pa.concat_arrays([put.ids for put in puts]),
+            pa.concat_tables(tables).combine_chunks() if tables else None,
+        )
+
+    @classmethod
+    def decode(cls, body: bytes, schema: pa.Schema | None) -> "Put":
+        """The write that `encode` wrote.
+
+        Parameters
+        ----------
+        schema : of the payload of the collection now; columns that the write lacks are null, further ones are left out
+        """
+        table = _read(body)
+        vectors = table[_VECTOR].combine_chunks()
+        rows = vectors.values.to_numpy().reshape(-1, vectors.type.list_size)
+        payload = None
+        if schema is not None:
+            written = table[_PAYLOAD].combine_chunks() if _PAYLOAD in table.column_names else None
+            payload = _as_schema(written, schema, len(table))
+        return cls(np.ascontiguousarray(rows, np.float32), table[_ID].combine_chunks(), payload)
+
+
+@dataclass(frozen=True, eq=False)
+class Remove:
+    """Targets that go, by their ids. An id that no target has any more is passed over."""
+
+    kind: ClassVar[str] = "remove"
+    ids: pa.Array
+
+    def encode(self) -> bytes:
+        """The body of its entry in the log."""
+        return _written(pa.table([self.ids], [_ID]))
+
+    @classmethod
+    def decode(cls, body: bytes, schema: pa.Schema | None) -> "Remove":
+        """The write that `encode` wrote."""
+        return cls(_read(body)[_ID].combine_chunks())
+
+
+Write: TypeAlias = Put | Remove
+KINDS: dict[str, type[Put] | type[Remove]] = {each.kind: each for each in (Put, Remove)}
+
+
+def _written(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _read(body: bytes) -> pa.Table:
+    table = pa.ipc.open_stream(body).read_all()
+    table.validate(full=True)
+    return table
+
+
+def _as_schema(written: pa.StructArray | None, schema: pa.Schema, count: int) -> pa.Table:
+    names = set() if written is None else {field.name for field in written.type}
+    columns = [
+        pa.nulls(count, field.type)
+        if written is None or field.name not in names
+        else written.field(field.name).cast(field.type)
+        for field in schema
+    ]
+    return pa.table(columns, schema)
