@@ -20,7 +20,7 @@ from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
-from hubless_service.routes import aliases, collections, documentation, health, points, query, versions
+from hubless_service.routes import aliases, collections, documentation, health, points, query, versions, writes
 from hubless_service.routes.direct import match_whole_paths
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.slots import STATES
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (query, collections, points, versions, aliases, health)
+ROUTERS = (query, collections, points, writes, versions, aliases, health)
 _LOOK_SECONDS = 0.05
 
-CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE")
+CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = ("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match", "X-Request-ID")
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
@@ -149,6 +149,8 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         live.drift,
         live.strengths,
         live.recommended_strengths,
+        lambda: [(collection.name, float(collection.added)) for collection in shelf.served()],
+        lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
     )
     engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
 

@@ -30,7 +30,8 @@ class Settings(BaseSettings):
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     insecure: bool = Field(default=False, description="Let other machines in without an API key.")
     read_keys: SecretStr | None = Field(default=None, description="API keys that may read.")
-    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read and administer.")
+    write_keys: SecretStr | None = Field(default=None, description="API keys that may read and write points.")
+    admin_keys: SecretStr | None = Field(default=None, description="API keys that may read, write and administer.")
     keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
     max_wrong_keys: int = Field(
         default=20,
@@ -50,6 +51,13 @@ class Settings(BaseSettings):
     default_limit: int = Field(default=10, ge=1, description="Hits in an answer if the query gives no limit.")
     max_limit: int = Field(default=1000, ge=1, description="Highest limit of a query or page; most ids in a request.")
     max_depth: int = Field(default=5000, ge=1, description="Highest sum of skip and limit in a query.")
+    max_write_points: int = Field(default=1000, ge=1, description="Most points in a write.")
+    max_added: int = Field(
+        default=50_000,
+        ge=1,
+        description="Most targets that stand beside the index of a collection, as each query is compared with all of "
+        "them; more are refused with 429 until they are merged.",
+    )
     max_batch: int = Field(default=1000, ge=1, description="Most queries in a batch.")
     max_batch_hits: int = Field(
         default=100_000, ge=1, description="Most hits in a batch: the limits and skips of its queries in sum."

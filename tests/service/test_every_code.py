@@ -53,6 +53,8 @@ IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
 OF_ENCODERS = {"text_refused", "encoder_failed", "encoder_timeout"}
 # these a server with keys, or a catalog that can be changed: test_keys.py and test_administration.py
 GUARDED = {"unauthenticated", "forbidden", "too_many_wrong_keys"}
+# these a collection that can be written to: test_writes.py
+WRITES = {"point_exists", "merge_needed", "log_damaged"}
 # these bytes that no client library sends: tests/attack
 NO_REQUESTS = {"malformed_request", "head_too_large"}
 CHANGES = {"version_not_found", "alias_not_found", "precondition_failed", "precondition_required"}
@@ -81,7 +83,7 @@ def client(serve, words, numbers, tmp_path):
 
 
 def test_every_code_has_its_request():
-    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED | CHANGES | NO_REQUESTS == set(PROBLEM_TYPES)
+    assert set(REQUESTS) | IN_OVERLOAD | OF_ENCODERS | GUARDED | CHANGES | WRITES | NO_REQUESTS == set(PROBLEM_TYPES)
 
 
 @pytest.mark.parametrize("code", sorted(REQUESTS.keys() - {"not_ready"}))

@@ -28,6 +28,9 @@ class Source:
     def version_ids(self, name):
         return [self.current(name)]
 
+    def log(self, name):
+        return None
+
     def aliases(self):
         return {}
 

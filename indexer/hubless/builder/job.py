@@ -130,9 +130,7 @@ def build(
             chosen = chosen_strength(vectors.live_queries, made, steps)
             steps.step("writing")
             write_made(made, staged.folder)
-            complete = manifest_of(
-                made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version
-            )
+            complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
             return staged.publish(complete.model_copy(update={"log_seq": seq}))
 
 

@@ -38,6 +38,8 @@ class Collection:
     The service opens its collections with `open_collection`. `hubless.open` gives an `Index`, which can be changed too.
     """
 
+    _origin: "Collection | None" = None
+
     def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE, origin: "Collection | None" = None) -> None:
         self._filter_cache = filter_cache
         self._origin = origin

@@ -79,6 +79,15 @@ def access_of(request: Request) -> Access:
     return access
 
 
+def check_write(request: Request, origins: frozenset[str]) -> Access:
+    """Raise `forbidden` unless the request may write; return what it may do. Without keys as `check_admin`."""
+    access = access_of(request)
+    if not access.write:
+        raise Problem("forbidden", "This needs a key of role write or admin.")
+    _check_origin(request, origins)
+    return access
+
+
 def check_admin(request: Request, origins: frozenset[str]) -> Access:
     """Raise `forbidden` unless the request may administer; return what it may do.
 
@@ -88,10 +97,14 @@ def check_admin(request: Request, origins: frozenset[str]) -> Access:
     access = access_of(request)
     if not access.admin:
         raise Problem("forbidden", "This needs a key of role admin.")
+    _check_origin(request, origins)
+    return access
+
+
+def _check_origin(request: Request, origins: frozenset[str]) -> None:
     origin = request.headers.get("origin")
     if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
         raise Problem("forbidden", "Without API keys a page of another origin may not do this.")
-    return access
 
 
 def is_loopback(host: str | None) -> bool:

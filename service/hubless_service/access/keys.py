@@ -24,17 +24,18 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request may do: administer or only read; in all collections, or in some."""
+    """What a request may do: administer, write, or only read; in all collections, or in some."""
 
     admin: bool
     collections: frozenset[str] | None = None
+    write: bool = False
 
     def sees(self, collection: str) -> bool:
         """Whether the collection exists for this request."""
         return self.collections is None or collection in self.collections
 
 
-EVERYTHING = Access(admin=True)
+EVERYTHING = Access(admin=True, write=True)
 NOTHING = Access(admin=False, collections=frozenset())
 
 
@@ -51,7 +52,7 @@ class _Record(BaseModel):
 
     key: Annotated[SecretStr, Field(min_length=SHORTEST_KEY)] | None = None
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
-    role: Literal["read", "admin"]
+    role: Literal["read", "write", "admin"]
     collections: list[str] | None = None
 
 
@@ -74,9 +75,12 @@ class Keys:
     """
 
     def __init__(self, settings: Settings) -> None:
-        given = ((settings.read_keys, False), (settings.admin_keys, True))
+        given = ((settings.read_keys, "read"), (settings.write_keys, "write"), (settings.admin_keys, "admin"))
         self._fixed = [
-            _Key(_digest(key), Access(admin)) for keys, admin in given if keys for key in split(keys.get_secret_value())
+            _Key(_digest(key), _access_of(role))
+            for keys, role in given
+            if keys
+            for key in split(keys.get_secret_value())
         ]
         self._path = settings.keys_file
         self._stopping = threading.Event()
@@ -135,6 +139,10 @@ class Keys:
             self.look()
 
 
+def _access_of(role: str, collections: frozenset[str] | None = None) -> Access:
+    return Access(role == "admin", collections, role in ("write", "admin"))
+
+
 def _digest(key: str) -> bytes:
     return sha256(key.encode()).digest()
 
@@ -164,4 +172,4 @@ def _keys_of(records: list[_Record]) -> Iterator[_Key]:
             raise InputError(f"keys_file, keys.{number}", "either key or sha256", got)
         limit = None if record.collections is None else frozenset(record.collections)
         digest = _digest(record.key.get_secret_value()) if record.key else bytes.fromhex(record.sha256 or "")
-        yield _Key(digest, Access(record.role == "admin", limit))
+        yield _Key(digest, _access_of(record.role, limit))

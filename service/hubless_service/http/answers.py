@@ -105,6 +105,21 @@ class ScrollAnswer(Served):
     cursor: Annotated[str | None, Field(description="Of the next page; null where this is the last.")]
 
 
+class PutAnswer(Served):
+    """What was stored. It is on the disk, and this worker's next query finds it."""
+
+    seq: Annotated[int, Field(description="The number of the write, one more than that of the write before it.")]
+    inserted: Annotated[int, Field(description="How many ids are new.")]
+    updated: Annotated[int, Field(description="How many targets were replaced.")]
+
+
+class DeleteAnswer(Served):
+    """What was deleted."""
+
+    seq: Annotated[int, Field(description="The number of the write; of the last one if nothing was deleted.")]
+    deleted: int
+
+
 class CountAnswer(Served):
     """How many targets there are, or meet the filter."""
 
@@ -121,6 +136,14 @@ class LiveQueries(TypedDict):
     state: Annotated[
         Literal["too_few", "few", "enough"], Field(description="Whether there were enough of them to go by.")
     ]
+
+
+class Writes(TypedDict):
+    """What was written since the version was built."""
+
+    seq: Annotated[int, Field(description="The number of the last write that is served; 0 if there was none.")]
+    added: Annotated[int, Field(description="How many targets stand beside the index, with frozen offsets.")]
+    removed: Annotated[int, Field(description="How many targets of the version are gone or were replaced.")]
 
 
 class CollectionAnswer(TypedDict):
@@ -143,6 +166,7 @@ class CollectionAnswer(TypedDict):
         dict[str, str], Field(description="Arrow's name of each column's type, by which filters are checked.")
     ]
     text: Annotated[bool, Field(description="Whether it can be asked with a text.")]
+    writes: Writes
     versions: Annotated[list[str], Field(description="The ids of all versions that are stored, oldest first.")]
     aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
 
@@ -289,6 +313,8 @@ ANSWERS = (
     PointsAnswer,
     ScrollAnswer,
     CountAnswer,
+    PutAnswer,
+    DeleteAnswer,
     VersionsAnswer,
     AliasAnswer,
     AliasesAnswer,

@@ -1,6 +1,7 @@
-"""Cursors: one opaque word that says at which row of a version a scroll goes on, and under which filter.
+"""Cursors: one opaque word that says at which place of a version a scroll goes on, and under which filter.
 
-The rows of a version never change. So a cursor is good for as long as the version is served, in any worker.
+The targets of a version keep their places, whatever is written. So a cursor is good for as long as the version is
+served, in any worker.
 """
 
 import hashlib
@@ -18,7 +19,7 @@ _DIGEST_BYTES = 9
 
 def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
     """The cursor that goes on at a row."""
-    return urlsafe_b64encode(orjson.dumps([collection.version, row, _digest(filter)])).decode()
+    return urlsafe_b64encode(orjson.dumps([collection.version, collection.place(row), _digest(filter)])).decode()
 
 
 def read_cursor(value: str | None, collection: hubless.Collection, filter: Filter | None) -> int:
@@ -34,8 +35,8 @@ def read_cursor(value: str | None, collection: hubless.Collection, filter: Filte
     if value is None:
         return 0
     try:
-        version, row, digest = orjson.loads(urlsafe_b64decode(value))
-        if not (isinstance(version, str) and type(row) is int and isinstance(digest, str)):
+        version, place, digest = orjson.loads(urlsafe_b64decode(value))
+        if not (isinstance(version, str) and type(place) is int and isinstance(digest, str)):
             raise ValueError
     except (ValueError, TypeError) as error:
         raise InputError("cursor", "the cursor of an answer, unchanged", describe(value)) from error
@@ -44,9 +45,9 @@ def read_cursor(value: str | None, collection: hubless.Collection, filter: Filte
         raise Problem("cursor_expired", detail)
     if digest != _digest(filter):
         raise InputError("cursor", "the filter that the scroll began with", "a cursor of another one")
-    if not 0 <= row < collection.count:
+    if not 0 <= place <= collection.last_place:
         raise InputError("cursor", "the cursor of an answer, unchanged", describe(value))
-    return row
+    return collection.row_from(place)
 
 
 def _digest(filter: Filter | None) -> str:

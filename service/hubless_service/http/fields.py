@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, core_schema
 
 import hubless
 from hubless.errors import InputError, NotFinite, UnknownField
-from hubless.filters import Filter, FilterLimits
+from hubless.filters import Filter, FilterLimits, read_row
 from hubless.vectors.arrays import F32, check_dim
 from hubless_service.http import vectors
 from hubless_service.http.problems import clip, describe
@@ -118,6 +118,45 @@ class Text(FieldKind):
         if len(value) > most:
             raise InputError("", f"at most {most} characters", str(len(value)))
         return value
+
+
+class Sequence(FieldKind):
+    """The number of a write."""
+
+    def schema(self) -> Json:
+        return {"type": "integer", "minimum": 0}
+
+    def read(self, value: Any, subject: Subject) -> int:
+        if type(value) is not int or not 0 <= value < 2**63:
+            raise InputError("", "a whole number of at least 0", describe(value))
+        return value
+
+
+class Choice(FieldKind):
+    """One of a few words."""
+
+    def __init__(self, *words: str) -> None:
+        self._words = words
+
+    def schema(self) -> Json:
+        return {"type": "string", "enum": [*self._words]}
+
+    def read(self, value: Any, subject: Subject) -> str:
+        if not isinstance(value, str) or value not in self._words:
+            raise InputError("", f"one of {', '.join(self._words)}", describe(value))
+        return value
+
+
+class PayloadRow(FieldKind):
+    """The payload of a target: values by column, which become what Arrow holds in that column."""
+
+    def schema(self) -> Json:
+        return {"type": "object", "additionalProperties": True}
+
+    def read(self, value: Any, subject: Subject) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise InputError("", "an object", describe(value))
+        return read_row(value, subject.collection.payload_schema)
 
 
 class StoredId(FieldKind):

@@ -29,6 +29,7 @@ class Query(NamedTuple):
     where : what stands before a field's name in an error: nothing, or `queries[3].`
     asked : a vector (1, d), prepared for the collection; a text; or a stored target
     strength : None leaves it to the library
+    min_seq : a write that what is searched must have
     """
 
     where: str
@@ -42,6 +43,7 @@ class Query(NamedTuple):
     explain: bool
     filter: Filter | None
     parameters: dict[str, Any] | None
+    min_seq: int = 0
 
 
 def read_query(request: Request, kind: str, body: bytes, subject: Subject) -> Query:
@@ -133,4 +135,5 @@ def _query(
         bool(options.explain),
         filter,
         parameters,
+        options.min_seq or 0,
     )

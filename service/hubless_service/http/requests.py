@@ -61,6 +61,10 @@ class QueryOptions(RequestModel):
         description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
         "given. Of a batch, the shortest holds.",
     )
+    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+        default=None,
+        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
+    )
 
 
 class BinaryRequest(QueryOptions):
@@ -111,6 +115,10 @@ class CountRequest(RequestModel):
     filter: Annotated[Filter, fields.Filtering()] | None = Field(
         default=None, description="Only targets that meet it; all if not given."
     )
+    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+        default=None,
+        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
+    )
 
 
 class PointRequest(RequestModel):
@@ -118,6 +126,10 @@ class PointRequest(RequestModel):
 
     with_: Annotated[Extras, fields.Sent()] | None = Field(
         default=None, alias="with", description="What the target is sent with beside its payload."
+    )
+    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+        default=None,
+        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
 
 
@@ -129,6 +141,10 @@ class PointsRequest(RequestModel):
     )
     with_: Annotated[Extras, fields.Sent()] | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
+    )
+    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+        default=None,
+        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
 
 
@@ -145,6 +161,68 @@ class ScrollRequest(RequestModel):
     with_: Annotated[Extras, fields.Sent()] | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
     )
+    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+        default=None,
+        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
+    )
+
+
+class PointToPut(RequestModel):
+    """A target that comes, or replaces the one of the same id."""
+
+    id: Annotated[int | str, fields.StoredId()] = Field(
+        description="A number or a string, as the collection's ids are."
+    )
+    vector: Annotated[F32, fields.QueryVector()] = Field(
+        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim."
+    )
+    payload: Annotated[dict[str, Any], fields.PayloadRow()] | None = Field(
+        default=None, description="Values of the collection's payload columns; what is not given is null."
+    )
+
+
+class PutPointsRequest(RequestModel):
+    """Targets to store, all or none."""
+
+    points: Annotated[list[PointToPut], fields.Several("points", "max_write_points")] = Field(
+        description="At most HUBLESS_MAX_WRITE_POINTS."
+    )
+    mode: Annotated[str, fields.Choice("upsert", "insert", "update")] | None = Field(
+        default=None,
+        description="insert refuses ids that are there, update refuses ids that are not; upsert, the default, takes "
+        "both.",
+    )
+
+
+class PointToPatch(RequestModel):
+    """What to change in the payload of a target."""
+
+    id: Annotated[int | str, fields.StoredId()] = Field(
+        description="A number or a string, as the collection's ids are."
+    )
+    payload: Annotated[dict[str, Any], fields.PayloadRow()] = Field(
+        description="The columns to change. Columns that are not given stay."
+    )
+
+
+class PatchPointsRequest(RequestModel):
+    """Changes of payload, all or none."""
+
+    points: Annotated[list[PointToPatch], fields.Several("points", "max_write_points")] = Field(
+        description="At most HUBLESS_MAX_WRITE_POINTS."
+    )
+
+
+class DeletePointsRequest(RequestModel):
+    """Which targets to delete: those of some ids, or those that meet a filter."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["ids"]}, {"required": ["filter"]}]})
+    ids: Annotated[list[Annotated[int | str, fields.StoredId()]], fields.Several("ids", "max_write_points")] | None = (
+        Field(default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over.")
+    )
+    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+        default=None, description="All targets that meet it are deleted."
+    )
 
 
 class AliasRequest(RequestModel):
@@ -153,8 +231,24 @@ class AliasRequest(RequestModel):
     collection: str = Field(description="The name of a collection, not an alias.")
 
 
-REQUESTS = (QueryRequest, BatchRequest, CountRequest, PointsRequest, ScrollRequest, AliasRequest)
+REQUESTS = (
+    QueryRequest,
+    BatchRequest,
+    CountRequest,
+    PointsRequest,
+    ScrollRequest,
+    PutPointsRequest,
+    PatchPointsRequest,
+    DeletePointsRequest,
+    AliasRequest,
+)
 """All that are bodies."""
+_PARTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
+    BatchRequest: ("queries", QueryRequest),
+    PutPointsRequest: ("points", PointToPut),
+    PatchPointsRequest: ("points", PointToPatch),
+}
+"""Models that are lists of others."""
 R = TypeVar("R", bound=RequestModel)
 
 
@@ -193,9 +287,10 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
         if unknown := document.keys() - fields_of(model):
             known = ", ".join(sorted(fields_of(model)))
             raise UnknownField(f"{where}{clip(min(unknown))}", f"one of {known}", "an unknown field")
-        if model is BatchRequest and isinstance(queries := document.get("queries"), list):
-            for i, query in enumerate(queries):
-                _refuse_unknown(QueryRequest, query, f"queries[{i}].")
+        name, part = _PARTS.get(model, ("", RequestModel))
+        if isinstance(parts := document.get(name), list):
+            for i, each in enumerate(parts):
+                _refuse_unknown(part, each, f"{name}[{i}].")
 
 
 def _refusal(places: tuple[int | str, ...], kind: str, value: Any, context: dict[str, Any]) -> InputError:

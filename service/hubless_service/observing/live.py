@@ -170,6 +170,7 @@ class Live:
         }
 
     def _of(self, collection: hubless.Collection) -> _Watched:
+        collection = collection.origin
         if watched := self._by_version.get(collection):
             return watched
         with self._lock:
@@ -204,7 +205,7 @@ class Live:
                     if watched.queries:
                         watched.queries.observe(told.vectors)
                     if watched.hubness:
-                        watched.hubness.observe(told.vectors, told.found, told.options)
+                        watched.hubness.observe(told.vectors, _of_origin(collection, told.found), told.options)
                     if watched.strength:
                         watched.strength.observe(told.vectors, told.options)
                 except Exception:
@@ -248,3 +249,11 @@ class Live:
             log.info(told, collection.name, chosen.different, chosen.strength, following.strength)
         if self._settings.follow_strength:
             following.hear(chosen)
+
+
+def _of_origin(collection: hubless.Collection, found: Sequence[tuple[I64, int]]) -> Sequence[tuple[I64, int]]:
+    """The same answers in rows of the version as it was built."""
+    if collection is collection.origin:
+        return found
+    blocks = {id(rows): collection.origin_rows(rows) for rows, _ in found}
+    return [(blocks[id(rows)], line) for rows, line in found]

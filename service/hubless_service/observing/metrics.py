@@ -169,8 +169,10 @@ class Metrics:
         drift: Callable[[], Iterable[tuple[str, float]]],
         strengths: Callable[[], Iterable[tuple[str, float]]],
         recommended: Callable[[], Iterable[tuple[str, float]]],
+        added: Callable[[], Iterable[tuple[str, float]]],
+        removed: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
-        """Report collections by state, versions, load times, live hubness, drift and strengths as they are now."""
+        """Report what is served, and how, as it is at each request: one function for each metric."""
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
         self._live.register(
@@ -178,6 +180,10 @@ class Metrics:
         )
         self._live.register(
             _ByCollection("hubless_drift", "How far queries are from the query bank: 1 is the border of chance", drift)
+        )
+        self._live.register(_ByCollection("hubless_added_points", "Targets that stand beside the index", added))
+        self._live.register(
+            _ByCollection("hubless_removed_points", "Targets of the version that are gone or were replaced", removed)
         )
         self._live.register(_Hubness(hubness))
         self._live.register(_ByCollection("hubless_strength", "Strength of queries that give none", strengths))

@@ -56,7 +56,9 @@ class VersionHubness:
         self._names = {ranking: f"{collection.name}-{collection.version}-{ranking}" for ranking in RANKINGS}
         paths = {ranking: folder and counts_of(folder, name) for ranking, name in self._names.items()}
         self._occurrences = {
-            ranking: DecayedOccurrence(collection.count, self._half_life, path) for ranking, path in paths.items()
+            # one more than there are targets: −1, all that were added since, counts at the end
+            ranking: DecayedOccurrence(collection.count + 1, self._half_life, path)
+            for ranking, path in paths.items()
         }
         self._drawn: deque[Drawn] = deque(maxlen=_MOST_WAITING)
         weakref.finalize(self, _remove, [path for path in paths.values() if path])
@@ -95,7 +97,8 @@ class VersionHubness:
                 alike.append(self._drawn.popleft())
             rows = np.stack([drawn.rows for drawn in alike])
             options = alike[0].options | {"limit": rows.shape[1], "strength": 0.0}
-            raw = collection.query(np.stack([drawn.vector for drawn in alike]), **options).rows
+            found = collection.query(np.stack([drawn.vector for drawn in alike]), **options)
+            raw = collection.origin_rows(found.rows)
             with self._lock:
                 self._occurrences["corrected"].add(rows)
                 self._occurrences["raw"].add(raw)
@@ -116,16 +119,17 @@ class VersionHubness:
 
     def _describe(self, collection: hubless.Collection, ranking: str) -> dict[str, Any] | None:
         others = counts_of_others(self._folder, self._names[ranking]) if self._folder else []
-        counts, queries = self._occurrences[ranking].together(others)
+        counted, queries = self._occurrences[ranking].together(others)
         if not queries:
             return None
+        counts = counted[:-1]  # without those that were added since
         return {
             "queries": queries,
             "skewness": measures.skewness(counts),
             "top_hub_share": measures.groupie_ratio(counts),
             "antihub_share": measures.antihub_occurrence(np.where(counts < ANTIHUB, 0, counts)),
             "chance": decayed_by_chance(queries, counts.sum(), len(counts), self._half_life, 1 + len(others)),
-            "hubs": _worst(collection, counts),
+            "hubs": _worst(collection.origin, counts),
         }
 
 

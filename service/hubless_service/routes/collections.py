@@ -80,6 +80,7 @@ def _document(state: AppState, collection: hubless.Collection) -> CollectionAnsw
         "payload_columns": manifest.payload_columns,
         "payload_types": collection.payload_types,
         "text": collection.has_encoder,
+        "writes": {"seq": collection.seq, "added": collection.added, "removed": collection.removed},
         "versions": [*shelf.version_ids.get(collection.name, ())],
         "aliases": shelf.aliases_of(collection.name),
     }

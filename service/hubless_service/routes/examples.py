@@ -14,6 +14,8 @@ from hubless_service.http.cursors import write_cursor
 Json = dict[str, Any]
 ALIAS = "example-alias"
 """An alias that nobody uses, to try changes on."""
+POINT, POINT_NUMBER = "example-point", 900_000_000_001
+"""An id that no target has, of each type, to try writes on."""
 _SEVERAL = 10  # targets, of which two with easy ids are shown
 _DIGITS = 4
 _PLAIN = re.compile(r"\w[\w.-]*")
@@ -79,6 +81,8 @@ def bodies(about: Shown) -> dict[str, dict[str, Json]]:
     extras = [f"payload.{about.column}"] if about.column else []
     scroll: Json = {"limit": 1, "with": extras}
     some = {"some": {"filter": about.filter}} if about.filter else {}
+    new = POINT if isinstance(about.ids[0], str) else POINT_NUMBER
+    patches: dict[str, Json] = {"nothing": {"points": [{"id": about.ids[0], "payload": {}}]}} if about.column else {}
     following = {"next": {**scroll, "cursor": about.cursor}} if about.cursor else {}
     return {
         "QueryRequest": queries,
@@ -86,6 +90,9 @@ def bodies(about: Shown) -> dict[str, dict[str, Json]]:
         "CountRequest": {"all": {}, **some},
         "PointsRequest": {"two": {"ids": [*about.ids], "with": extras}},
         "ScrollRequest": {"first": scroll, **following, **some},
+        "PutPointsRequest": {"one": {"points": [{"id": new, "vector": [*about.vector]}]}},
+        "PatchPointsRequest": patches,
+        "DeletePointsRequest": {"one": {"ids": [new]}},
         "AliasRequest": {"alias": {"collection": about.name}},
     }
 
@@ -222,6 +229,7 @@ COLLECTION_ANSWER = {
     "payload_columns": ["module", "line"],
     "payload_types": {"module": "string", "line": "int64"},
     "text": True,
+    "writes": {"seq": 42, "added": 3, "removed": 1},
     "versions": [_OLDER, _VERSION],
     "aliases": ["functions"],
 }
@@ -247,6 +255,8 @@ VERSIONS_ANSWER = {
     "collection": "stdlib",
 }
 ALIAS_ANSWER = {"alias": "functions", "collection": "stdlib", "etag": '"7"'}
+PUT_ANSWER = {"seq": 42, "inserted": 1, "updated": 0, "collection": "stdlib", "version": _VERSION}
+DELETE_ANSWER = {"seq": 43, "deleted": 1, "collection": "stdlib", "version": _VERSION}
 COUNT_ANSWER = {"count": 5214, "collection": "stdlib", "version": _VERSION}
 READY_ANSWER = {
     "status": "ready",

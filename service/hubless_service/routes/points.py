@@ -43,12 +43,14 @@ async def count(request: Request, collection: str) -> Response:
     """A request without a body counts all."""
     state, trace = state_of(request), trace_of(request)
     holder = state.shelf.collection(collection, access_of(request))
-    filter = None
+    filter = seq = None
     if body := await bodies.receive(request, state.settings):
         bodies.media_type(request, bodies.JSON)
         bodies.refuse_url_fields(request)
         subject = Subject(holder, state.settings)
-        filter = (await heavy.run(len(body), lambda: read(CountRequest, bodies.parse(body), subject))).filter
+        wanted = await heavy.run(len(body), lambda: read(CountRequest, bodies.parse(body), subject))
+        filter, seq = wanted.filter, wanted.min_seq
+    holder = await state.engine.reach(trace, holder, seq)
     if filter is None:
         counted = holder.count
     else:
@@ -72,6 +74,7 @@ async def get_points(request: Request, collection: str) -> Response:
     bodies.refuse_url_fields(request)
     subject = Subject(holder, state.settings)
     wanted = await heavy.run(len(body), lambda: read(PointsRequest, bodies.parse(body), subject))
+    holder = await state.engine.reach(trace_of(request), holder, wanted.min_seq)
     extras = _usual(holder) if wanted.with_ is None else wanted.with_
     work = partial(lookups.find_targets, holder, wanted.ids, extras)
     found, missing = await state.engine.run(trace_of(request), work)
@@ -98,6 +101,7 @@ async def scroll(request: Request, collection: str) -> Response:
     bodies.refuse_url_fields(request)
     subject = Subject(holder, state.settings)
     wanted = await heavy.run(len(body), lambda: read(ScrollRequest, bodies.parse(body or b"{}"), subject))
+    holder = await state.engine.reach(trace, holder, wanted.min_seq)
     start = read_cursor(wanted.cursor, holder, wanted.filter)
     limit = state.settings.default_limit if wanted.limit is None else wanted.limit
     extras = _usual(holder) if wanted.with_ is None else wanted.with_
@@ -131,6 +135,7 @@ async def get_point(request: Request, collection: str, id: str) -> Response:
     state = state_of(request)
     holder = state.shelf.collection(collection, access_of(request))
     wanted = read(PointRequest, bodies.url_fields(request), Subject(holder, state.settings))
+    holder = await state.engine.reach(trace_of(request), holder, wanted.min_seq)
     extras = replace(wanted.with_ or NO_EXTRAS, payload=_usual(holder).payload)
     found = await state.engine.run(trace_of(request), partial(lookups.find_target, holder, id, extras))
     (target,) = targets_of(found)

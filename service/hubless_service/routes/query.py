@@ -58,6 +58,7 @@ async def query(request: Request, collection: str) -> Response:
     with trace.stage("parse"):
         reading = partial(read_query, request, kind, body, Subject(asked, state.settings))
         wanted = await heavy.run(len(body), reading)
+    asked = await state.engine.reach(trace, asked, wanted.min_seq)
     (found,) = await state.engine.search(request, asked, [wanted])
 
     def answer() -> QueryAnswer:
@@ -84,6 +85,7 @@ async def query_batch(request: Request, collection: str) -> Response:
     kind, body = await _receive(request, state, batch=True)
     with trace.stage("parse"):
         wanted = await heavy.run(len(body), partial(read_batch, request, kind, body, Subject(asked, state.settings)))
+    asked = await state.engine.reach(trace, asked, max(query.min_seq for query in wanted))
     found = await state.engine.search(request, asked, wanted)
 
     def answer() -> BatchAnswer:

@@ -22,7 +22,7 @@ class Breakers:
 
     def note(self, collection: hubless.Collection) -> None:
         """Tell the state of one after a call of its encoder; a version that was replaced is not told of."""
-        if collection.encoder_left_alone is not None and any(collection is one for one in self._served()):
+        if collection.encoder_left_alone is not None and any(collection.origin is one.origin for one in self._served()):
             self.on_state(collection.name, collection.encoder_left_alone)
 
     def look(self) -> None:

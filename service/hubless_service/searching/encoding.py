@@ -64,6 +64,7 @@ class Encoding:
             return _with_vectors(queries, await future)
 
     def _batcher(self, collection: hubless.Collection) -> Batcher:
+        collection = collection.origin  # which has the same encoder, and lives as long as the version
         if not (batcher := self._batchers.get(collection)):
             batcher = Batcher(self._threads, self._room, 1, lambda: None)
             batcher.on_failure = self.on_failure

@@ -5,13 +5,15 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import faiss
 from fastapi import Request
 
 import hubless
+from hubless.errors import InputError
 from hubless.kernels.threads import one_blas_thread
+from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
@@ -19,10 +21,12 @@ from hubless_service.observing.live import Live
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
+from hubless_service.searching.following import Follower
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.source import Source
 from hubless_service.searching.watching import Watcher
+from hubless_service.searching.writing import Plan, Writer
 from hubless_service.settings import Settings
 
 T = TypeVar("T")
@@ -51,6 +55,8 @@ class Engine:
         self._batcher = Batcher(
             settings.search_threads, settings.max_waiting, settings.max_together, self._prepare, others
         )
+        self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare)
+        self._follower = Follower(self.shelf.living, self._prepare)
         self._breakers = Breakers(self.shelf.served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self._watcher = Watcher(source, self.shelf, settings, self._prepare)
@@ -68,6 +74,8 @@ class Engine:
         self._threads_set.enter_context(one_blas_thread)
         self._batcher.start()
         self.live.start()
+        self._writer.start()
+        self._follower.start()
         self._watcher.start(on_loaded)
 
     def stop(self) -> list[threading.Thread]:
@@ -78,7 +86,7 @@ class Engine:
         self._encoding.stop()
         self._watcher.stop()
         self._threads_set.close()
-        return [*self._batcher.stop(), *self.live.stop()]
+        return [*self._batcher.stop(), *self._writer.stop(), *self._follower.stop(), *self.live.stop()]
 
     def report(
         self,
@@ -97,7 +105,7 @@ class Engine:
         on_failure : when a thread has survived an error of ours
         """
         self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
-        self._batcher.on_failure = self._encoding.on_failure = on_failure
+        self._batcher.on_failure = self._encoding.on_failure = self._writer.on_failure = on_failure
         self._breakers.on_state = on_breaker
 
     def answer_here_if(self, alone: Callable[[], bool]) -> None:
@@ -141,6 +149,34 @@ class Engine:
             else query
             for query in queries
         ]
+
+    async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
+        """The collection with a write in it, which another worker may have written.
+
+        Parameters
+        ----------
+        seq : the number of the write; None or 0 for none
+
+        Raises
+        ------
+        InputError
+            if there is no such write.
+        StorageError, Problem
+        """
+        if not seq or collection.seq >= seq:
+            return collection
+        name = collection.name
+        if living := self.shelf.known(name).living:
+            await self.run(trace, living.catch_up)
+        found = self.shelf.collection(name, EVERYTHING)
+        if found.seq < seq:
+            raise InputError("min_seq", f"at most {found.seq}, the last write to the collection", str(seq))
+        return found
+
+    async def write(self, request: Request, collection: str, points: int, plan: Plan) -> dict[str, Any]:
+        """Write to a collection, after what waits already; see `Writer.write`."""
+        trace = trace_of(request)
+        return await self._writer.write(trace, collection, points, plan, trace.started + self._timeout)
 
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import hubless
 from hubless.errors import CollectionNotFound
+from hubless.search.living import Living
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.searching.slots import Slot, as_problem
@@ -59,7 +60,11 @@ class Shelf:
 
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""
-        return [slot.collection for slot in self._slots.values() if slot.collection]
+        return [collection for slot in self._slots.values() if (collection := slot.collection)]
+
+    def living(self) -> list[Living]:
+        """The same, with their logs."""
+        return [slot.living for slot in self._slots.values() if slot.living]
 
     # for requests
 
@@ -80,8 +85,8 @@ class Shelf:
             if there is none of that name that may be seen.
         """
         _, slot = self.slot(name, access)
-        if slot.collection:
-            return slot.collection
+        if collection := slot.collection:
+            return collection
         if slot.failure:
             raise as_problem(slot.failure)
         raise Problem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import hubless
 from hubless.errors import BundleError, StorageError
+from hubless.search.living import Living
 from hubless_service.http.problems import Problem, from_library
 
 STATES = ("loading", "ready", "failed")
@@ -15,16 +16,21 @@ class Slot:
 
     Attributes
     ----------
-    collection : the version that is served; None if there is none
+    living : the version that is served, with what was written since; None if there is none
     tried : the id of the version that was opened last; the one that is served, unless there is a failure
     failure : why that version cannot be served
     seconds : how long it took to open and check the version that is served
     """
 
-    collection: hubless.Collection | None = None
+    living: Living | None = None
     tried: str | None = None
     failure: Exception | None = None
     seconds: float = 0.0
+
+    @property
+    def collection(self) -> hubless.Collection | None:
+        """What is served now; None if there is nothing."""
+        return self.living.current if self.living else None
 
     @property
     def state(self) -> str:
@@ -44,9 +50,9 @@ class Slot:
         if self.failure:
             problem = as_problem(self.failure)
             reason = {"code": problem.code, "detail": problem.detail}
-        if not self.collection:
+        if not (collection := self.collection):
             return {"status": self.state, **reason}
-        served = {"status": self.state, "version": self.collection.version, "count": self.collection.count}
+        served = {"status": self.state, "version": collection.version, "count": collection.count}
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 
 

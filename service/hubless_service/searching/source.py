@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 import hubless
 from hubless.search.collection import FILTER_CACHE, open_collection
+from hubless.store.log import Log
 
 
 class Source(Protocol):
@@ -22,6 +23,10 @@ class Source(Protocol):
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
         """Open that version. Without `hashes`, only the sizes of its files are compared with the manifest."""
+        ...
+
+    def log(self, name: str) -> Log | None:
+        """The log of one of them; None if it cannot be written to."""
         ...
 
     def version_ids(self, name: str) -> Sequence[str]:
@@ -58,6 +63,10 @@ class CatalogSource:
     def current(self, name: str) -> str:
         """The id of the current version."""
         return self.catalog.current(name)
+
+    def log(self, name: str) -> Log:
+        """The log in the folder of the collection."""
+        return self.catalog.log(name)
 
     def version_ids(self, name: str) -> list[str]:
         """The ids of all versions, oldest first."""

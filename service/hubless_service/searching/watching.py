@@ -6,13 +6,15 @@ collection opened, and it leaves one alone that is being opened, so that no two 
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import perf_counter
 
 import hubless
 from hubless.errors import BundleError, HublessError
+from hubless.search.living import Living
 from hubless_service.processes.bell import Bell
+from hubless_service.searching.following import follow
 from hubless_service.searching.openers import Openers
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
 from hubless_service.searching.slots import Slot
@@ -138,8 +140,17 @@ class Watcher:
             if version != slot.tried or str(error) != str(slot.failure):
                 _log_failure(f'collection "{name}"', error)
             # its traceback would hold on to collections
-            renewed = Slot(slot.collection, version or slot.tried, error.with_traceback(None), slot.seconds)
-        self._shelf.put(name, renewed, ids)
+            renewed = Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
+        self._put(name, slot, renewed, ids)
+
+    def _put(self, name: str, before: Slot, renewed: Slot, ids: Sequence[str]) -> None:
+        if renewed.living is None or before.living in (None, renewed.living):
+            self._shelf.put(name, renewed, ids)
+            return
+        # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
+        with before.living.changing:
+            follow(renewed.living)
+            self._shelf.put(name, renewed, ids)
 
     def _renewed(self, name: str, slot: Slot, version: str) -> Slot | None:
         """The slot as it is now; None if the version is still to be opened."""
@@ -148,7 +159,7 @@ class Watcher:
                 _log_failure(f'collection "{name}"', failure)
             return Slot(None, version, failure)
         if slot.collection and version == slot.collection.version:
-            return Slot(slot.collection, version, seconds=slot.seconds)
+            return Slot(slot.living, version, seconds=slot.seconds)
         if version == slot.tried and slot.settled:
             return slot
         return None
@@ -159,16 +170,18 @@ class Watcher:
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
         collection = self._source.open(name, hashes=hashes)
         collection.check_canaries()
+        living = Living(collection, self._source.log(name))
+        follow(living)
         seconds = perf_counter() - started
         log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
             name,
             collection.version,
-            collection.count,
+            living.current.count,
             collection.dim,
             seconds,
         )
-        return Slot(collection, collection.version, seconds=seconds)
+        return Slot(living, collection.version, seconds=seconds)
 
     def _check_hashes(self, collections: list[hubless.Collection]) -> None:
         """Compare files with their hashes while they are served. A version with a wrong file is served no longer.

@@ -1,0 +1,115 @@
+"""What a request wants to write, planned against the collection as it is when its turn comes."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.errors import InputError, PointNotFound
+from hubless.filters import Filter, table_of
+from hubless.search.collection import Collection
+from hubless.search.living import Draft
+from hubless.search.writes import Put, Remove, Write
+from hubless.vectors.ids import id_array
+from hubless_service.http.problems import Problem, clip
+from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
+from hubless_service.searching.writing import Plan
+
+Planned = tuple[Write | None, dict[str, Any]]
+
+
+def plan_put(wanted: PutPointsRequest, collection: Collection) -> Plan:
+    """Store targets.
+
+    Raises
+    ------
+    InputError
+        if an id stands twice.
+    """
+    ids = _distinct([point.id for point in wanted.points])
+    vectors = np.concatenate([point.vector for point in wanted.points])
+    payload = table_of([point.payload or {} for point in wanted.points], collection.payload_schema)
+    return partial(_put, Put(vectors, ids, payload), wanted.mode or "upsert")
+
+
+def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
+    """Change the payload of targets.
+
+    Raises
+    ------
+    InputError
+        if an id stands twice, or the collection has no payload.
+    """
+    if collection.payload_schema is None:
+        raise InputError("points", "none, as the collection has no payload", f"{len(wanted.points)} points")
+    ids = _distinct([point.id for point in wanted.points])
+    return partial(_patch, wanted.points, ids)
+
+
+def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
+    """Delete the targets of some ids, or those that meet a filter.
+
+    Raises
+    ------
+    InputError
+        if there are neither ids nor a filter, or both.
+    """
+    if (wanted.ids is None) == (wanted.filter is None):
+        raise InputError("ids", "either ids or filter", "neither" if wanted.ids is None else "both")
+    if wanted.filter is not None:
+        return partial(_delete_matches, wanted.filter)
+    return partial(_delete, list(dict.fromkeys(wanted.ids or ())))
+
+
+def check_writable(collection: Collection) -> None:
+    """Raise `InputError` unless the offset of a target is all that the correction needs."""
+    if not collection.is_folded:
+        name = collection.manifest.correction.name
+        expected = "one whose correction is an offset for each target (docs/writes.md)"
+        raise InputError("collection", expected, f"correction {name}, which is prepared for all targets together")
+
+
+def _put(put: Put, mode: str, draft: Draft) -> Planned:
+    ids = put.ids.to_pylist()
+    there = [draft.has(wanted) for wanted in ids]
+    for wanted, known in zip(ids, there, strict=True):
+        if mode == "insert" and known:
+            raise Problem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
+        if mode == "update" and not known:
+            raise PointNotFound(f"no target has the id {wanted!r}; nothing was stored")
+    updated = sum(there)
+    return put, {"inserted": len(ids) - updated, "updated": updated}
+
+
+def _patch(points: Sequence[PointToPatch], ids: pa.Array, draft: Draft) -> Planned:
+    collection = draft.collection()
+    schema = collection.payload_schema
+    rows = np.array([collection.row(point.id) for point in points], np.int64)
+    stored = collection.payload(rows)
+    payload = [{**(before or {}), **(point.payload or {})} for before, point in zip(stored, points, strict=True)]
+    return Put(collection.vectors(rows), ids, table_of(payload, schema)), {"inserted": 0, "updated": len(points)}
+
+
+def _delete(ids: Sequence[str | int], draft: Draft) -> Planned:
+    found = [wanted for wanted in ids if draft.has(wanted)]
+    return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
+
+
+def _delete_matches(filter: Filter, draft: Draft) -> Planned:
+    collection = draft.collection()
+    found = collection.ids(collection.matches(filter).rows)
+    return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
+
+
+def _distinct(ids: Sequence[str | int]) -> pa.Array:
+    if len(set(ids)) < len(ids):
+        seen: set[str | int] = set()
+        for place, wanted in enumerate(ids):
+            if wanted in seen:
+                raise InputError(
+                    f"points[{place}].id", "an id that no other point of the request has", clip(repr(wanted))
+                )
+            seen.add(wanted)
+    return id_array(list(ids), "ids")

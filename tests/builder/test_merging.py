@@ -1,0 +1,96 @@
+"""What was written becomes part of the next version."""
+
+import numpy as np
+import pytest
+from support import small, writing
+from support.writing import NAME, point
+
+import hubless
+from hubless.store.log import Log
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    writing.build(tmp_path)
+    return tmp_path
+
+
+def write(client, *seeds):
+    for seed in seeds:
+        assert client.put("/points", json={"points": [point(f"new-{seed}", seed, title="new")]}).status_code == 200
+
+
+def answers(catalog, **options):
+    found = hubless.open(catalog, NAME, **options)
+    return found.query(small.query_bank(), 10)
+
+
+def test_merged_version_answers_as_what_it_was_merged_from(catalog):
+    with writing.writable(catalog) as client:
+        write(client, 1, 2, 3)
+        client.post("/points/delete", json={"ids": ["target-8", "new-2"]})
+    before, opened = answers(catalog), hubless.open(catalog, NAME)
+    made = hubless.merge(catalog, NAME)
+    assert (made.log_seq, made.count) == (4, small.COUNT + 1)
+    assert any("2 targets were added and 1 removed" in note for note in made.notes)
+    after = answers(catalog, version=made.version)
+    assert after.ids == before.ids
+    np.testing.assert_allclose(after.scores, before.scores, atol=1e-5)
+    merged = hubless.open(catalog, NAME)
+    assert merged.payload([merged.row("new-3")]) == opened.payload([opened.row("new-3")])
+    assert (merged.added, merged.removed, merged.seq) == (0, 0, 4)
+
+
+def test_nothing_written_nothing_built(catalog):
+    assert hubless.merge(catalog, NAME) is None
+    with writing.writable(catalog) as client:
+        write(client, 1)
+    assert hubless.merge(catalog, NAME) is not None
+    assert hubless.merge(catalog, NAME) is None
+
+
+def test_writes_go_on_after_a_merge_and_roll_back_keeps_them(catalog):
+    first = hubless.open(catalog, NAME).version
+    with writing.writable(catalog, poll_seconds=0.02) as client:
+        write(client, 1)
+        made = hubless.merge(catalog, NAME)
+        while client.post("/count").json()["version"] != made.version:
+            pass
+        write(client, 2)
+        assert client.post("/count").json()["count"] == small.COUNT + 2
+        hubless.Catalog(catalog).rollback(NAME, first)
+        while client.post("/count").json()["version"] != first:
+            pass
+        assert client.post("/count").json()["count"] == small.COUNT + 2
+        assert client.get("/points/new-2").status_code == 200
+
+
+def test_log_keeps_what_a_stored_version_lacks(catalog):
+    with writing.writable(catalog) as client:
+        write(client, 1, 2)
+    hubless.merge(catalog, NAME)
+    log = Log(catalog / NAME)
+    assert log.first() == 1
+    hubless.merge(catalog, NAME, keep=1)
+    assert (log.first(), log.last()) == (3, 2)
+    log.close()
+    assert hubless.open(catalog, NAME).count == small.COUNT + 2
+
+
+def test_index_that_is_saved_elsewhere_begins_without_a_log(catalog, tmp_path):
+    with writing.writable(catalog) as client:
+        write(client, 1)
+    index = hubless.open(catalog, NAME)
+    assert index.save(tmp_path / "other", NAME).log_seq == 0
+    assert hubless.open(tmp_path / "other", NAME).count == small.COUNT + 1
+
+
+def test_targets_added_in_memory_come_on_top_of_the_log(catalog):
+    with writing.writable(catalog) as client:
+        write(client, 1)
+    index = hubless.open(catalog, NAME)
+    index.add(small.vectors(1, 9), ids=["more"])
+    index.remove(["new-1"])
+    made = index.save(catalog, NAME)
+    assert (made.log_seq, made.count) == (1, small.COUNT + 1)
+    assert hubless.open(catalog, NAME).find(["more", "new-1"])[1] is None

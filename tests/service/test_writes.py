@@ -1,0 +1,305 @@
+"""Points that are put, patched and deleted over HTTP."""
+
+import threading
+
+import httpx
+import numpy as np
+import pytest
+from support import small, writing
+from support.server_process import served
+from support.writing import NAME, point, put
+
+import hubless
+from hubless.store.log import Log
+
+FILTER = {"field": "title", "eq": "new"}
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    writing.build(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def correction(catalog):
+    return hubless.open(catalog, NAME).correction()
+
+
+@pytest.fixture
+def client(catalog):
+    with writing.writable(catalog) as client:
+        yield client
+
+
+def origin(client):
+    return str(client.base_url).split("/v1")[0]
+
+
+def problem(answer, status, code):
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()["detail"]
+
+
+def test_written_points_are_found_corrected_at_once(client, correction):
+    stored = writing.model()
+    new = [point("new", 1, title="new"), point("target-9", 2), point("second", 3, tags=[1, None])]
+    answer = client.put("/points", json={"points": new}).json()
+    put(stored, *new)
+    assert {name: answer[name] for name in ("seq", "inserted", "updated")} == {"seq": 1, "inserted": 2, "updated": 1}
+    writing.check(client, stored, correction)
+
+
+def test_deleted_points_are_found_no_more_and_k_stays_k(client, correction):
+    stored = writing.model()
+    answer = client.post("/points/delete", json={"ids": ["target-8", "nobody", "target-9", "target-8"]}).json()
+    assert answer["deleted"] == 2
+    del stored["target-8"], stored["target-9"]
+    writing.check(client, stored, correction)
+    assert len(client.post("/query", json={"vector": [1.0] * small.DIM, "limit": 38}).json()["hits"]) == 38
+
+
+def test_what_meets_a_filter_is_deleted_also_of_what_was_just_put(client, correction):
+    stored = writing.model()
+    client.put("/points", json={"points": [point("a", 1, title="new"), point("b", 2, title="old")]})
+    assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == 1
+    assert client.post("/points/delete", json={"filter": FILTER}).json()["deleted"] == 0
+    put(stored, point("b", 2, title="old"))
+    writing.check(client, stored, correction)
+
+
+def test_patch_changes_the_columns_that_are_given_and_no_others(client, correction):
+    stored = writing.model()
+    patches = [{"id": "target-8", "payload": {"title": "new"}}, {"id": "target-9", "payload": {"tags": None}}]
+    assert client.patch("/points", json={"points": patches}).json()["updated"] == 2
+    for sent in patches:
+        vector, payload = stored[sent["id"]]
+        stored[sent["id"]] = vector, payload | sent["payload"]
+    writing.check(client, stored, correction)
+    assert client.post("/count", json={"filter": FILTER}).json()["count"] == 1
+
+
+def test_writes_survive_a_restart_and_stand_in_the_library_too(catalog, correction):
+    stored = writing.model()
+    with writing.writable(catalog) as client:
+        for seed in range(5):
+            sent = [point(f"new-{seed}", seed), point("again", seed + 50, title=str(seed))]
+            client.put("/points", json={"points": sent})
+            put(stored, *sent)
+        client.post("/points/delete", json={"ids": ["new-3", "target-20"]})
+    del stored["new-3"], stored["target-20"]
+    with writing.writable(catalog) as client:
+        writing.check(client, stored, correction)
+        query = np.arange(small.DIM, dtype=np.float32)
+        hits = client.post("/query", json={"vector": query.tolist()}).json()["hits"]
+    opened = hubless.open(catalog, NAME)
+    assert opened.count == len(stored)
+    assert opened.query(query).ids[0] == [hit["id"] for hit in hits]
+    assert hubless.open(catalog, NAME, version=opened.version).count == small.COUNT
+
+
+def test_collection_and_metrics_say_what_was_written(client):
+    client.put("/points", json={"points": [point("a", 1), point("target-8", 2)]})
+    client.post("/points/delete", json={"ids": ["target-9"]})
+    document = client.get(f"{origin(client)}/v1/collections/{NAME}").json()
+    assert document["writes"] == {"seq": 2, "added": 2, "removed": 2}
+    assert document["count"] == small.COUNT
+    page = client.get(f"{origin(client)}/metrics").text
+    assert 'hubless_added_points{collection="photos"} 2.0' in page
+    assert 'hubless_removed_points{collection="photos"} 2.0' in page
+
+
+def test_insert_refuses_what_is_there_and_update_what_is_not(client, correction):
+    sent = [point("new", 1), point("target-8", 2)]
+    refused = client.put("/points", json={"points": sent, "mode": "insert"})
+    assert "target-8" in problem(refused, 409, "point_exists")
+    refused = client.put("/points", json={"points": sent, "mode": "update"})
+    assert "new" in problem(refused, 404, "point_not_found")
+    writing.check(client, writing.model(), correction)
+    assert client.put("/points", json={"points": sent[:1], "mode": "insert"}).status_code == 200
+    assert client.put("/points", json={"points": sent[1:], "mode": "update"}).json()["updated"] == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "where", "code"),
+    [
+        ({"vector": [1.0] * 3}, "points[1].vector", "dimension_mismatch"),
+        ({"vector": [1e39] * small.DIM}, "points[1].vector[0]", "not_finite"),
+        ({"vector": [0] * small.DIM}, "points[1].vector", "zero_vector"),
+        ({"vector": None}, "points[1].vector", "invalid_input"),
+        ({"id": 7}, "points[1].id", "invalid_input"),
+        ({"id": "good"}, "points[1].id", "invalid_input"),
+        ({"payload": {"title": 5}}, "points[1].payload.title", "invalid_input"),
+        ({"payload": {"tags": [1, "x"]}}, "points[1].payload.tags[1]", "invalid_input"),
+        ({"payload": {"tags": [2**70]}}, "points[1].payload.tags[0]", "invalid_input"),
+        ({"payload": {"colour": "red"}}, "points[1].payload", "unknown_field"),
+        ({"payload": []}, "points[1].payload", "invalid_input"),
+        ({"colour": "red"}, "points[1].colour", "unknown_field"),
+    ],
+)
+def test_one_bad_point_refuses_the_whole_write_and_is_named(client, correction, bad, where, code):
+    answer = client.put("/points", json={"points": [point("good", 1), point("bad", 2) | bad]})
+    problem(answer, 422, code)
+    assert answer.json()["parameter"] == where
+    assert client.post("/count").json()["count"] == small.COUNT
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "parameter"),
+    [
+        ("/points", {"points": []}, "points"),
+        ("/points", {"points": [point("a", 1)], "mode": "replace"}, "mode"),
+        ("/points", {}, "points"),
+        ("/points/delete", {}, "ids"),
+        ("/points/delete", {"ids": ["a"], "filter": FILTER}, "ids"),
+        ("/points/delete", {"ids": [7]}, "ids[0]"),
+        ("/points/delete", {"filter": {"field": "colour", "eq": 1}}, "filter.field"),
+    ],
+)
+def test_what_is_no_write_is_refused(client, path, body, parameter):
+    answer = client.request("PUT" if path == "/points" else "POST", path, json=body)
+    assert answer.status_code == 422
+    assert answer.json()["parameter"] == parameter
+
+
+def test_more_points_than_a_write_or_the_collection_may_have_are_refused(catalog):
+    with writing.writable(catalog, max_write_points=3, max_added=4) as client:
+        points = [point(f"new-{seed}", seed) for seed in range(6)]
+        assert client.put("/points", json={"points": points}).json()["parameter"] == "points"
+        assert client.put("/points", json={"points": points[:3]}).status_code == 200
+        problem(client.put("/points", json={"points": points[3:]}), 429, "merge_needed")
+        assert client.post("/points/delete", json={"ids": ["new-0"]}).json()["deleted"] == 1
+        assert client.put("/points", json={"points": points[3:5]}).status_code == 200
+
+
+def test_collection_whose_correction_is_more_than_offsets_is_not_written_to(tmp_path):
+    small.build(tmp_path, NAME, correction="ls")
+    with writing.writable(tmp_path) as client:
+        answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM}]})
+    assert "correction ls" in problem(answer, 422, "invalid_input")
+
+
+def test_numbers_are_ids_where_ids_are_numbers(tmp_path):
+    small.build(tmp_path, NAME)
+    with writing.writable(tmp_path) as client:
+        assert client.put("/points", json={"points": [{"id": 99, "vector": [1.0] * small.DIM}]}).status_code == 200
+        assert client.get("/points/99").json()["id"] == 99
+        answer = client.put("/points", json={"points": [{"id": 1, "vector": [1.0] * small.DIM, "payload": {"a": 1}}]})
+        assert answer.json()["parameter"] == "points[0].payload"
+
+
+def test_scroll_goes_on_while_points_come_and_go(client):
+    seen = []
+    page = client.post("/scroll", json={"limit": 10}).json()
+    for seed in range(40):
+        seen += [each["id"] for each in page["points"]]
+        if page["cursor"] is None:
+            break
+        if seed < 3:
+            gone = seen[seed]
+            client.post("/points/delete", json={"ids": [gone]})
+            client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
+        page = client.post("/scroll", json={"limit": 10, "cursor": page["cursor"]}).json()
+    assert sorted(seen) == sorted([*small.IDS, "new-0", "new-1", "new-2"])
+
+
+def test_many_writers_lose_nothing_and_get_numbers_of_their_own(client, correction):
+    stored, numbers, failures = writing.model(), [], []
+    sent = {writer: [point(f"{writer}-{i}", 100 * writer + i) for i in range(10)] for writer in range(6)}
+
+    def write(points):
+        for each in points:
+            answer = client.put("/points", json={"points": [each]})
+            (numbers if answer.status_code == 200 else failures).append(answer.json().get("seq"))
+
+    threads = [threading.Thread(target=write, args=[points]) for points in sent.values()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert sorted(numbers) == list(range(1, 61))
+    put(stored, *(each for points in sent.values() for each in points))
+    writing.check(client, stored, correction)
+
+
+def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(catalog):
+    with writing.writable(catalog) as client:
+        client.put("/points", json={"points": [point("new", 1)]})
+    with pytest.raises(hubless.HublessError, match="--replace-writes"):
+        writing.build(catalog)
+    made = writing.build(catalog, replace_writes=True)
+    assert made.log_seq == 1
+    assert hubless.open(catalog, NAME).count == small.COUNT
+
+
+def test_damaged_log_serves_what_is_whole_names_the_rest_and_takes_no_writes(catalog, caplog):
+    with writing.writable(catalog) as client:
+        for seed in range(4):
+            client.put("/points", json={"points": [point(f"new-{seed}", seed)]})
+    log = Log(catalog / NAME)
+    with log.writing() as appender:
+        appender._connection.execute("UPDATE writes SET body = zeroblob(9) WHERE seq = 3")
+    log.close()
+    with writing.writable(catalog) as client:
+        assert client.post("/count").json()["count"] == small.COUNT + 2
+        assert "write 3" in problem(client.put("/points", json={"points": [point("more", 9)]}), 503, "log_damaged")
+    assert "write 3 cannot be read" in caplog.text
+
+
+def test_write_that_the_disk_refuses_is_not_served(catalog, monkeypatch):
+    from hubless.errors import StorageError
+    from hubless.store import log
+
+    with writing.writable(catalog) as client:
+        client.put("/points", json={"points": [point("first", 1)]})
+
+        def refuse(self):
+            raise StorageError(log.LOG, "the disk is full")
+
+        with monkeypatch.context() as broken:
+            broken.setattr(log.Appender, "commit", refuse)
+            problem(client.put("/points", json={"points": [point("second", 2)]}), 503, "storage")
+            assert client.post("/count").json()["count"] == small.COUNT + 1
+        assert client.put("/points", json={"points": [point("third", 3)]}).json()["seq"] == 2
+        assert client.post("/points", json={"ids": ["second"]}).json()["missing"] == ["second"]
+
+
+def test_key_that_reads_does_not_write_and_one_that_writes_does_not_administer(catalog):
+    keys = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "admin-01234567890"}
+    with writing.writable(catalog, **{f"{role}_keys": key for role, key in keys.items()}) as client:
+
+        def write(role, wanted):
+            headers = {"authorization": f"Bearer {keys[role]}"}
+            return client.put("/points", json={"points": [point(wanted, 1)]}, headers=headers)
+
+        problem(write("read", "a"), 403, "forbidden")
+        assert write("write", "b").status_code == write("admin", "c").status_code == 200
+        headers = {"authorization": f"Bearer {keys['write']}"}
+        assert client.post("/count", headers=headers).json()["count"] == small.COUNT + 2
+        version = hubless.open(catalog, NAME).version
+        problem(client.post(f"/versions/{version}/activate", headers=headers), 403, "forbidden")
+
+
+def test_reader_gets_a_write_that_there_is_and_no_other(client):
+    seq = client.put("/points", json={"points": [point("new", 1)]}).json()["seq"]
+    for path, body in (("/count", {}), ("/scroll", {}), ("/points", {"ids": ["new"]}), ("/query", point("x", 1))):
+        body.pop("id", None)
+        assert client.post(path, json={**body, "min_seq": seq}).status_code == 200
+        answer = client.post(path, json={**body, "min_seq": seq + 1})
+        problem(answer, 422, "invalid_input")
+        assert (answer.json()["parameter"], answer.json()["expected"][:9]) == ("min_seq", "at most 1")
+    assert client.get(f"/points/new?min_seq={seq}").status_code == 200
+    assert client.get(f"/points/new?min_seq={seq + 1}").json()["parameter"] == "min_seq"
+    assert client.post("/count", json={"min_seq": -1}).json()["parameter"] == "min_seq"
+
+
+def test_write_of_one_worker_is_read_through_any_other(catalog):
+    """More often than chance would send all to one worker."""
+    with served(catalog, "--workers", 2) as server:
+        server.wait_until_all_have_loaded(NAME, 2)
+        url = f"{server.url}/v1/collections/{NAME}"
+        for seed in range(20):
+            sent = {"points": [point(f"new-{seed}", seed)]}
+            seq = httpx.put(f"{url}/points", json=sent, timeout=60).json()["seq"]
+            assert httpx.get(f"{url}/points/new-{seed}?min_seq={seq}", timeout=60).status_code == 200

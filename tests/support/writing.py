@@ -1,0 +1,85 @@
+"""A collection that is written to, beside what it must come to: a dict, and the ranking by NumPy."""
+
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+from support import small
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+NAME = "photos"
+
+
+def build(catalog, **options):
+    """The collection, with hubness to correct, string ids and payload."""
+    return small.build_full(catalog, NAME, correction="csls", parameters={"k": 3}, index="flat", **options)
+
+
+def model():
+    """What is stored at first: id → (vector as it is compared, payload)."""
+    vectors = small.targets()
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return dict(zip(small.IDS, zip(vectors, small.payload(), strict=True), strict=True))
+
+
+def point(wanted, seed, **payload):
+    """A point as it is sent."""
+    sent = {"id": wanted, "vector": np.random.default_rng(seed).normal(size=small.DIM).round(4).tolist()}
+    return sent | ({"payload": payload} if payload else {})
+
+
+def put(stored, *points):
+    """The same in the model."""
+    for sent in points:
+        vector = np.array(sent["vector"], np.float32)
+        row = {"title": None, "tags": None, **sent.get("payload", {})}
+        stored.pop(sent["id"], None)
+        stored[sent["id"]] = vector / np.linalg.norm(vector), row
+
+
+@contextmanager
+def writable(catalog, **settings):
+    """A client of a server over the collection."""
+    with serving(create_app(Settings(catalog=catalog, hubness=False, **settings))) as url:
+        wait_until_ready(url)
+        with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
+            yield client
+
+
+def check(client, stored, correction):
+    """Fail unless count, scroll, points and searches agree with the model.
+
+    Parameters
+    ----------
+    correction : of the collection, which gives the offsets of any vectors
+    """
+    assert client.post("/count").json()["count"] == len(stored)
+    found = {each["id"]: each for each in scrolled(client, limit=7, **{"with": ["payload", "vector"]})}
+    assert found.keys() == stored.keys()
+    vectors = np.array([vector for vector, _ in stored.values()])
+    offsets = correction.offsets(hubless.vectors.sources.ArrayVectors(vectors, "vectors"))
+    for (wanted, (vector, payload)), offset in zip(stored.items(), offsets.tolist(), strict=True):
+        assert found[wanted]["payload"] == payload
+        np.testing.assert_allclose(found[wanted]["vector"], vector, atol=1e-6)
+        assert abs(found[wanted]["offset"] - offset) < 1e-5
+    for seed in range(3):
+        query = np.random.default_rng(100 + seed).normal(size=small.DIM).astype(np.float32)
+        query /= np.linalg.norm(query)
+        scores = vectors @ query - offsets
+        expected = [[*stored][row] for row in np.argsort(-scores, kind="stable")[:10]]
+        hits = client.post("/query", json={"vector": query.tolist(), "limit": 10}).json()["hits"]
+        assert [hit["id"] for hit in hits] == expected
+
+
+def scrolled(client, **options):
+    """All targets, page by page."""
+    cursor, found = None, []
+    while True:
+        page = client.post("/scroll", json={**options, "cursor": cursor}).json()
+        found += page["points"]
+        if not (cursor := page["cursor"]):
+            return found
