@@ -12,6 +12,7 @@ from hubless.cli.options import (
     BankOfTargetsOption,
     CatalogIfAny,
     JsonOption,
+    LiveQueriesOption,
     MetricOption,
     PayloadIfAny,
     VersionOption,
@@ -74,6 +75,7 @@ def diagnose_command(
     top: Annotated[int, typer.Option(min=1, metavar="N", help="Number of hubs to name.")] = SHOWN,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is sampled and held out.")] = 0,
     bank_of_targets: BankOfTargetsOption = False,
+    live_queries: LiveQueriesOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Find out without labels whether hubness hurts.
@@ -87,6 +89,7 @@ def diagnose_command(
       hubless diagnose --targets images.npy --query-bank captions.npy
     """
     vectors = {"targets": targets, "query-bank": query_bank, "target-bank": target_bank, "queries": queries}
+    vectors["live-queries"] = live_queries
     matrices = similarities_from(
         similarities,
         bank_similarities,
@@ -114,6 +117,7 @@ def diagnose_command(
         top=top,
         seed=seed,
         bank_of_targets=bank_of_targets,
+        live_queries=live_queries,
     )
     _print_diagnosis(diagnosis, json_)
 

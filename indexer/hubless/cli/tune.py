@@ -9,7 +9,7 @@ from rich.table import Table
 
 from hubless.cli.completion import one_of
 from hubless.cli.labelled import BankOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
-from hubless.cli.options import BankOfTargetsOption, JsonOption, MetricOption, listed
+from hubless.cli.options import BankOfTargetsOption, JsonOption, LiveQueriesOption, MetricOption, listed
 from hubless.cli.printing import parse_value, print_json, print_table, table_of
 from hubless.cli.similarities import (
     BankSimilaritiesOption,
@@ -60,6 +60,7 @@ def tune_command(
         Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction-from`.")
     ] = None,
     bank_of_targets: BankOfTargetsOption = False,
+    live_queries: LiveQueriesOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Choose a correction and its parameters by labelled pairs.
@@ -79,7 +80,7 @@ def tune_command(
         bank_similarities,
         target_bank_similarities,
         between_targets,
-        {"metric": metric != "cosine"} | vectors,
+        {"metric": metric != "cosine", "live-queries": live_queries} | vectors,
     )
     if matrices is None and (queries is None or targets is None):
         option = "--targets" if targets is None else "--queries"
@@ -96,6 +97,7 @@ def tune_command(
         seeds=seeds,
         folds=folds,
         bank_of_targets=bank_of_targets,
+        live_queries=live_queries,
     )
     if output is not None:
         tuned.save(output)

@@ -121,7 +121,7 @@ def tune(
     queries, targets, relevant, metric, query_bank, target_bank : as for `compare`
     corrections : names of those to try
     options : `grids`, values of parameters by correction; `seeds`, how many splits; `folds` of the queries;
-        `bank_of_targets`; `progress`
+        `bank_of_targets`; `live_queries` (l, d), to choose the strength by; `progress`
 
     Returns
     -------
@@ -164,7 +164,8 @@ def diagnose(
     metric : "cosine" or "dot"; it has to be given with vectors
     target_bank : (g, d) extra targets
     ids, payload : of the targets, to name them in the answer
-    options : `top`, how many hubs to name; `seed`; `bank_of_targets`; `progress`
+    options : `top`, how many hubs to name; `seed`; `bank_of_targets`; `live_queries` (m, d), to choose the strength by;
+        `progress`
 
     Returns
     -------

@@ -9,6 +9,8 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.bank_checks import MOST_TARGETS, check_bank
+from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.live import verdict as verdict_of_live
 from hubless.corrections import CORRECTIONS, Correction, Details
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
@@ -22,6 +24,7 @@ from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
 from hubless.lab.relevance import Relevant
 from hubless.lab.vectorless import AUTO_NOTE, Vectorless
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
+from hubless.measures.evenness import ChosenStrength
 from hubless.progress import progress_bars
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.files import Vectors
@@ -145,6 +148,8 @@ class Diagnosis:
     auto: Details
     expected: ExpectedGain | None
     """What gain to expect; None where the bank holds targets, which says nothing of queries."""
+    strength: ChosenStrength | None
+    """What live queries say of the offsets of `auto`; None without any."""
     level: str
     verdict: list[str]
     notes: list[str]
@@ -173,6 +178,7 @@ def diagnose(
     measured: Comparison | None = None,
     seed: int = 0,
     bank_of_targets: bool = False,
+    live_queries: Vectors | None = None,
     progress: bool | None = None,
 ) -> Diagnosis:
     """Measure hubness with bank queries that are held out from the fit of `auto`, in turn.
@@ -187,6 +193,7 @@ def diagnose(
         bank these queries are the bank
     measured : instead of labels, a comparison of `none` and `auto` on them that was made already
     bank_of_targets : take a query bank that holds targets; that of a collection is taken always
+    live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
 
     Raises
     ------
@@ -196,6 +203,7 @@ def diagnose(
     if gallery.matrices is None and (queries is None) != (relevant is None):
         given = "queries" if relevant is None else "relevant"
         raise InputError("labels", "both queries and relevant targets", f"only {given}")
+    live = None if live_queries is None else live_vectors(live_queries, gallery)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()
@@ -232,6 +240,7 @@ def diagnose(
     if measured is None and relevant is not None:
         measured = _measure(gallery, queries, relevant)
     gain = [] if measured is None else _measured_gain(measured)
+    strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
     expected = None if examined.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
     return Diagnosis(
         targets=count,
@@ -247,16 +256,33 @@ def diagnose(
         bank=examined,
         auto=held.details,
         expected=expected,
+        strength=strength,
         level=level,
         verdict=[
             *gain,
             *_verdict(level, main, examined, len(held.raw), count),
             *([] if gain else _prospect(level, examined, expected)),
+            *([] if strength is None else [verdict_of_live(strength)]),
         ],
         notes=notes,
         occurrences={"raw": raw, "corrected": corrected},
         offsets=held.offsets,
     )
+
+
+def live_vectors(live_queries: Vectors, gallery: Gallery) -> F32:
+    """At most 1,000 live queries (m, d), as they are compared with a gallery.
+
+    Raises
+    ------
+    InputError
+        if they are targets, or the gallery has similarities in place of vectors.
+    """
+    if gallery.matrices is not None:
+        raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
+    live = drawn(gallery.queries(live_queries, "live queries"))
+    refuse_targets(live, gallery.targets)
+    return live
 
 
 def stored_bank(gallery: Gallery) -> VectorSource:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless import measures
+from hubless.builder.live import drawn, refuse_targets, strength_by_offsets, verdict
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.lab.entries import Entry
@@ -19,10 +20,12 @@ from hubless.lab.relevance import Relevant, left_out_note
 from hubless.lab.trials import Pairs, Trial
 from hubless.lab.vectorless import usable
 from hubless.measures import PairedDifference, paired_difference
+from hubless.measures.evenness import ChosenStrength
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
-from hubless.vectors.arrays import F64, I64, check_at_least
-from hubless.vectors.files import Vectors
+from hubless.vectors.arrays import F32, F64, I64, check_at_least, check_dim
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.sources import ArrayVectors, under_metric
 
 SEEDS = 10
 FOLDS = 5
@@ -50,6 +53,7 @@ class Tuned:
     best : label of the candidate with the highest R@1
     tried : number of candidates
     candidates : all of them, from the simplest to the strongest
+    strength : that live queries choose for the choice; None without any, or if it does not fold
     """
 
     correction: str
@@ -64,6 +68,7 @@ class Tuned:
     folds: int
     candidates: list[Tried]
     notes: list[str]
+    strength: ChosenStrength | None = None
 
     def as_json(self) -> dict[str, Any]:
         """A parameter file: `correction` and `parameters`, and under `tuned` the evidence."""
@@ -121,6 +126,7 @@ def tune(
     seeds: int = SEEDS,
     folds: int = FOLDS,
     bank_of_targets: bool = False,
+    live_queries: Vectors | None = None,
     progress: bool | None = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled pairs, under the strict protocol.
@@ -142,6 +148,8 @@ def tune(
     target_bank : (g, d), only with a query bank
     seeds : how many splits
     bank_of_targets : take a query bank that holds targets
+    live_queries : (l, d) queries that people asked, without labels: they choose the strength for the chosen correction.
+        Without a query bank it is that of the first split
     folds : of the queries; those with the same relevant target are in the same fold
 
     Raises
@@ -161,6 +169,7 @@ def tune(
         bank_of_targets=bank_of_targets,
     )
     pairs = given.pairs
+    live = None if live_queries is None else _live(live_queries, pairs, metric)
     fold_of = _folds(pairs, folds)
     trials = list(given.trials(made))
     smallest = min(len(trial.query_bank) for trial in trials)
@@ -179,7 +188,27 @@ def tune(
     tested = np.flatnonzero(times)
     means, weights, fold_of = hits[:, tested] / times[tested], times[tested], fold_of[tested]
     found = _tuned(entries, means, weights, fold_of, pairs, len(trials), smallest, folds)
-    return replace(found, notes=[*found.notes, *left_out_of_grids(grids or {}, smallest)])
+    tuned = replace(found, notes=[*found.notes, *left_out_of_grids(grids or {}, smallest)])
+    return tuned if live is None else _with_strength(tuned, live, trials[0])
+
+
+def _live(live_queries: Vectors, pairs: Pairs, metric: Literal["cosine", "dot"]) -> F32:
+    if pairs.matrices is not None:
+        raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
+    source = under_metric(as_items(live_queries, "live queries").vectors, metric)
+    check_dim(source.shape[1], pairs.targets.shape[1], source.name, "targets")
+    live = drawn(source)
+    refuse_targets(live, ArrayVectors(pairs.targets, "targets"))
+    return live
+
+
+def _with_strength(tuned: Tuned, live: F32, trial: Trial) -> Tuned:
+    """The same, with the strength that live queries choose for the correction, if it folds."""
+    scorer = trial.fit(make_correction(tuned.correction, tuned.parameters))
+    if tuned.correction == "none" or scorer.query_time is not None:
+        return tuned
+    chosen = strength_by_offsets(live, ArrayVectors(trial.targets, "targets"), scorer.offsets)
+    return replace(tuned, strength=chosen, notes=[*tuned.notes, verdict(chosen).rstrip(".")])
 
 
 def _tuned(
