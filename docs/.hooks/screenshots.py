@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from PIL import Image
 
 from hubless.cli.application import app
 from hubless.demo.measuring import encode_known, split_pairs
@@ -20,13 +21,13 @@ from hubless.demo.pairs import find_pairs, standard_library
 from hubless.demo.training import train
 
 IMAGES = Path(__file__).parents[1] / "images"
-# name, width in CSS pixels, height, pixels per CSS pixel, the section that stands on top
+# name (shots of one name stand side by side), width in CSS pixels, height, pixels per CSS pixel, section on top
 SHOTS = (
     ("report.png", 1100, 1500, 1, ""),
     ("report-examples.png", 1100, 980, 1, "examples"),
     ("report-detail.png", 1100, 1900, 1, "heat-map"),
     ("report-phone.png", 360, 800, 2, ""),
-    ("report-phone-hubs.png", 360, 800, 2, "hubs"),
+    ("report-phone.png", 360, 800, 2, "hubs"),
 )
 EXAMPLES = (193, 379)
 # a window cannot be as narrow as a phone, so the page stands in a frame
@@ -42,8 +43,7 @@ def write_data(folder: Path) -> None:
     parts = split_pairs(find_pairs(standard_library()), 0)
     encoders = train(parts.training, 0)
     queries, right = encode_known(encoders, parts.held_out)
-    asked_for = {pair.doc for pair in parts.held_out}
-    bank, _ = encode_known(encoders, [pair for pair in parts.training if pair.doc not in asked_for])
+    bank, _ = encode_known(encoders, parts.training)
     np.save(folder / "targets.npy", encoders.code.encode([pair.code for pair in parts.held_out]))
     np.save(folder / "bank.npy", bank)
     np.save(folder / "right.npy", np.array(right))
@@ -85,12 +85,22 @@ def shoot(browser: str, page: Path, image: Path, width: int, height: int, scale:
 
 
 def crop(image: Path, width: int) -> None:
-    """Cut what is beside the frame, and take 64 colours: a third of the bytes."""
-    from PIL import Image
-
+    """Cut what is beside the frame."""
     with Image.open(image) as opened:
-        cut = opened.convert("RGB").crop((0, 0, width, opened.height))
-    cut.quantize(64, dither=Image.Dither.NONE).save(image, optimize=True)
+        opened.convert("RGB").crop((0, 0, width, opened.height)).save(image)
+
+
+def side_by_side(parts: list[Path], image: Path) -> None:
+    """Write screenshots of one height as one picture, in 64 colours: a third of the bytes."""
+    opened = [Image.open(part) for part in parts]
+    gap = 48
+    width = sum(one.width for one in opened) + gap * (len(opened) - 1)
+    joined = Image.new("RGB", (width, opened[0].height), "#dddddd")
+    left = 0
+    for one in opened:
+        joined.paste(one, (left, 0))
+        left += one.width + gap
+    joined.quantize(64, dither=Image.Dither.NONE).save(image, optimize=True)
 
 
 def main() -> None:
@@ -109,8 +119,12 @@ def main() -> None:
             page = make_report(folder)
         else:
             page = Path(shutil.copy(given.page, folder / "report.html"))
-        for image, *shot in SHOTS:
-            shoot(browser, page, given.images / image, *shot)
+        shots: dict[str, list[Path]] = {}
+        for number, (image, *shot) in enumerate(SHOTS):
+            shots.setdefault(image, []).append(folder / f"{number}.png")
+            shoot(browser, page, shots[image][-1], *shot)
+        for image, parts in shots.items():
+            side_by_side(parts, given.images / image)
 
 
 if __name__ == "__main__":

@@ -306,6 +306,19 @@ def test_table_names_the_hub_and_says_why(files):
     assert "among the" in line
 
 
+def test_table_is_sorted_by_score_and_keeps_the_places(files):
+    asked = ["--targets", files / "targets.npy", "--queries", files / "queries.npy", "--budget", 30]
+    shown = run(*asked).stdout
+    rows = [line.split("│") for line in shown.splitlines() if line.startswith("│")]
+    found = [(int(cells[1]), float(cells[3])) for cells in rows if cells[1].strip().isdigit()]
+    assert [score for _, score in found] == sorted((score for _, score in found), reverse=True)
+    assert sorted(place for place, _ in found) == list(range(1, 31))
+    listed = json.loads(run(*asked, "--json").stdout)["findings"]
+    assert [finding["place"] for finding in listed] == list(range(1, 31))
+    by_place = {finding["place"]: finding["score"] for finding in listed}
+    assert list(by_place.values()) != sorted(by_place.values(), reverse=True)
+
+
 def test_targets_and_collection_together_are_wrong_usage(files):
     both = run("--targets", files / "targets.npy", "--collection", "x", "--queries", files / "queries.npy")
     assert both.exit_code == 2

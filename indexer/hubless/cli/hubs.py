@@ -343,7 +343,7 @@ def _scan_table(found: Scan) -> Table:
     headings = ["", "id", "score", "N_10", "offset", "exposure", "corrected", "why"]  # the rest is in the JSON
     title = f"{listed} that {found.queries:,} queries see too often"
     table = table_of(*headings, texts=["id", "why"], title=title)
-    for finding in found.findings:
+    for finding in sorted(found.findings, key=lambda finding: -finding.measured.score):
         measured = finding.measured
         table.add_row(
             str(finding.place),
