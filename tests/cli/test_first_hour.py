@@ -15,8 +15,10 @@ def data(kind, folder):
     """Paths of targets, a query bank, and test queries with their right targets."""
     rng = np.random.default_rng(0)
     if kind == "none":
-        targets = rng.normal(size=(COUNT, 4)).astype(np.float32)
-        asked, bank = (targets + 0.05 * rng.normal(size=targets.shape).astype(np.float32) for _ in range(2))
+        # alike in all directions: nothing makes a hub but chance
+        items = rng.normal(size=(2 * COUNT, 64)).astype(np.float32)
+        everything = items + 2 * rng.normal(size=items.shape).astype(np.float32)
+        targets, asked, bank = items[:COUNT], everything[:COUNT], everything[COUNT:]
     else:
         queries, items, _ = pairs(2 * COUNT, apart=1.5)
         asked = queries[:COUNT]
@@ -65,8 +67,11 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 
     evaluated = run("evaluate", *where, *labels, "--json")
     assert evaluated.code == 0
-    change = evaluated.json["change"]["value"]
-    assert change > 0.02 if kind == "hubs" else change > -0.03
+    change = evaluated.json["change"]
+    if kind == "hubs":
+        assert change["interval"]["low"] > 0.02
+    else:  # no loss beyond noise
+        assert change["interval"]["high"] >= 0
     assert bool(evaluated.json["notes"]) == (kind == "targets")
 
     hits = run("query", *where, "--vectors", files["queries"], "--limit", "3", "--json")
