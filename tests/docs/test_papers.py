@@ -10,6 +10,8 @@ import pytest
 from support.labelled import pairs
 
 from hubless.cli.application import main
+from hubless.cli.labelled import named_with_settings
+from hubless.lab.entries import parse_entries
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
 COMMANDS = list(dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE)))
@@ -66,3 +68,12 @@ def test_every_row_of_a_paper_has_a_command_or_says_why_not():
 def test_files_of_the_commands_are_explained():
     used = {word for command in COMMANDS for word in command.split() if re.search(r"\.(npy|txt|json)$", word)}
     assert all(f"`{name}`" in PAGE for name in used)
+
+
+def test_every_setting_of_the_last_table_is_one_that_evaluate_takes():
+    table = PAGE.partition("## Methods and their settings in the papers")[2]
+    cells = re.findall(r"(?m)^\| .* \| ([^|]*) \|$", table)[1:]
+    settings = [setting for cell in cells for setting in re.findall(r"`([^`]+)`", cell)]
+    assert len(settings) > 10
+    for entry in parse_entries(map(named_with_settings, settings), {}):
+        entry.check()

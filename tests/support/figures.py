@@ -1,7 +1,7 @@
 """Numbers that papers show.
 
-`RAW`, `DSL_FIRST_ROW` and `SINKHORN` are figure 1 of Yakovlev et al., SIGIR 2023: four queries (rows) and four targets,
-T = 1, 4 steps. Its DSL scores are shown after one more softmax over each row.
+`RAW`, `DSL_FIRST_ROW` and `SINKHORN` are figure 1 of Yakovlev et al., SIGIR 2023: four queries (rows) and four targets.
+It comes out at T = 1 and 4 steps. Its DSL scores are shown after one more softmax over each row.
 """
 
 import numpy as np

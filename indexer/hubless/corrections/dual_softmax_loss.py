@@ -63,8 +63,8 @@ class DualSoftmaxLoss:
 
     Parameters
     ----------
-    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: T = 1/τ; T = 1 in
-        the example of the SIGIR paper)
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (the SIGIR paper does
+        not state it; its figure 1 comes out at 1)
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
 
     Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021;

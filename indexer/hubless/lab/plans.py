@@ -118,7 +118,8 @@ def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> 
 
     Parameters
     ----------
-    temperature : τ in units of similarity, or "auto" by perplexity over the queries (1 in the SIGIR paper's example)
+    temperature : τ in units of similarity, or "auto" by perplexity over the queries (figure 1 of the SIGIR paper comes
+        out at 1)
 
     Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021.
     """
