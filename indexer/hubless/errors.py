@@ -226,8 +226,13 @@ def storage_errors(path: Path) -> Iterator[None]:
         raise StorageError(named, reason) from error
 
 
+_LONGEST_LINE = 300
+"""Characters. NumPy, for one, repeats all of a damaged header."""
+
+
 def one_line(error: Exception) -> str:
-    """The first line of an error's text; of one of the system its words, without number and path."""
+    """The first line of an error's text, cut if it is long; of one of the system its words, without number and path."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    return str(error).splitlines()[0] if str(error) else type(error).__name__
+    line = str(error).splitlines()[0] if str(error) else type(error).__name__
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"

@@ -28,11 +28,11 @@ from hubless_service.http.problems import Problem
 from hubless_service.settings import Settings
 
 
-def assert_one_line(error, without="\n"):
+def assert_one_line(error, without="\n", longest=2000):
     message = str(error)
     assert "\n" not in message
     assert without not in message
-    assert len(message) < 2000, message
+    assert len(message) < longest, message
 
 
 TABLE = pa.table({name: pa.nulls(3, kind) for name, (kind, _, _) in filtering.COLUMNS.items()})
@@ -248,7 +248,7 @@ def test_payload_files(fuzzed, tmp_path, suffix):
                     small.query_bank(), small.targets()[:3], payload=path, payload_schema=types
                 )
             except HublessError as error:
-                assert_one_line(error)
+                assert_one_line(error, longest=100_000)  # names of columns may be long
 
     fuzzed(f"payload in {suffix}", content, read)
 

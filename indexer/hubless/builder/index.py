@@ -19,7 +19,7 @@ from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.encoders import Encoder
-from hubless.errors import InputError, storage_errors
+from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn import write_index
 from hubless.knn.aims import RECALL
@@ -403,7 +403,10 @@ def open_index(
     """
     home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
     parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
-    index = Index.of(parts, filter_cache)
+    try:
+        index = Index.of(parts, filter_cache)
+    except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
+        raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
     if version is None:
         index.follow(home)
     return index

@@ -152,6 +152,14 @@ def test_sealed_manifest_without_a_field_is_refused_naming_it(catalog, folder, f
     assert field in refused(catalog, "manifest.json")
 
 
+def test_sealed_manifest_that_asks_for_what_no_build_takes_is_refused(catalog, folder):
+    content = small.read_plain(folder)
+    content["index"]["aims"]["memory"] = -1
+    small.write_sealed(folder, content)
+    with pytest.raises(BundleDamaged, match=r"manifest\.json: memory: expected a number of bytes"):
+        hubless.open(catalog, "photos")
+
+
 def test_sealed_manifest_with_an_unknown_field_or_index_is_refused(catalog, folder):
     content = small.read_plain(folder)
     small.write_sealed(folder, content | {"more": 1})
