@@ -31,7 +31,7 @@ def at_width(run, monkeypatch, prepared):
     return run_at
 
 
-@pytest.mark.parametrize("command", sorted({*WORDS, *VARIANTS} - {"rollback", "alias", "prune", "report"}))
+@pytest.mark.parametrize("command", sorted({*WORDS, *VARIANTS} - {"rollback", "alias", "prune", "merge", "report"}))
 def test_tables_fit_and_all_numbers_of_a_wide_one_are_whole_in_a_narrow_one(at_width, command):
     narrow, wide = at_width(80, command), at_width(200, command)
     for printed, columns in ((narrow, 80), (wide, 200)):

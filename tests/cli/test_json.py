@@ -10,9 +10,6 @@ import httpx
 import pytest
 from support.printed import COMMANDS, WORDS, words
 
-SERVING = {"serve", "demo"}
-"""These serve until they are stopped: they have tests of their own."""
-
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_json_and_shows_no_type_of_a_flag(run, command):
@@ -26,10 +23,6 @@ def test_json_is_one_document_and_all_that_is_printed(run, command, prepared):
     ended = run(command, *words(command, prepared), "--json")
     assert (ended.code, ended.err) == (0, "")
     assert isinstance(json.loads(ended.out), dict)
-
-
-def test_every_command_has_its_arguments_here():
-    assert set(WORDS) | SERVING == set(COMMANDS)
 
 
 def test_rollback_and_prune_say_what_they_did(run, prepared):

@@ -62,6 +62,16 @@ def test_demo_once_measures_builds_asks_and_leaves_no_server_behind(tmp_path, fr
     }
 
 
+@pytest.mark.slow
+def test_demo_as_json_is_one_document_with_measures_and_answers(tmp_path):
+    arguments = demo("--once", "--json", "--package", PACKAGE, "--catalog", tmp_path / "catalog")
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    said = json.loads(done.stdout)
+    assert [ranking["name"] for ranking in said["rankings"]] == ["raw", "nnn", "is", "sn", "dbsn", "auto"]
+    assert all(len(answer["raw"]) == len(answer["corrected"]) == 5 for answer in said["answers"])
+
+
 def test_demo_stays_up_for_the_curl_line_that_it_prints_until_ctrl_c(tmp_path, free_port):
     arguments = demo("--package", PACKAGE, "--catalog", tmp_path / "catalog", "--port", free_port)
     owner = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -34,6 +34,7 @@ WORDS = {
     "rollback": _ON,
     "alias": "--catalog {}/catalog --alias other --collection things",
     "prune": f"{_ON} --keep 1",
+    "merge": _ON,
     "query": f"{_ON} --vectors {{}}/one.npy",
     "evaluate": f"{_TARGETS} {_LABELS} --strict --seeds 2 --correction none --correction auto",
     "tune": f"{_TARGETS} {_LABELS} --seeds 1 --folds 2 --correction none --correction csls",
