@@ -5,11 +5,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hubless.corrections.base import Rows
-from hubless.corrections.sinkhorn import FIT_SAMPLE, DualBankSinkhorn, SinkhornNormalisation
+from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.topic import find_topic
 from hubless.vectors.sources import as_source, sample
 
+TOPIC_SAMPLE = 4096
+"""How many targets the topic of the bank is found with."""
 SHRINKAGE_QUERIES = 100
 """Trust an offset estimated from this many bank queries by half."""
 
@@ -31,7 +33,7 @@ class Auto:
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         fitted = method.fit(query_bank, targets, target_bank)
         queries = fitted.bank.shape[0]
-        some = sample(as_source(targets, "targets"), FIT_SAMPLE)
+        some = sample(as_source(targets, "targets"), TOPIC_SAMPLE)
         topic = find_topic(fitted.bank, some, fitted.offsets(some).astype(np.float64))
         why = {
             "chosen": chosen,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.sinkhorn import FIT_SAMPLE, PUBLISHED_ITERATIONS
+from hubless.corrections.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
@@ -20,6 +20,8 @@ from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
+FIT_SAMPLE = 4096
+"""How many targets the steps of the bank are computed on."""
 SAMPLE = 1024
 """This many targets stand for all that are no candidates."""
 

@@ -4,7 +4,7 @@ Bank queries of one topic are alike, so a target's similarities to them are alik
 topic, and would push all of it down. That part of the offsets is nearly linear in the targets' first principal
 components. A linear function of the target folds, and holds for later targets.
 
-Measured, not derived: benchmarks/narrow_banks.py, docs/auto.md.
+Measured, not derived: benchmarks/wrong_banks.py, docs/auto.md.
 """
 
 from dataclasses import dataclass

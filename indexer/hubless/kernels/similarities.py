@@ -2,7 +2,8 @@
 
 LSE_i(S_ij/τ + a_i) over the bank, and LSE_j(S_ij/τ + c_j) over the targets. A small matrix is kept: as exponentials if
 float32 holds them, so that a log-sum-exp is a matrix-vector product at the speed of the memory; else as similarities. A
-larger matrix, and any matrix on a torch device, is computed anew in each pass.
+larger matrix, and any matrix on a torch device, is computed anew in each pass. A step needs both sums, and one pass
+gives them.
 """
 
 from dataclasses import dataclass
@@ -11,18 +12,21 @@ from typing import Protocol
 import numpy as np
 
 from hubless.kernels import devices
+from hubless.kernels.coupling import coupled_sums
 from hubless.kernels.reductions import MOST_SPREAD, STRIP_SIZE, log_sum_exp
 from hubless.kernels.streaming import BANK_ROWS
 from hubless.kernels.threads import cores, in_parallel, slices
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
 
-KEEP_BYTES = 192 * 2**20
+KEEP_BYTES = 512 * 2**20
 """The largest matrix that is kept."""
 SLAB_COLUMNS = 1024
 """Columns that are reduced at once, so that they stay in the cache."""
 FACTORS_SIZE = 2**20
-"""Factors that are reduced at once. Each is read once and is little work, so the pieces are larger."""
+"""Factors that a core reduces at once. Each is little work, so the pieces are larger."""
+STEP_SIZE = 2**17
+"""Factors that are read for one sum and then, still in the cache, for the other."""
 
 
 class Similarities(Protocol):
@@ -33,6 +37,9 @@ class Similarities(Protocol):
 
     def over_targets(self, potentials: F64) -> F64:
         """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
+
+    def step(self, potentials: F64) -> tuple[F64, F64]:
+        """Return r_i = LSE_j(q_i·t_j/τ + c_j), and LSE_i(q_i·t_j/τ − r_i): (n,) → (b,) and (n,)."""
 
 
 def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> Similarities:
@@ -104,6 +111,27 @@ class Factors:
 
         in_parallel(sum_up, len(self.factors), self._rows)
         return np.log(total) + shift + self.of_bank
+
+    def step(self, potentials: F64) -> tuple[F64, F64]:
+        exponents = potentials + self.of_targets
+        if np.ptp(exponents) > MOST_SPREAD:
+            return self.exact.step(potentials)
+        weights, shift = _weights(exponents)
+        count, columns = self.factors.shape
+        total = np.empty(count, np.float32)
+        parts = np.zeros((-(-count // self._rows), columns), np.float32)
+
+        def sum_up(rows: slice) -> None:
+            part = parts[rows.start // self._rows]
+            for some in slices(rows.stop - rows.start, max(1, STEP_SIZE // columns)):
+                here = slice(rows.start + some.start, rows.start + some.stop)
+                total[here] = self.factors[here] @ weights
+                # each row has a 1, so no total is below exp(−MOST_SPREAD)
+                part += (1 / total[here]) @ self.factors[here]
+
+        in_parallel(sum_up, count, self._rows)
+        over_bank: F64 = np.log(parts.sum(axis=0, dtype=np.float64)) - shift + self.of_targets
+        return np.log(total.astype(np.float64)) + shift + self.of_bank, over_bank
 
     @property
     def _rows(self) -> int:
@@ -182,6 +210,10 @@ class Kept:
         in_parallel(reduce, len(self.matrix), _strip_rows(self.matrix))
         return result
 
+    def step(self, potentials: F64) -> tuple[F64, F64]:
+        over_targets = self.over_targets(potentials)
+        return over_targets, self.over_bank(-over_targets)
+
     def _exponents(self, rows: slice, columns: slice, added: F32) -> F32:
         exponents = self.matrix[rows, columns] * np.float32(1 / self.temperature)
         exponents += added
@@ -201,6 +233,9 @@ class Recomputed:
 
     def over_targets(self, potentials: F64) -> F64:
         return log_sum_exp(self.targets, self.bank, self.temperature, potentials)
+
+    def step(self, potentials: F64) -> tuple[F64, F64]:
+        return coupled_sums(self.targets, self.bank, self.temperature, potentials)
 
 
 def _products(bank: VectorSource, targets: VectorSource) -> F32:
