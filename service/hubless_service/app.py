@@ -151,6 +151,7 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         live.recommended_strengths,
         lambda: [(collection.name, float(collection.added)) for collection in shelf.served()],
         lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
+        shelf.bank_coverages,
     )
     engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
 

@@ -65,6 +65,17 @@ def test_lengths_of_another_model_are_noted_under_metric_dot():
     assert "5 times as long" in checked(5 * BANK, metric="dot").notes[0]
 
 
+def test_bank_of_some_topics_is_noted_with_what_to_do():
+    queries, targets, topic = pairs(600, common=0)
+    narrow = checked(queries[topic < 4], targets)
+    assert narrow.record.coverage < 0.5
+    (note,) = (note for note in narrow.notes if "covers only" in note)
+    assert "Add queries about the others" in note
+    full = checked(queries, targets)
+    assert full.record.coverage > 0.9
+    assert not any("covers only" in note for note in full.notes)
+
+
 def test_repeated_queries_are_noted_from_a_quarter_on():
     assert checked(np.concatenate([BANK[:90], BANK[:30]])).notes == []
     assert checked(np.concatenate([BANK[:90], BANK[:60]])).notes == [

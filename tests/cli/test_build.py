@@ -19,7 +19,9 @@ def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
     assert shown["targets"] == "40 of 8 dimensions, cosine"
     assert shown["index"] == "flat"
     assert shown["text queries"] == "no"
-    assert "held-out bank queries" in shown["measured with"]
+    bank = opened.manifest.bank.queries
+    assert shown["measured with"] == f"{bank // 10} held-out bank queries, and a fit on the other {bank - bank // 10}"
+    assert shown["fitted"].startswith(f"on all {bank} bank queries; ")
 
 
 def test_build_as_json_prints_the_manifest(build, tmp_path):

@@ -45,7 +45,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "versions": [manifest.version],
         "aliases": [],
     }
-    for field in ("correction", "index", "measured"):
+    for field in ("correction", "index", "measured", "bank"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")
     assert info == expected
 

@@ -1,9 +1,11 @@
 import time
 
+import numpy as np
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support.catalogs import DIM
 
+import hubless
 from hubless.errors import BundleDamaged
 
 QUERY = "/v1/collections/words/query"
@@ -132,3 +134,15 @@ def test_one_line_is_logged_for_each_request(client, caplog):
     assert first.endswith("ms id=mine code=unknown_words")
     assert second.startswith("GET /nowhere/%0aforged 404 ")  # no new line, and no parameters
     assert third.startswith("GET /livez 200 ")
+
+
+def test_coverage_is_that_of_the_bank_and_absent_where_the_bank_is_too_small(serve, words, tmp_path):
+    rows = [np.random.default_rng(0).normal(size=(count, 8)).astype(np.float32) for count in (30, 10)]
+    hubless.build(tmp_path, "small", *rows, correction="csls", parameters={"k": 5}, progress=False)
+    covered = words.manifest.bank.coverage
+    assert 0 < covered <= 1
+    with serve({"small": hubless.open(tmp_path, "small"), "words": words}) as (other, _):
+        found = samples(other)
+        assert other.get("/v1/collections/words").json()["bank"]["coverage"] == covered
+    assert value(found, "hubless_bank_coverage", collection="words") == covered
+    assert ("hubless_bank_coverage", frozenset({("collection", "small")})) not in found

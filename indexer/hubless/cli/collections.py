@@ -323,6 +323,7 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
         "note": "; ".join(manifest.index.notes),
         "measured with": queries,
+        "bank covers": _coverage(manifest),
         "recall@10": f"{measured.recall_at_10:.3f} against exact search",
         "skewness of N_10": _beside_chance(f"{one.skewness:.2f}" for one in three),
         "most found": _beside_chance(f"{one.most:,}" for one in three),
@@ -334,6 +335,12 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
     print_table(facts(rows))
     if len(manifest.index.curve) > 1:
         print_table(curve_table(manifest.index), names=2)
+
+
+def _coverage(manifest: hubless.Manifest) -> str:
+    if manifest.bank is None or manifest.bank.coverage is None:
+        return ""
+    return f"{manifest.bank.coverage:.0%} of the targets"
 
 
 def _fitted(manifest: hubless.Manifest) -> str:

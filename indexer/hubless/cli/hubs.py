@@ -328,7 +328,7 @@ def _diagnosis_tables(diagnosis: Diagnosis) -> list[Table]:
     bank, effective = diagnosis.bank, diagnosis.bank.effective
     rows = {
         "queries": f"{bank.queries:,}, {bank.repeated:,} repeated",
-        "targets covered": f"{bank.coverage:.1%}",
+        "targets covered": "–" if bank.coverage is None else f"{bank.coverage:.0%}",
         "effective queries per target": f"{effective.mean:.0f} (5 % of the targets: under {effective.low:.0f})",
         "distance to the targets": "–" if bank.distance is None else f"{bank.distance:.3f}",
         "distance within the bank": "–" if bank.own_distance is None else f"{bank.own_distance:.3f}",

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.builder.bank_checks import MOST_TARGETS, check_bank
+from hubless.builder.bank_checks import MOST_TARGETS, check_bank, narrow_notes
 from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.live import verdict as verdict_of_live
 from hubless.corrections import CORRECTIONS, Correction, Details
@@ -26,6 +26,7 @@ from hubless.lab.vectorless import AUTO_NOTE, Vectorless
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
 from hubless.measures.evenness import ChosenStrength
 from hubless.progress import progress_bars
+from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
@@ -36,10 +37,9 @@ SHOWN = 10
 SAMPLED_TARGETS = 2048
 MOVED_POINTS = 1000
 """Earth mover's distances are measured on so many vectors of a side."""
-NEAR_QUANTILE = 0.05
 FEW, ENOUGH = 100, 1000
 """Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
-LOW_COVERAGE, FAR = 0.9, 1.25
+FAR = 1.25
 CLEAR, SEVERE = 1.4, 4.0
 """Levels of skewness beyond that of chance."""
 HIDDEN = 0.1
@@ -118,8 +118,8 @@ class Bank:
     Parameters
     ----------
     among_targets : share of the bank queries that are targets
-    coverage : share of the targets that have a bank query at least as near as queries are to what they find first (the
-        nearest 95 % of them)
+    coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of either
+    narrow : what to do if that is too little, or nothing
     distance : earth mover's distance from bank to targets; None without the extra `lab`
     own_distance : the same between two halves of the bank: what is noise
     """
@@ -128,7 +128,8 @@ class Bank:
     repeated: int
     among_targets: float
     effective: Effective
-    coverage: float
+    coverage: float | None
+    narrow: list[str]
     distance: float | None
     own_distance: float | None
 
@@ -209,13 +210,14 @@ def diagnose(
     auto: Correction = CORRECTIONS["auto"]()
     if gallery.matrices is not None:
         bank, extra = known_by_similarity(gallery.matrices)
-        auto, notes_of_bank, among_targets = Vectorless(auto), [AUTO_NOTE], 0.0
+        auto, notes_of_bank, record = Vectorless(auto), [AUTO_NOTE], None
     else:
         bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
         extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
         told = bank_of_targets or query_bank is None
         checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-        notes_of_bank, among_targets = [note.rstrip(".") for note in checked.notes], checked.record.among_targets
+        record, in_verdict = checked.record, narrow_notes(checked.record)
+        notes_of_bank = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", 5)
@@ -223,7 +225,7 @@ def diagnose(
             auto, bank, gallery.targets, min(max(DEPTHS), count), target_bank=extra, seed=seed, advance=advance
         )
         steps.step("examining the bank")
-        examined, notes = _examine(bank, gallery, held, among_targets, seed)
+        examined, notes = _examine(bank, gallery, held, record, seed)
     notes = [*notes_of_bank, *notes]
     depths = [_depth(held, k, count) for k in DEPTHS if k <= count]
     k = min(MAIN_DEPTH, count)
@@ -328,7 +330,7 @@ def known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSou
 
 
 def _examine(
-    bank: VectorSource, gallery: Gallery, held: HeldOut, among_targets: float, seed: int
+    bank: VectorSource, gallery: Gallery, held: HeldOut, record: BankRecord | None, seed: int
 ) -> tuple[Bank, list[str]]:
     targets = gallery.targets
     queries = in_memory(bank)
@@ -337,7 +339,6 @@ def _examine(
     similarities = sampled @ queries.T
     temperature = resolve_temperature("auto", None, bank, targets).value
     effective = np.exp(_entropies(similarities, float(held.details.get("temperature", temperature))))
-    near = float(np.quantile(held.similarities[:, 0], NEAR_QUANTILE))
     distance, own, notes = None, None, ["no distance between bank and targets: it needs vectors"]
     if gallery.matrices is None:
         distance, own, notes = _distances(bank, targets, seed)
@@ -345,14 +346,15 @@ def _examine(
         Bank(
             queries=len(queries),
             repeated=len(queries) - distinct,
-            among_targets=among_targets,
+            among_targets=0.0 if record is None else record.among_targets,
             effective=Effective(
                 float(held.details.get("temperature", temperature)),
                 float(effective.mean()),
                 float(np.quantile(effective, 0.05)),
                 float(np.median(effective)),
             ),
-            coverage=float(np.mean(similarities.max(axis=1) >= near)),
+            coverage=None if record is None else record.coverage,
+            narrow=[] if record is None else narrow_notes(record),
             distance=distance,
             own_distance=own,
         ),
@@ -479,11 +481,7 @@ def _about_bank(bank: Bank) -> Sequence[str]:
         said.append(f"The query bank of {bank.queries} is small: {ENOUGH:,} or more are better.")
     else:
         said.append(f"The query bank of {bank.queries:,} is large enough.")
-    if bank.coverage < LOW_COVERAGE:
-        said.append(
-            f"It leaves out a part of the targets: only {bank.coverage:.0%} have a bank query as near as queries are "
-            "to what they find. Add queries about the others."
-        )
+    said += bank.narrow
     if bank.distance is not None and bank.own_distance is not None and bank.distance > FAR * bank.own_distance:
         said.append(
             f"Bank and targets lie apart (earth mover's distance {bank.distance:.2f}, within the bank "

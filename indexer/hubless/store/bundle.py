@@ -113,6 +113,8 @@ class BankRecord(_Record):
     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
     relative_length : median length of bank queries over that of targets, under metric "dot"
+    coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
+        either, and in older bundles
     """
 
     queries: int
@@ -121,6 +123,7 @@ class BankRecord(_Record):
     apart_from_targets: float | None
     related_to_targets: float | None
     relative_length: float | None
+    coverage: float | None = None
 
 
 class StrengthRecord(_Record):

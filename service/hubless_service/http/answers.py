@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired, TypeAlias
 from pydantic import Field, WithJsonSchema
 from typing_extensions import TypedDict
 
-from hubless.store.bundle import CorrectionRecord, IndexRecord, Measured
+from hubless.store.bundle import BankRecord, CorrectionRecord, IndexRecord, Measured
 
 IdJson: TypeAlias = Annotated[int | str, Field(description="A number or a string, as the collection's ids are.")]
 PayloadJson: TypeAlias = Annotated[
@@ -160,6 +160,7 @@ class CollectionAnswer(TypedDict):
     measured: Measured
     strength: Annotated[float, Field(description="Strength of a query that gives none.")]
     live: Annotated[LiveQueries | None, Field(description="null before any query, or if it is switched off.")]
+    bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null in older versions.")]
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     payload_types: Annotated[

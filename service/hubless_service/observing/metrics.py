@@ -171,6 +171,7 @@ class Metrics:
         recommended: Callable[[], Iterable[tuple[str, float]]],
         added: Callable[[], Iterable[tuple[str, float]]],
         removed: Callable[[], Iterable[tuple[str, float]]],
+        coverage: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
         """Report what is served, and how, as it is at each request: one function for each metric."""
         self._live.register(_Collections(states))
@@ -184,6 +185,9 @@ class Metrics:
         self._live.register(_ByCollection("hubless_added_points", "Targets that stand beside the index", added))
         self._live.register(
             _ByCollection("hubless_removed_points", "Targets of the version that are gone or were replaced", removed)
+        )
+        self._live.register(
+            _ByCollection("hubless_bank_coverage", "Share of the targets that the query bank covers", coverage)
         )
         self._live.register(_Hubness(hubness))
         self._live.register(_ByCollection("hubless_strength", "Strength of queries that give none", strengths))

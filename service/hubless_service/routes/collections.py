@@ -76,6 +76,7 @@ def _document(state: AppState, collection: hubless.Collection) -> CollectionAnsw
         "measured": manifest.measured,
         "strength": live.strength(collection),
         "live": _live(live.recommended(collection)),
+        "bank": manifest.bank,
         "id_type": manifest.id_type,
         "payload_columns": manifest.payload_columns,
         "payload_types": collection.payload_types,

@@ -144,6 +144,12 @@ class Shelf:
             if slot.collection:
                 yield name, slot.seconds
 
+    def bank_coverages(self) -> Iterator[tuple[str, float]]:
+        """Collection, and the share of its targets that the query bank of the version served covers, if known."""
+        for name, slot in self._slots.items():
+            if slot.collection and (bank := slot.collection.manifest.bank) and bank.coverage is not None:
+                yield name, bank.coverage
+
     def details(self, access: Access) -> dict[str, dict[str, object]]:
         """The state of each collection that may be seen, for people who ask why the server is not ready."""
         return {name: slot.details() for name, slot in self._slots.items() if access.sees(name)}

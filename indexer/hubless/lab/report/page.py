@@ -130,7 +130,7 @@ def _bank(diagnosis: Diagnosis) -> str:
         ["queries", f"{bank.queries:,}"],
         ["of these repeated", f"{bank.repeated:,}"],
         ["of these targets", f"{bank.among_targets:.1%}"],
-        ["targets covered", f"{bank.coverage:.1%}"],
+        ["targets covered", "not measured" if bank.coverage is None else f"{bank.coverage:.0%}"],
         ["effective queries per target, mean", f"{effective.mean:.0f}"],
         ["effective queries, 5 % of the targets stay below", f"{effective.low:.0f}"],
         ["earth mover's distance to the targets", apart],

@@ -1,0 +1,72 @@
+"""How much of the targets a query bank covers: whether its queries find all kinds of targets, or only some of them."""
+
+import numpy as np
+
+from hubless.vectors.arrays import F32, F64, I64
+
+CLUSTERS, ROUNDS = 20, 15
+DRAWS = 3
+"""Clusterings, each from another start, whose coverages are averaged."""
+FEWEST_QUERIES, FEWEST_TARGETS = 20, 200
+FOUND = 10
+
+
+def coverage(bank: F32, targets: F32, seed: int = 0) -> float | None:
+    """Return the share of the targets that a bank covers, from 0 to 1.
+
+    The targets are cut into 20 clusters. With p_c the share of the targets in cluster c, and q_c the share of the
+    bank's first ten finds in it, the overlap is Σ_c min(p_c, q_c): 1 if each cluster is found as often as it has
+    targets. Coverage is the overlap relative to that of a bank of equally many right queries, for which random targets
+    stand in, and at most 1. Finds are those of `csls`, so that a hub does not count for its cluster.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+
+    Returns
+    -------
+    None with fewer than 20 queries or 200 targets: that says too little.
+    """
+    if len(bank) < FEWEST_QUERIES or len(targets) < FEWEST_TARGETS:
+        return None
+    rng = np.random.default_rng(seed)
+    stand_in = np.sort(rng.choice(len(targets), min(len(bank), len(targets)), replace=False))
+    own = targets[stand_in] @ targets.T
+    own[np.arange(len(stand_in)), stand_in] = -np.inf
+    finds = [_finds(similarities) for similarities in (bank @ targets.T, own)]
+    shares = []
+    for _ in range(DRAWS):
+        cluster = _clusters(targets, rng)
+        found, right = (_overlap(cluster, rows) for rows in finds)
+        shares.append(found / right)
+    return min(1.0, float(np.mean(shares)))
+
+
+def _finds(similarities: F32) -> I64:
+    """The first ten targets of each query (b, 10), by `csls`, in any order."""
+    k = min(FOUND, len(similarities))
+    nearest = np.partition(similarities, len(similarities) - k, axis=0)[-k:]
+    offsets = np.where(np.isfinite(nearest), nearest, 0).mean(axis=0) / 2
+    rows: I64 = np.argpartition(offsets - similarities, FOUND, axis=1)[:, :FOUND]
+    return rows
+
+
+def _overlap(cluster: I64, finds: I64) -> float:
+    shares: list[F64] = [np.bincount(of, minlength=CLUSTERS) / len(of) for of in (cluster, cluster[finds.ravel()])]
+    return float(np.minimum(*shares).sum())
+
+
+def _clusters(rows: F32, rng: np.random.Generator) -> I64:
+    """The cluster of each row: k-means of the centred rows on the sphere."""
+    directions = rows - rows.mean(axis=0)
+    lengths = np.linalg.norm(directions, axis=1, keepdims=True)
+    directions /= np.where(lengths > 0, lengths, 1)
+    centres = directions[rng.choice(len(rows), CLUSTERS, replace=False)]
+    for _ in range(ROUNDS):
+        nearest = (directions @ centres.T).argmax(axis=1)
+        for cluster in np.unique(nearest):
+            total = directions[nearest == cluster].sum(axis=0)
+            centres[cluster] = total / max(float(np.linalg.norm(total)), 1e-12)
+    found: I64 = (directions @ centres.T).argmax(axis=1)
+    return found

@@ -1,0 +1,40 @@
+"""How much of the targets a bank covers, on topics whose share is known."""
+
+import numpy as np
+import pytest
+from support.hubs import pairs
+
+from hubless.measures.coverage import coverage
+
+QUERIES, TARGETS, TOPIC = pairs(600, common=0)
+
+
+def test_bank_of_all_topics_covers_all():
+    assert coverage(QUERIES, TARGETS) > 0.9
+    assert coverage(QUERIES[::6], TARGETS) > 0.9
+
+
+@pytest.mark.parametrize("topics", [3, 6, 9])
+def test_bank_of_some_topics_covers_their_share(topics):
+    inside = topics > TOPIC
+    assert coverage(QUERIES[inside], TARGETS) == pytest.approx(inside.mean(), abs=0.12)
+
+
+def test_it_never_exceeds_all_and_does_not_depend_on_a_common_direction():
+    lean = np.zeros(TARGETS.shape[1], np.float32)
+    lean[0] = 3
+    assert coverage(QUERIES + lean, TARGETS) > 0.9
+    assert coverage(TARGETS[::2], TARGETS) <= 1
+
+
+def test_same_seed_gives_the_same_number():
+    assert coverage(QUERIES[:100], TARGETS, seed=3) == coverage(QUERIES[:100], TARGETS, seed=3)
+
+
+@pytest.mark.parametrize(("queries", "targets"), [(19, 600), (600, 199)])
+def test_too_few_say_nothing(queries, targets):
+    assert coverage(QUERIES[:queries], TARGETS[:targets]) is None
+
+
+def test_equal_targets_are_no_error():
+    assert 0 <= coverage(QUERIES[:50], np.ones_like(TARGETS)) <= 1
