@@ -44,6 +44,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "dim": catalogs.DIM,
         "versions": [manifest.version],
         "aliases": [],
+        "writes": {"seq": 0, "added": 0, "removed": 0},
     }
     for field in ("correction", "index", "measured", "bank"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")
