@@ -95,7 +95,7 @@ def test_path_of_the_base_url_is_kept():
             "with_payload: expected True, False, or a list",
         ),
         ("query", ["songs", [1.0]], {"with_payload": None}, "with_payload: .* got NoneType"),
-        ("query", ["songs"], {"text": "sad", "filter": nested(5_000)}, "recursion"),
+        ("query", ["songs"], {"text": "sad", "filter": nested(50_000)}, "recursion"),
         ("query", ["songs", [1.0]], {"request_id": 7}, "request_id: expected a string, got int"),
         ("query", ["songs", [1.0]], {"timeout": "2 s"}, "timeout: expected seconds or an httpx.Timeout, got str"),
         ("query", ["songs"], {"text": "sad", "strength": float("nan")}, "JSON"),

@@ -21,13 +21,16 @@ from hubless_client.errors import (
     ApiHeadTooLarge,
     ApiInternalError,
     ApiInvalidInput,
+    ApiLogDamaged,
     ApiMalformedBody,
     ApiMalformedRequest,
+    ApiMergeNeeded,
     ApiMethodNotAllowed,
     ApiNoEncoder,
     ApiNotFinite,
     ApiNotFound,
     ApiNotReady,
+    ApiPointExists,
     ApiPointNotFound,
     ApiPreconditionFailed,
     ApiPreconditionRequired,
@@ -58,6 +61,7 @@ from hubless_client.query import Query
 from hubless_client.retries import Retries
 from hubless_client.vectors import MatrixLike, VectorLike
 from hubless_client.versions import VersionState
+from hubless_client.writing import Deleted, Written
 
 __all__ = [
     "AliasInfo",
@@ -78,13 +82,16 @@ __all__ = [
     "ApiHeadTooLarge",
     "ApiInternalError",
     "ApiInvalidInput",
+    "ApiLogDamaged",
     "ApiMalformedBody",
     "ApiMalformedRequest",
+    "ApiMergeNeeded",
     "ApiMethodNotAllowed",
     "ApiNoEncoder",
     "ApiNotFinite",
     "ApiNotFound",
     "ApiNotReady",
+    "ApiPointExists",
     "ApiPointNotFound",
     "ApiPreconditionFailed",
     "ApiPreconditionRequired",
@@ -109,6 +116,7 @@ __all__ = [
     "ClientError",
     "CollectionInfo",
     "ConnectionFailed",
+    "Deleted",
     "Drift",
     "Explanation",
     "Health",
@@ -127,4 +135,5 @@ __all__ = [
     "TimedOut",
     "VectorLike",
     "VersionState",
+    "Written",
 ]

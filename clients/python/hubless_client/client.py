@@ -18,6 +18,7 @@ from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
 from hubless_client.searching import SearchMethods
 from hubless_client.sending import AsyncSender, Sender
 from hubless_client.versions import VersionMethods
+from hubless_client.writing import WriteMethods
 
 T = TypeVar("T")
 
@@ -25,6 +26,7 @@ T = TypeVar("T")
 class Methods(
     SearchMethods,
     ReadMethods,
+    WriteMethods,
     CollectionMethods,
     HubnessMethods,
     VersionMethods,

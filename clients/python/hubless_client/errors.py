@@ -27,6 +27,7 @@
         ├── ApiMethodNotAllowed     405
         ├── ApiCursorExpired        410
         ├── ApiChangeRefused        the thing to change has another state than you expect: read it again
+        │   ├── ApiPointExists           409
         │   ├── ApiPreconditionFailed    412
         │   └── ApiPreconditionRequired  428
         ├── ApiBodyTooLarge         413
@@ -35,7 +36,8 @@
         ├── ApiUnavailable          the request may succeed later, see `retry_after`
         │   ├── ApiRequestTimeout   408
         │   ├── ApiTooManyRequests  429
-        │   │   └── ApiTooManyWrongKeys  429: the server checks no more API keys from your address
+        │   │   ├── ApiTooManyWrongKeys  429: the server checks no more API keys from your address
+        │   │   └── ApiMergeNeeded       429: too many targets were added since the version was built
         │   ├── ApiNotReady         503: the server is loading or stopping
         │   ├── ApiEncoderFailed    502: the encoder did not turn the text into a vector
         │   └── ApiDeadlineExceeded 504
@@ -44,6 +46,7 @@
             ├── ApiInternalError    500
             ├── ApiBundleDamaged    503: the files of the collection have changed since they were built
             ├── ApiBundleTooNew     503: a newer hubless built the collection
+            ├── ApiLogDamaged       503: the writes to the collection cannot all be read
             └── ApiStorage          503: the disk of the server refuses
 
 Catch `ClientError` to catch them all. A class below `ApiError` is named `Api` and the server's `code` in CamelCase.
@@ -268,6 +271,12 @@ class ApiChangeRefused(ApiError):
     code = "change_refused"
 
 
+class ApiPointExists(ApiChangeRefused):
+    """A target has the id already, and you only want to insert."""
+
+    code = "point_exists"
+
+
 class ApiPreconditionFailed(ApiChangeRefused):
     """Somebody else has changed it. Read it again."""
 
@@ -322,6 +331,12 @@ class ApiTooManyWrongKeys(ApiTooManyRequests):
     code = "too_many_wrong_keys"
 
 
+class ApiMergeNeeded(ApiTooManyRequests):
+    """Too many targets were added since the version was built. Run `hubless merge` on the server."""
+
+    code = "merge_needed"
+
+
 class ApiNotReady(ApiUnavailable):
     """The server is loading its collections, or is about to stop."""
 
@@ -368,6 +383,12 @@ class ApiBundleTooNew(ApiServerError):
     """The server cannot serve the collection: a newer hubless built it."""
 
     code = "bundle_too_new"
+
+
+class ApiLogDamaged(ApiServerError):
+    """The server cannot read all that was written to the collection, so it takes no more writes."""
+
+    code = "log_damaged"
 
 
 class ApiStorage(ApiServerError):

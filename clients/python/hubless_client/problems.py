@@ -33,6 +33,7 @@ BY_STATUS: Mapping[int, type[ApiError]] = {
     405: errors.ApiMethodNotAllowed,
     408: errors.ApiRequestTimeout,
     410: errors.ApiCursorExpired,
+    409: errors.ApiChangeRefused,
     412: errors.ApiChangeRefused,
     413: errors.ApiBodyTooLarge,
     415: errors.ApiUnsupportedMediaType,

@@ -1,0 +1,146 @@
+"""Targets that are written: put, patched, deleted. When a call returns they are on the server's disk."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hubless_client.bodies import in_base64, in_json, listed
+from hubless_client.call import Call, Json, Timeout
+from hubless_client.errors import CannotSend
+from hubless_client.paths import in_collection
+from hubless_client.sending import ClientMethod
+from hubless_client.vectors import MatrixLike, pack_many
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What was stored.
+
+    Attributes
+    ----------
+    seq : number of the write, for `min_seq` of reads
+    inserted, updated : how many ids are new, and how many targets were replaced
+    """
+
+    seq: int
+    inserted: int
+    updated: int
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None) -> Self:
+        """Read it."""
+        return cls(seq=body["seq"], inserted=body["inserted"], updated=body["updated"])
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """What was deleted.
+
+    Attributes
+    ----------
+    seq : number of the write, for `min_seq` of reads
+    deleted : how many targets
+    """
+
+    seq: int
+    deleted: int
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None) -> Self:
+        """Read it."""
+        return cls(seq=body["seq"], deleted=body["deleted"])
+
+
+class WriteMethods:
+    """Writes. The client does not repeat a put or a patch by itself."""
+
+    @ClientMethod
+    def put(
+        self,
+        collection: str,
+        ids: Iterable[str | int],
+        vectors: MatrixLike,
+        payload: Iterable[Mapping[str, Any] | None] | None = None,
+        *,
+        mode: str | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Written]:
+        """Store targets, or replace those of the same ids; all or none.
+
+        Parameters
+        ----------
+        ids : (a,) as the ids of the collection are; the server takes 1,000 at once
+        vectors : (a, d)
+        payload : (a,) values by column; what a target lacks is null
+        mode : "upsert", the default; "insert" refuses ids that are there, "update" those that are not
+        request_id, timeout : as in every call
+        """
+        names, packed = listed("ids", ids), pack_many(vectors)
+        rows = [None] * len(names) if payload is None else listed("payload", payload)
+        for parameter, count in (("vectors", packed.rows), ("payload", len(rows))):
+            if count != len(names):
+                raise CannotSend(f"{parameter}: expected {len(names)}, one for each id, got {count}")
+        points = [
+            {"id": wanted, "vector": in_base64(packed.row(row))} | ({} if values is None else {"payload": dict(values)})
+            for row, (wanted, values) in enumerate(zip(names, rows, strict=True))
+        ]
+        return self._written("PUT", collection, points, mode, request_id, timeout)
+
+    @ClientMethod
+    def patch(
+        self,
+        collection: str,
+        payload: Mapping[str | int, Mapping[str, Any]],
+        *,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Written]:
+        """Change the payload of targets; all or none.
+
+        Parameters
+        ----------
+        payload : id → the columns to change; columns that are not given stay
+        request_id, timeout : as in every call
+        """
+        if not isinstance(payload, Mapping):
+            raise CannotSend(f"payload: expected a dict of ids with their columns, got {type(payload).__name__}")
+        points = [{"id": wanted, "payload": dict(values)} for wanted, values in payload.items()]
+        return self._written("PATCH", collection, points, None, request_id, timeout)
+
+    @ClientMethod
+    def delete(
+        self,
+        collection: str,
+        ids: Iterable[str | int] | None = None,
+        *,
+        filter: Mapping[str, Any] | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Deleted]:
+        """Delete the targets of some ids, or all that meet a filter.
+
+        Parameters
+        ----------
+        ids : those that no target has are passed over
+        filter : instead of ids
+        request_id, timeout : as in every call
+        """
+        if (ids is None) == (filter is None):
+            raise CannotSend(f"delete: expected either ids or a filter, got {'neither' if ids is None else 'both'}")
+        document = {"filter": filter} if ids is None else {"ids": listed("ids", ids)}
+        path = in_collection(collection, "points", "delete")
+        return Call("POST", path, Deleted.from_json, in_json(document), request_id=request_id, timeout=timeout)
+
+    @staticmethod
+    def _written(
+        method: str,
+        collection: str,
+        points: Sequence[Mapping[str, Any]],
+        mode: str | None,
+        request_id: str | None,
+        timeout: Timeout | None,
+    ) -> Call[Written]:
+        document = {"points": points} | ({} if mode is None else {"mode": mode})
+        path = in_collection(collection, "points")
+        return Call(method, path, Written.from_json, in_json(document), request_id=request_id, timeout=timeout)
