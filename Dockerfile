@@ -33,7 +33,6 @@ COPY --from=build /opt/hubless /opt/hubless
 COPY docker/healthcheck.py /opt/hubless/healthcheck.py
 ENV PATH=/opt/hubless/bin:$PATH \
     PYTHONDONTWRITEBYTECODE=1 \
-    PYTHONUNBUFFERED=1 \
     HUBLESS_CATALOG=/catalog \
     HUBLESS_HOST=0.0.0.0 \
     HUBLESS_PORT=8000

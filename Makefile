@@ -14,7 +14,7 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 	tests/store/catalog/test_interrupted.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack lint bench docs openapi lock clean
+.PHONY: help setup demo test test-all attack lint bench docs openapi lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -69,6 +69,24 @@ lock:  ## lock the dependencies anew (needs uv)
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group build -o requirements/build.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt --group audit -o requirements/audit.txt
+
+AUDIT := .venv-audit
+$(AUDIT)/.ready: requirements/audit.txt
+	$(PYTHON) -m venv $(AUDIT)
+	$(AUDIT)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/audit.txt
+	@touch $@
+
+sbom: $(AUDIT)/.ready  ## what the image installs, as CycloneDX, in dist/sbom.cdx.json
+	mkdir -p dist
+	$(AUDIT)/bin/cyclonedx-py requirements --output-reproducible --of JSON -o dist/sbom.cdx.json requirements/service.txt
+
+audit: $(AUDIT)/.ready  ## known vulnerabilities of what the image installs; needs the network (PyPI)
+	$(AUDIT)/bin/pip-audit --disable-pip --require-hashes --strict -r requirements/service.txt
+
+pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker and the network
+	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) site build dist .mypy_cache .ruff_cache .pytest_cache

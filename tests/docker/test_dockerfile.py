@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -143,3 +144,51 @@ def test_image_installs_every_dependency_of_the_project():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     declared = {re.match(r"[a-z0-9-]+", dependency).group() for dependency in project["dependencies"]}
     assert declared <= set(pins("service.txt"))
+
+
+def test_all_stages_stand_on_one_base_image_of_a_fixed_name():
+    bases = re.findall(r"(?m)^FROM (\S+)", (ROOT / "Dockerfile").read_text())
+    assert len(bases) == len(STAGES)
+    assert re.fullmatch(r"python:3\.11-slim-bookworm(@sha256:[0-9a-f]{64})?", *set(bases))
+
+
+@pytest.mark.parametrize("pinned", [False, True])
+def test_base_image_is_pinned_by_the_digest_that_the_registry_tells(tmp_path, pinned):
+    digest = f"sha256:{'0123456789abcdef' * 4}"
+    engine = tmp_path / "docker"
+    engine.write_text(f'#!/bin/sh\n[ "$4" = python:3.11-slim-bookworm ] && echo {digest}\n')
+    engine.chmod(0o755)
+    copy, text = tmp_path / "Dockerfile", (ROOT / "Dockerfile").read_text()
+    old = f"FROM python:3.11-slim-bookworm@sha256:{'0' * 64}"
+    copy.write_text(re.sub(r"FROM \S+", old, text) if pinned else text)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run([ROOT / "docker" / "pin-base.sh", copy], env=environment, check=True, capture_output=True)
+    assert copy.read_text() == re.sub(r"FROM \S+", f"FROM python:3.11-slim-bookworm@{digest}", text)
+
+
+def test_base_image_stays_if_the_registry_tells_no_digest(tmp_path):
+    engine = tmp_path / "docker"
+    engine.write_text("#!/bin/sh\necho none\n")
+    engine.chmod(0o755)
+    copy = Path(shutil.copy(ROOT / "Dockerfile", tmp_path))
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = [ROOT / "docker" / "pin-base.sh", copy]
+    ended = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+    assert (ended.returncode, "expected a digest sha256:" in ended.stderr) == (1, True)
+    assert copy.read_text() == (ROOT / "Dockerfile").read_text()
+
+
+def test_nothing_depends_on_unbuffered_output():
+    for name in ("Dockerfile", ".ci/run"):
+        assert "PYTHONUNBUFFERED" not in (ROOT / name).read_text()
+
+
+@pytest.mark.slow
+def test_bill_of_materials_lists_each_locked_package_with_its_version_and_hashes(tmp_path):
+    subprocess.run(["make", "sbom"], cwd=ROOT, check=True, capture_output=True)
+    listed = json.loads((ROOT / "dist" / "sbom.cdx.json").read_text())["components"]
+    assert {one["name"]: one["version"] for one in listed} == pins("service.txt")
+    hashes = {each["content"] for one in listed for link in one["externalReferences"] for each in link["hashes"]}
+    assert hashes == set(
+        re.findall(r"--hash=sha256:([0-9a-f]{64})", (ROOT / "requirements" / "service.txt").read_text())
+    )
