@@ -148,7 +148,9 @@ def test_acknowledged_writes_of_two_workers_survive_kills_of_all_and_merges(cata
                 return
             with writers(clients, url):
                 threading.Event().wait(rng.uniform(0, LONGEST))
-                if number % 2 == 0:
-                    hubless.merge(catalog, writing.NAME, keep=2)
-                for pid in [server.pid, *server.workers()]:
-                    os.kill(pid, signal.SIGKILL)
+                try:
+                    if number % 2 == 0:
+                        hubless.merge(catalog, writing.NAME, keep=2)
+                finally:
+                    for pid in [server.pid, *server.workers()]:
+                        os.kill(pid, signal.SIGKILL)

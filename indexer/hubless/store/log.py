@@ -12,7 +12,7 @@ import os
 import sqlite3
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
@@ -130,12 +130,10 @@ class Log:
         """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept."""
         home = self.path.parent
         with storage_errors(self.path), locked(home / _LOCK), self._using:
-            new = not self.path.exists()
             try:
+                if not self.path.exists():
+                    _make(self.path)
                 connection = self._opened()
-                if new:
-                    connection.executescript(_TABLES)
-                    sync(home)
                 appender = Appender(connection, self.last())
                 try:
                     yield appender
@@ -226,6 +224,19 @@ class Appender:
         self._connection.execute("COMMIT")
         self._connection.execute("VACUUM")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _make(path: Path) -> None:
+    """Make an empty log. It appears as a whole, as others may open it at any moment."""
+    new = path.with_name(f".{LOG}.new")
+    for left in path.parent.glob(f"{new.name}*"):  # by a process that was killed here
+        left.unlink(missing_ok=True)
+    connection = _connect(new.as_uri(), "journal_mode=WAL", "synchronous=FULL")
+    with closing(connection):
+        connection.executescript(_TABLES)
+    sync(new)
+    new.rename(path)
+    sync(path.parent)
 
 
 def _connect(uri: str, *pragmas: str) -> sqlite3.Connection:
