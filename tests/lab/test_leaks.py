@@ -54,7 +54,7 @@ def test_command_says_it_in_the_first_line_and_strict_splits(tmp_path):
     files = saved(tmp_path, GIVEN)
     where = ["--catalog", str(tmp_path / "catalog"), "--collection", "things"]
     asked = ["evaluate", *where, "--queries", files["queries"], "--relevant", files["relevant"]]
-    assert CliRunner().invoke(app, asked).stdout.startswith("Warning: 90 % of the test queries are in the query bank")
+    assert CliRunner().invoke(app, asked).stdout.startswith("Warning: 100 % of the test queries are in the query bank")
     assert "a leak" in json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["notes"][0]
     strict = CliRunner().invoke(app, [*asked, "--strict", "--seeds", "2", "--json"])
     assert json.loads(strict.stdout)["protocol"] == "strict"

@@ -17,9 +17,9 @@ def merge_command(
     ] = None,
     json_: JsonOption = False,
 ) -> None:
-    """Build the next version from the current one and what was written since.
+    """Build the next version, with what was written.
 
-    The service can serve and write meanwhile. Without writes nothing is built.
+    It begins with the current one. The service can serve and write meanwhile. Without writes nothing is built.
     """
     made = merge(catalog, collection, keep=keep)
     if json_:
