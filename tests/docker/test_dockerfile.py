@@ -61,7 +61,7 @@ def test_every_stage_starts_from_the_slim_base_image():
 
 def test_every_install_from_a_lock_demands_hashes_and_the_rest_installs_the_wheel_alone():
     installs = re.findall(r"\binstall (-.*?)(?: &&|$)", "\n".join(arguments(BUILD, "RUN")), re.MULTILINE)
-    assert len(installs) == 3
+    assert len(installs) == 4
     for install in installs:
         assert install.startswith(("--require-hashes -r requirements/", "--no-deps /tmp/dist/")), install
 
