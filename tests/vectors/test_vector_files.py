@@ -243,3 +243,12 @@ def test_compressed_stream_is_read_in_blocks_and_never_held_whole(tmp_path):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 100 * 2**20 / 2
+
+
+def test_npy_of_python_2_is_read_without_a_word(tmp_path):
+    path, rows = tmp_path / "old.npy", np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+    np.save(path, rows)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"(2, 3), }  ", b"(2L, 3L), }"))
+    assert path.read_bytes() != content
+    np.testing.assert_array_equal(read_all(open_items(path, "targets").vectors), rows)

@@ -2,7 +2,9 @@
 
 import os
 import tokenize
+import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from math import prod
@@ -31,10 +33,19 @@ def read_header(stream: IO[bytes]) -> Header:
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        header: Header = read(stream)
+        with _quiet():
+            header: Header = read(stream)
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
         raise ValueError("its header is damaged") from error
     return header
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """NumPy warns of a header that Python 2 wrote, which is as good as any."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def read_npy(path: Path) -> NDArray[Any]:
@@ -51,7 +62,8 @@ def read_npy(path: Path) -> NDArray[Any]:
         if not dtype.hasobject and size - start < prod(shape) * dtype.itemsize:  # before memory is taken
             raise ValueError(f"{size - start} bytes for an array of shape {shape}")
         file.seek(0)
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        with _quiet():
+            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
     return array
 
 

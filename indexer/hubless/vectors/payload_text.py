@@ -114,7 +114,8 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
         if pa.types.is_list(wanted):
             return pa.array([None if text is None else json.loads(text) for text in texts.to_pylist()], wanted)
         return texts.cast(wanted)
-    except (pa.ArrowException, ValueError, RecursionError) as error:  # JSON may be nested as deep as somebody likes
+    # JSON may be nested as deep, and its numbers may be as large, as somebody likes
+    except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"payload, column {name}", f"values of type {wanted}", str(error).splitlines()[0]) from error
 
 
