@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from hubless.corrections import corrected_scores
 from hubless.corrections.centred import CentredCorrection
-from hubless.errors import InputError, NoEncoder, PointNotFound
+from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.search import canaries
-from hubless.search.changes import Changes
+from hubless.search.changes import Changes, rows_of
 from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
@@ -459,13 +459,7 @@ class Collection:
                 raise InputError(
                     f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
                 )
-        return [self._find(wanted) for wanted in ids]
-
-    def _find(self, wanted: str | int) -> int | None:
-        try:
-            return self.row(wanted)
-        except PointNotFound:
-            return None
+        return rows_of(ids, self.stored_ids)
 
     def row(self, wanted: str | int) -> int:
         """The row of an id.
