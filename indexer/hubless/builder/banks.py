@@ -1,6 +1,6 @@
-"""The query bank in parts: held-out queries to measure with, the others to fit on for that, and a sample to store."""
+"""The query bank: mixed of several, and in parts: held-out queries to measure with, and a sample to store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -9,11 +9,24 @@ import numpy as np
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError
 from hubless.search.canaries import Canary
-from hubless.vectors.arrays import F32
+from hubless.store.query_sample import QuerySample, read_sample
+from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.sources import SelectedVectors, VectorSource
+
+__all__ = [
+    "Measuring",
+    "QuerySample",
+    "bank_sample",
+    "hold_out",
+    "measuring_of",
+    "mixed",
+    "naming_held_out",
+    "read_sample",
+]
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 BANK_SAMPLE = 512
+ROUNDING = 1e-6
 FEWEST_HELD_OUT = 16
 """If there are fewer held-out queries, measure with the whole sample."""
 
@@ -31,6 +44,37 @@ class Measuring:
     queries: F32
     held_out: bool
     fitted_queries: int | None = None
+
+
+def mixed(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
+    """A query bank (b, d) of several, drawn at random from each.
+
+    Parameters
+    ----------
+    parts : sources of queries and their shares of the bank, above 0 and 1 in sum
+    size : b at most; by default, and at most, as many as the shares allow: the smallest of rows / share
+    seed : of the draws
+
+    Raises
+    ------
+    InputError
+        if the shares do not add up to 1, or a part would have no query.
+    DimensionMismatch
+    """
+    shares = [share for _, share in parts]
+    if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= ROUNDING):  # NaN is refused, too
+        raise InputError("share", "shares above 0 that add up to 1", ", ".join(f"{share:g}" for share in shares))
+    rng = np.random.default_rng(seed)
+    most = min(source.shape[0] / share for source, share in parts)
+    count = most if size is None else min(size, most)
+    drawn = []
+    for source, share in parts:
+        check_dim(source.shape[1], parts[0][0].shape[1], source.name, parts[0][0].name)
+        rows = round(count * share)
+        if rows == 0:
+            raise InputError("size", f"enough for a query of {source.name} at share {share:g}", f"{count:.0f}")
+        drawn.append(source.take(np.sort(rng.choice(source.shape[0], min(rows, source.shape[0]), replace=False))))
+    return np.concatenate(drawn)
 
 
 def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, Measuring]:

@@ -53,8 +53,15 @@ def replace_text(path: Path, text: str) -> None:
 
     Replace a file from one thread at a time: all use one temporary file, so that a kill leaves at most that.
     """
-    with _beside(path) as temporary:
+    with replaced(path) as temporary:
         temporary.write_text(text, "utf-8")
+
+
+@contextmanager
+def replaced(path: Path) -> Iterator[Path]:
+    """Give a file to write. It takes the place of another when the block ends, durably and at once, as above."""
+    with _beside(path) as temporary:
+        yield temporary
         sync(temporary)
         temporary.replace(path)
     sync(path.parent)
