@@ -14,7 +14,7 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 	tests/store/catalog/test_interrupted.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack lint bench docs openapi lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack lint bench docs openapi typescript lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -32,11 +32,11 @@ $(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
 demo: setup  ## search Python's standard library in plain English, raw beside corrected (ARGS=--once ends by itself)
 	$(BIN)/hubless demo $(ARGS)
 
-test: setup  ## everything that CI runs: lint, types, import contracts, tests
+test: setup typescript  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup  ## test, and the slow checks too
+test-all: setup typescript  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 
@@ -61,6 +61,18 @@ docs: setup  ## the documentation site, in site/
 openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	$(BIN)/python -m hubless_service.contract >$(OPENAPI).new
 	mv $(OPENAPI).new $(OPENAPI)
+	@test ! -d $(TYPESCRIPT)/node_modules || (cd $(TYPESCRIPT) && npm run --silent types)
+
+# Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
+TYPESCRIPT := clients/typescript
+typescript:  ## what the TypeScript client is built and tested with, if Node 20 or newer is there
+	@if node --eval 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null && command -v npm >/dev/null; then \
+		$(MAKE) --no-print-directory $(TYPESCRIPT)/node_modules/.ready; \
+	else echo "no Node 20 or newer with npm: the TypeScript client is not tested" >&2; fi
+
+$(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
+	cd $(TYPESCRIPT) && npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts
+	@touch $@
 
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
@@ -71,6 +83,8 @@ lock:  ## lock the dependencies anew (needs uv)
 		-c requirements/dev.txt --group build -o requirements/build.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group audit -o requirements/audit.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group node -o requirements/node.txt
 
 AUDIT := .venv-audit
 $(AUDIT)/.ready: requirements/audit.txt

@@ -1,18 +1,14 @@
 """The README's blocks run as they stand, against a collection with the columns of the demo's."""
 
-import dataclasses
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
+from support import demo_like
 from support.serving import serving, wait_until_ready
 
-import hubless
-from hubless.demo.pairs import Pair
-from hubless.encoders import BagOfWords
 from hubless_client import Client, problems
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
@@ -21,26 +17,13 @@ ROOT = Path(__file__).parents[2]
 README = (ROOT / "clients" / "python" / "README.md").read_text("utf-8")
 PYTHON, BASH = (re.findall(rf"(?ms)^```{language}\n(.*?)^```$", README) for language in ("python", "bash"))
 ADDRESS = "http://127.0.0.1:8000"
-DIM, COUNT = 16, 300
-
-
-def demo_like_payload():
-    """The columns that the demo stores: all that it knows of a function but its code."""
-    made = {str: lambda field, row: f"{field.name} {row}", int: lambda field, row: row}
-    fields = [field for field in dataclasses.fields(Pair) if field.name != "code"]
-    return [{field.name: made[field.type](field, row) for field in fields} for row in range(COUNT)]
 
 
 @pytest.fixture(scope="module")
 def demo_like_server(tmp_path_factory):
     """A server with a small `stdlib`. Its encoder knows the words that the README asks for."""
-    rng = np.random.default_rng(4)
-    words = sorted(set(" ".join(re.findall(r'text="(.*?)"', README)).split()))
-    encoder = BagOfWords({word: row for row, word in enumerate(words)}, rng.normal(size=(len(words), DIM)))
-    targets, bank = rng.normal(size=(COUNT, DIM)), rng.normal(size=(100, DIM))
     catalog = tmp_path_factory.mktemp("demo")
-    ids, payload = [f"function-{row}" for row in range(COUNT)], demo_like_payload()
-    hubless.build(catalog, "stdlib", targets, bank, ids=ids, payload=payload, encoder=encoder, progress=False)
+    demo_like.build(catalog, re.findall(r'text="(.*?)"', README))
     with serving(create_app(Settings(catalog=catalog))) as base_url:
         wait_until_ready(base_url)
         yield base_url

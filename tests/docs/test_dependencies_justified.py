@@ -1,3 +1,4 @@
+import json
 import re
 import tomllib
 from pathlib import Path
@@ -15,11 +16,16 @@ def names(requirements):
 
 
 HUBLESS = PROJECT["project"]
+NODE = json.loads((ROOT / "clients" / "typescript" / "package.json").read_text())
 OF_CLIENT = set(names(CLIENT["project"]["dependencies"]))
 DECLARED = {
     "hubless: library, command line and service": set(names(HUBLESS["dependencies"])),
     **{f"hubless[{extra}]": set(names(needed)) for extra, needed in HUBLESS["optional-dependencies"].items()},
     "hubless-client": OF_CLIENT,
+    "hubless for TypeScript, development only": {
+        *NODE["devDependencies"],
+        *names(PROJECT["dependency-groups"]["node"]),
+    },
     # What the development group repeats of the client is justified on the client's list.
     "Development": set(names(PROJECT["dependency-groups"]["dev"])) - OF_CLIENT,
 }

@@ -1,0 +1,88 @@
+/** What goes into a request: JSON, or vectors as plain bytes with the options in the URL. */
+
+import { CannotSend } from "./errors.js";
+import { stringify } from "./json.js";
+import type { Request } from "./transport.js";
+import type { Query, QueryOptions } from "./types.js";
+import { inBase64, packed, type VectorLike } from "./vectors.js";
+
+type Content = Pick<Request, "body" | "params">;
+
+/** A JSON document. Throws CannotSend for what JSON cannot hold. */
+export function inJson(document: object): Content {
+  try {
+    return { body: stringify(document) };
+  } catch (error) {
+    throw new CannotSend(`request: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+/** One query. A vector goes as bytes where its options fit into a URL. */
+export function contentOfQuery(query: Query): Content {
+  checkOneOf(query);
+  const { vector, ...rest } = query;
+  if (vector === undefined) return inJson(rest);
+  const params = inUrl(rest);
+  return params ? { params, body: packed([vector], "vector") } : inJson(documentOf(query));
+}
+
+/** Several queries with options of their own, or several vectors with the same options; and how many. */
+export function contentOfBatch(
+  queries: readonly Query[] | ({ vectors: readonly VectorLike[] } & QueryOptions),
+): { content: Content; count: number } {
+  if (isList(queries)) {
+    queries.forEach(checkOneOf);
+    return { content: inJson({ queries: queries.map(documentOf) }), count: queries.length };
+  }
+  const { vectors, ...options } = queries;
+  if (!Array.isArray(vectors)) {
+    throw new CannotSend(`queries: expected an array of queries, or { vectors: [...] }, got vectors: ${typeof vectors}`);
+  }
+  return { content: contentOfVectors(vectors, options), count: vectors.length };
+}
+
+function contentOfVectors(vectors: readonly VectorLike[], options: QueryOptions): Content {
+  const params = inUrl(options);
+  if (params) {
+    const body = packed(vectors, "vectors");
+    // The server needs the dimension: two vectors of 384 have as many bytes as three of 256.
+    return { params: { dim: vectors.length ? body.length / 4 / vectors.length : 0, ...params }, body };
+  }
+  return inJson({ queries: vectors.map((vector) => ({ ...options, vector: inBase64(vector, "vectors") })) });
+}
+
+// Array.isArray does not tell a read-only array from an object.
+function isList<T>(value: readonly T[] | object): value is readonly T[] {
+  return Array.isArray(value);
+}
+
+function documentOf(query: Query): object {
+  return query.vector === undefined ? query : { ...query, vector: inBase64(query.vector, "vector") };
+}
+
+function checkOneOf(query: Query): void {
+  if (typeof query !== "object" || query === null) {
+    throw new CannotSend(`query: expected an object such as { vector } or { text }, got ${typeof query}`);
+  }
+  const given = ["vector", "text", "id"].filter((name) => query[name as keyof Query] !== undefined);
+  if (given.length !== 1) {
+    const got = given.join(" and ") || "none of them";
+    throw new CannotSend(`query: expected either a vector, a text or an id, got ${got}`);
+  }
+}
+
+/** The options as URL parameters; undefined if a URL cannot carry them. */
+function inUrl(options: QueryOptions): Record<string, string | number> | undefined {
+  const given = Object.entries(options).filter(([, value]) => value !== undefined && value !== null);
+  const params: Record<string, string | number> = {};
+  for (const [name, value] of given) {
+    if (name === "with" && Array.isArray(value) && value.every((extra) => !extra.includes(","))) {
+      if (value.length) params[name] = value.join(",");
+    } else if (["number", "string", "boolean"].includes(typeof value)) {
+      params[name] = typeof value === "number" ? value : String(value);
+    } else {
+      return undefined;
+    }
+  }
+  return params;
+}

@@ -1,0 +1,253 @@
+import { contentOfBatch, contentOfQuery, inJson } from "./bodies.js";
+import { BadAnswer } from "./errors.js";
+import { ALIASES, COLLECTIONS, inCollection, ofAlias, ofPoint, ofVersion } from "./paths.js";
+import { type CallOptions, type ClientOptions, type Request, Transport, understood } from "./transport.js";
+import type {
+  AliasInfo,
+  BatchHits,
+  CollectionInfo,
+  Deleted,
+  Filter,
+  Health,
+  Hit,
+  Hits,
+  Id,
+  LiveHubness,
+  Page,
+  Point,
+  Points,
+  PointToPatch,
+  PointToPut,
+  Query,
+  QueryOptions,
+  ScrollOptions,
+  VersionState,
+  Written,
+} from "./types.js";
+import { inBase64, unpacked, type VectorLike } from "./vectors.js";
+
+const DEFAULT_URL = "http://127.0.0.1:8000";
+const SCROLL_LIMIT = 500; // few requests, and answers of moderate size
+
+/**
+ * Asks a hubless server. Every method takes `CallOptions` last, and throws `ClientError`, or the reason of your signal.
+ *
+ * @example
+ * const client = new Client("http://127.0.0.1:8000");
+ * const { hits } = await client.query("stdlib", { text: "split a string", limit: 3, with: ["payload"] });
+ */
+export class Client {
+  readonly #transport: Transport;
+
+  /** @param baseUrl of the server; it may have a path */
+  constructor(baseUrl: string = DEFAULT_URL, options: ClientOptions = {}) {
+    this.#transport = new Transport(baseUrl, options);
+  }
+
+  /** The URL of the server. */
+  get baseUrl(): string {
+    return this.#transport.baseUrl;
+  }
+
+  /** The best targets for a vector, for a text if the collection has an encoder, or for a target by its id. */
+  async query(collection: string, query: Query, options?: CallOptions): Promise<Hits> {
+    return this.#call("POST", inCollection(collection, "query"), contentOfQuery(query), hitsOf<Hits>, options);
+  }
+
+  /** The best targets for many vectors with the same options, or for many queries with their own, in one request. */
+  async queryBatch(
+    collection: string,
+    queries: readonly Query[] | ({ vectors: readonly VectorLike[] } & QueryOptions),
+    options?: CallOptions,
+  ): Promise<BatchHits> {
+    const { content, count } = contentOfBatch(queries);
+    const read = (body: any): BatchHits => {
+      const results = body.results.map(hitsOf);
+      if (results.length !== count) throw new BadAnswer(`${results.length} answers to ${count} queries`);
+      return { ...body, results };
+    };
+    return this.#call("POST", inCollection(collection, "query", "batch"), content, read, options);
+  }
+
+  /** One target: its offset, its payload, and its vector with `{ with: ["payload", "vector"] }`. */
+  async point(collection: string, id: Id, wanted: { with?: string[] } = {}, options?: CallOptions): Promise<Point> {
+    const params = wanted.with ? { with: wanted.with.join(",") } : {};
+    return this.#call("GET", ofPoint(collection, id), { params }, pointOf, options);
+  }
+
+  /** Several targets, in the order of their ids. `missing` has the ids that no target has. */
+  async points(
+    collection: string,
+    ids: readonly Id[],
+    wanted: { with?: string[]; min_seq?: number } = {},
+    options?: CallOptions,
+  ): Promise<Points> {
+    return this.#call("POST", inCollection(collection, "points"), inJson({ ids, ...wanted }), pointsOf<Points>, options);
+  }
+
+  /** One page of all targets, or of those that pass the filter, and the cursor of the next page. */
+  async scrollPage(
+    collection: string,
+    page: ScrollOptions & { cursor?: string | null } = {},
+    options?: CallOptions,
+  ): Promise<Page> {
+    return this.#call("POST", inCollection(collection, "scroll"), inJson(page), pointsOf<Page>, options);
+  }
+
+  /** All targets, or those that pass the filter. Fetches pages of `limit` targets, 500 by default. */
+  async *scroll(collection: string, wanted: ScrollOptions = {}, options?: CallOptions): AsyncGenerator<Point, void> {
+    let cursor: string | null = null;
+    do {
+      const page: Page = await this.scrollPage(collection, { limit: SCROLL_LIMIT, ...wanted, cursor }, options);
+      yield* page.points;
+      cursor = page.cursor;
+    } while (cursor !== null);
+  }
+
+  /** The number of targets, or of those that pass the filter. */
+  async count(
+    collection: string,
+    which: { filter?: Filter; min_seq?: number } = {},
+    options?: CallOptions,
+  ): Promise<number> {
+    const read = (body: any) => number(body.count);
+    return this.#call("POST", inCollection(collection, "count"), inJson(which), read, options);
+  }
+
+  /** Store targets, or replace those of the same ids; all or none. */
+  async put(
+    collection: string,
+    points: readonly PointToPut[],
+    how: { mode?: "upsert" | "insert" | "update" } = {},
+    options?: CallOptions,
+  ): Promise<Written> {
+    const packed = points.map((point, row) => ({ ...point, vector: inBase64(point.vector, `points[${row}].vector`) }));
+    const content = inJson({ points: packed, ...how });
+    return this.#call("PUT", inCollection(collection, "points"), content, writtenOf<Written>, options);
+  }
+
+  /** Change the payload of targets, and of each the columns that are given; all or none. */
+  async patch(collection: string, points: readonly PointToPatch[], options?: CallOptions): Promise<Written> {
+    return this.#call("PATCH", inCollection(collection, "points"), inJson({ points }), writtenOf<Written>, options);
+  }
+
+  /** Delete the targets of some ids, or all that meet a filter. Ids that no target has are passed over. */
+  async delete(
+    collection: string,
+    which: { ids: readonly Id[] } | { filter: Filter },
+    options?: CallOptions,
+  ): Promise<Deleted> {
+    const path = inCollection(collection, "points", "delete");
+    return this.#call("POST", path, inJson(which), writtenOf<Deleted>, options);
+  }
+
+  /** The collections that the server serves. */
+  async collections(options?: CallOptions): Promise<CollectionInfo[]> {
+    return this.#call("GET", COLLECTIONS, {}, (body) => list(body.collections), options);
+  }
+
+  /** One collection: its version, size, dimension, correction, index and measured quality. */
+  async collection(name: string, options?: CallOptions): Promise<CollectionInfo> {
+    return this.#call("GET", inCollection(name), {}, (body) => having(body, "version"), options);
+  }
+
+  /** How often the latest queries found each target, and how far these queries are from the query bank. */
+  async hubness(collection: string, options?: CallOptions): Promise<LiveHubness> {
+    const path = inCollection(collection, "hubness");
+    return this.#call("GET", path, {}, (body) => having(body, "k"), options);
+  }
+
+  /** All stored versions of a collection, oldest first. */
+  async versions(collection: string, options?: CallOptions): Promise<VersionState[]> {
+    const path = inCollection(collection, "versions");
+    return this.#call("GET", path, {}, (body) => list(body.versions), options);
+  }
+
+  /** Serve another version. Returns all versions. */
+  async activate(collection: string, version: string, options?: CallOptions): Promise<VersionState[]> {
+    const path = ofVersion(collection, version, "activate");
+    return this.#call("POST", path, {}, (body) => list(body.versions), options);
+  }
+
+  /** Other names of collections. */
+  async aliases(options?: CallOptions): Promise<AliasInfo[]> {
+    return this.#call("GET", ALIASES, {}, (body) => list(body.aliases), options);
+  }
+
+  /** The collection that an alias stands for, and the etag that you need to change it. */
+  async alias(name: string, options?: CallOptions): Promise<AliasInfo> {
+    return this.#call("GET", ofAlias(name), {}, aliasOf, options);
+  }
+
+  /** Set an alias. To move one that exists, give its etag as `ifMatch`, or "*" for any. */
+  async setAlias(name: string, collection: string, ifMatch?: string, options?: CallOptions): Promise<AliasInfo> {
+    return this.#call("PUT", ofAlias(name), { ...inJson({ collection }), ifMatch }, aliasOf, options);
+  }
+
+  /** Remove an alias with the etag `ifMatch`, or "*" for any. Returns what it stood for. */
+  async removeAlias(name: string, ifMatch: string, options?: CallOptions): Promise<AliasInfo> {
+    return this.#call("DELETE", ofAlias(name), { ifMatch }, aliasOf, options);
+  }
+
+  /** Whether the process runs. */
+  async live(options?: CallOptions): Promise<Health> {
+    return this.#call("GET", "/livez", { probe: true }, (body) => ({ ok: body.status === "ok" }), options);
+  }
+
+  /** Whether the server answers queries, and the state of each collection. Waits for nothing: ask again. */
+  async ready(options?: CallOptions): Promise<Health> {
+    const read = (body: any): Health => ({ ok: body.status === "ready", ...body });
+    return this.#call("GET", "/readyz", { probe: true }, read, options);
+  }
+
+  async #call<T>(
+    method: Request["method"],
+    path: string,
+    content: Partial<Request>,
+    read: (body: any) => T,
+    options: CallOptions = {},
+  ): Promise<T> {
+    return understood(await this.#transport.send({ method, path, ...content }, options), read);
+  }
+}
+
+function withVector<T extends { vector?: unknown }>({ vector, ...rest }: T): any {
+  const numbers = unpacked(vector);
+  return numbers ? { ...rest, vector: numbers } : rest;
+}
+
+function hitsOf<T>(body: any): T {
+  return { ...body, hits: list(body.hits).map((hit) => withVector(hit as Hit)) };
+}
+
+function pointsOf<T>(body: any): T {
+  return { ...body, points: list(body.points).map((point) => withVector(point as Point)) };
+}
+
+function pointOf(body: any): Point {
+  return withVector(having(body, "id"));
+}
+
+function writtenOf<T>(body: any): T {
+  number(body.seq);
+  return body;
+}
+
+function aliasOf(body: any): AliasInfo {
+  return having(body, "etag");
+}
+
+function having(body: any, member: string): any {
+  if (!(member in body)) throw new TypeError(`expected the member ${member}`);
+  return body;
+}
+
+function list<T>(value: unknown): T[] {
+  if (!Array.isArray(value)) throw new TypeError(`expected a list, got ${typeof value}`);
+  return value as T[];
+}
+
+function number(value: unknown): number {
+  if (typeof value !== "number") throw new TypeError(`expected a number, got ${typeof value}`);
+  return value;
+}

@@ -1,0 +1,693 @@
+// Made from docs/openapi.json by `npm run types`. Do not edit.
+export type paths = Record<string, never>;
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /**
+         * AimsRecord
+         * @description The aims of the index: recall, and limits in bytes and milliseconds; None for no limit.
+         */
+        AimsRecord: {
+            latency_ms: number | null;
+            memory: number | null;
+            recall: number;
+        };
+        /**
+         * AliasAnswer
+         * @description Another name of a collection.
+         */
+        AliasAnswer: {
+            alias: string;
+            collection: string;
+            /** @description What If-Match takes: changes whenever the alias does. */
+            etag: string;
+        };
+        /**
+         * AliasesAnswer
+         * @description All aliases of collections that may be seen.
+         */
+        AliasesAnswer: {
+            aliases: components["schemas"]["AliasAnswer"][];
+        };
+        /**
+         * AliasRequest
+         * @description What an alias is to stand for.
+         */
+        AliasRequest: {
+            /** @description The name of a collection, not an alias. */
+            collection: string;
+        };
+        /**
+         * AliveAnswer
+         * @description The process answers.
+         */
+        AliveAnswer: {
+            /** @constant */
+            status: "ok";
+        };
+        /**
+         * BankRecord
+         * @description What was seen of the query bank before it was used, on samples of it and of the targets.
+         *
+         *     Attributes
+         *     ----------
+         *     repeated : share of the queries that repeat others
+         *     among_targets : share of the queries that are targets
+         *     apart_from_targets : how well bank and targets are told apart, as AUC, 0.5 for one cloud; None for too few
+         *     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
+         *     relative_length : median length of bank queries over that of targets, under metric "dot"
+         *     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
+         *         either, and in older bundles
+         */
+        BankRecord: {
+            among_targets: number;
+            apart_from_targets: number | null;
+            coverage?: number | null;
+            queries: number;
+            related_to_targets: number | null;
+            relative_length: number | null;
+            repeated: number;
+        };
+        /**
+         * BatchAnswer
+         * @description Hits for each query of the batch, in its order.
+         */
+        BatchAnswer: {
+            collection: string;
+            results: components["schemas"]["QueryHits"][];
+            version: string;
+        };
+        /**
+         * BatchRequest
+         * @description Several queries, answered in order, all or none.
+         */
+        BatchRequest: {
+            /** @description At most HUBLESS_MAX_BATCH. */
+            queries: components["schemas"]["QueryRequest"][];
+        };
+        /**
+         * CollectionAnswer
+         * @description What a collection is, how it is corrected, and how well that was measured to work.
+         */
+        CollectionAnswer: {
+            /** @description Other names that stand for it. */
+            aliases: string[];
+            /** @description What was seen of the query bank; null in older versions. */
+            bank: components["schemas"]["BankRecord"] | null;
+            correction: components["schemas"]["CorrectionRecord"];
+            /** @description How many targets it has. */
+            count: number;
+            /** @description When the version was built, ISO 8601. */
+            created: string;
+            /** @description How many dimensions a query vector must have. */
+            dim: number;
+            /** @enum {string} */
+            id_type: "int64" | "string";
+            index: components["schemas"]["IndexRecord"];
+            /** @description null before any query, or if it is switched off. */
+            live: components["schemas"]["LiveQueries"] | null;
+            measured: components["schemas"]["Measured"];
+            /** @enum {string} */
+            metric: "cosine" | "dot";
+            name: string;
+            payload_columns: string[];
+            /** @description Arrow's name of each column's type, by which filters are checked. */
+            payload_types: {
+                [key: string]: string;
+            };
+            /** @description Strength of a query that gives none. */
+            strength: number;
+            /** @description Whether it can be asked with a text. */
+            text: boolean;
+            version: string;
+            /** @description The ids of all versions that are stored, oldest first. */
+            versions: string[];
+            writes: components["schemas"]["Writes"];
+        };
+        /**
+         * CollectionsAnswer
+         * @description All collections that are served.
+         */
+        CollectionsAnswer: {
+            collections: components["schemas"]["CollectionAnswer"][];
+        };
+        /**
+         * CorrectionRecord
+         * @description The requested correction, and what the fit chose and measured.
+         */
+        CorrectionRecord: {
+            /** @description What the fit chose and measured, such as the temperature. */
+            details: {
+                [key: string]: unknown;
+            };
+            name: string;
+            /** @description What was asked for. */
+            parameters: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * CountAnswer
+         * @description How many targets there are, or meet the filter.
+         */
+        CountAnswer: {
+            collection: string;
+            count: number;
+            version: string;
+        };
+        /**
+         * CountRequest
+         * @description What to count.
+         */
+        CountRequest: {
+            /** @description Only targets that meet it; all if not given. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
+            min_seq?: number | null;
+        };
+        /**
+         * DeleteAnswer
+         * @description What was deleted.
+         */
+        DeleteAnswer: {
+            collection: string;
+            deleted: number;
+            /** @description The number of the write; of the last one if nothing was deleted. */
+            seq: number;
+            version: string;
+        };
+        /**
+         * DeletePointsRequest
+         * @description Which targets to delete: those of some ids, or those that meet a filter.
+         */
+        DeletePointsRequest: {
+            /** @description All targets that meet it are deleted. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
+            ids?: (number | string)[] | null;
+        } & (unknown | unknown);
+        /**
+         * DriftFigures
+         * @description How far the queries are from the query bank.
+         */
+        DriftFigures: {
+            /** @description What to do if the queries have left the bank; null if not. */
+            advice: string | null;
+            /** @description 0 is not at all, 1 the border of what chance would give in 1 % of the cases. */
+            drift: number;
+            /** @description Different queries of which this is known. */
+            queries: number;
+        };
+        /** @description Which targets: by their payload; see docs/filters.md. */
+        Filter: {
+            /** @description A list has this element. */
+            contains?: boolean | number | string;
+            /** @description As the column's type asks. */
+            eq?: boolean | number | string;
+            /** @description Whether there is a value. */
+            exists?: boolean;
+            /** @description A payload column. */
+            field: string;
+            /** @description As the column's type asks. */
+            gt?: boolean | number | string;
+            /** @description As the column's type asks. */
+            gte?: boolean | number | string;
+            /** @description One of these. */
+            in?: (boolean | number | string)[];
+            /** @description As the column's type asks. */
+            lt?: boolean | number | string;
+            /** @description As the column's type asks. */
+            lte?: boolean | number | string;
+            /** @description As the column's type asks. */
+            ne?: boolean | number | string;
+            /** @description A string begins so. */
+            prefix?: string;
+        } | {
+            and: components["schemas"]["Filter"][];
+        } | {
+            or: components["schemas"]["Filter"][];
+        } | {
+            not: components["schemas"]["Filter"];
+        };
+        /**
+         * FrequentTarget
+         * @description A target that is found often.
+         */
+        FrequentTarget: {
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description How often it was found, the older finds counting less. */
+            occurrence: number;
+            /** @description Of the places in the answers, how many it takes. */
+            share: number;
+        };
+        /**
+         * HitExplanation
+         * @description Why a hit stands where it does.
+         */
+        HitExplanation: {
+            /** @description In how many of the measuring queries' first ten it stands with the correction at strength 1, as measured when the version was built; null if that is not stored. */
+            occurrence: number | null;
+            /** @description Its rank, from 1. */
+            rank: number;
+            /** @description The same without the correction. */
+            raw_occurrence: number | null;
+            /** @description Its rank by similarity alone, among the same targets; null if 1,000 or more come before it. */
+            raw_rank: number | null;
+            /** @description The strength that was applied. */
+            strength: number;
+        };
+        /**
+         * Hubness
+         * @description k-occurrence (k=10) of the targets over the measuring queries.
+         */
+        Hubness: {
+            /** @description Share of the targets that never occur. */
+            antihubs: number;
+            /** @description Occurrences of the worst hub. */
+            most: number;
+            /** @description Of the 10-occurrence; near 0 without hubs. */
+            skewness: number;
+        };
+        /**
+         * HubnessAnswer
+         * @description How often targets are found by the queries that are asked; null for a ranking that has none.
+         */
+        HubnessAnswer: {
+            collection: string;
+            /** @description A share of the queries, as served: to compare with raw. */
+            corrected: components["schemas"]["RankingHubness"] | null;
+            /** @description null where too few queries were asked, or it is off. */
+            drift: components["schemas"]["DriftFigures"] | null;
+            /** @description Queries after which a find counts half. */
+            half_life: number;
+            /** @description Places of each answer that count. */
+            k: number;
+            /** @description The same queries without the correction. */
+            raw: components["schemas"]["RankingHubness"] | null;
+            /** @description Every answer, as it was served. */
+            served: components["schemas"]["RankingHubness"] | null;
+            version: string;
+            /** @description What `queries` comes to in the long run. */
+            window: number;
+        };
+        /**
+         * HubnessByChance
+         * @description What chance alone would give.
+         */
+        HubnessByChance: {
+            antihub_share: number;
+            skewness: number;
+        };
+        /**
+         * IndexRecord
+         * @description The kind of index, the default search parameters of a query, and how they were found.
+         */
+        IndexRecord: {
+            aims?: components["schemas"]["AimsRecord"] | null;
+            /** @default [] */
+            curve: components["schemas"]["SettingRecord"][];
+            /** @default [] */
+            notes: string[];
+            /** @description Search parameters of a query that brings none. */
+            parameters: {
+                [key: string]: unknown;
+            };
+            /**
+             * @default float32
+             * @enum {string}
+             */
+            precision: "float32" | "float16";
+            type: string;
+        };
+        /**
+         * LiveQueries
+         * @description What the live queries say about the correction.
+         */
+        LiveQueries: {
+            /** @description How many different ones say so. */
+            queries: number;
+            /** @description The strength that spreads their answers over the targets most evenly. */
+            recommended_strength: number;
+            /**
+             * @description Whether there were enough of them to go by.
+             * @enum {string}
+             */
+            state: "too_few" | "few" | "enough";
+        };
+        /**
+         * Measured
+         * @description Measurements with bank queries.
+         *
+         *     Hubness is measured with a fit of its own, without these queries, unless the bank is too small. The offsets of the
+         *     version are fitted on all of the bank; recall is that of its index.
+         */
+        Measured: {
+            /** @description How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null in versions of before 0.2, whose offsets are those of the measured fit, and in changed ones. */
+            fitted_queries?: number | null;
+            /** @description Whether the fit that hubness is measured with was without these queries. */
+            held_out: boolean;
+            /** @description If each query found its targets at random. */
+            hubness_chance?: components["schemas"]["Hubness"] | null;
+            hubness_corrected: components["schemas"]["Hubness"];
+            hubness_raw: components["schemas"]["Hubness"];
+            queries: number;
+            /** @description Of the index with the version's offsets, against exact search. */
+            recall_at_10: number;
+            /**
+             * @description Strength of the corrected answers that were measured.
+             * @default 1
+             */
+            strength: number;
+        };
+        /**
+         * PatchPointsRequest
+         * @description Changes of payload, all or none.
+         */
+        PatchPointsRequest: {
+            /** @description At most HUBLESS_MAX_WRITE_POINTS. */
+            points: components["schemas"]["PointToPatch"][];
+        };
+        /**
+         * PointAnswer
+         * @description One target.
+         */
+        PointAnswer: {
+            collection: string;
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description Its hubness in units of similarity: positive is a hub. */
+            offset: number;
+            /** @description null where the collection has no payload. */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description One number a dimension. */
+            vector?: number[];
+            version: string;
+        };
+        /**
+         * PointsAnswer
+         * @description Several targets, in the order of their ids.
+         */
+        PointsAnswer: {
+            collection: string;
+            /** @description Those ids that no target bears. */
+            missing: (number | string)[];
+            points: components["schemas"]["StoredTarget"][];
+            version: string;
+        };
+        /**
+         * PointsRequest
+         * @description Which targets to send, and with what.
+         */
+        PointsRequest: {
+            /** @description At most HUBLESS_MAX_LIMIT, of the type of the collection's ids. */
+            ids: (number | string)[];
+            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
+            min_seq?: number | null;
+            /** @description What each target is sent with; its payload if not given. */
+            with?: string[] | null;
+        };
+        /**
+         * PointToPatch
+         * @description What to change in the payload of a target.
+         */
+        PointToPatch: {
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description The columns to change. Columns that are not given stay. */
+            payload: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * PointToPut
+         * @description A target that comes, or replaces the one of the same id.
+         */
+        PointToPut: {
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description Values of the collection's payload columns; what is not given is null. */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. */
+            vector: number[] | string;
+        };
+        /**
+         * ProblemAnswer
+         * @description An error, RFC 9457.
+         */
+        ProblemAnswer: {
+            /** @description What was wrong, for programs: stable. */
+            code: string;
+            /** @description What was wrong, for people. */
+            detail: string;
+            expected?: string;
+            /** @description The field that was wrong. */
+            parameter?: string;
+            received?: string;
+            /** @description As in the header X-Request-ID and in the server's log. */
+            request_id: string;
+            status: number;
+            title: string;
+            type: string;
+        };
+        /**
+         * PutAnswer
+         * @description What was stored. It is on the disk, and this worker's next query finds it.
+         */
+        PutAnswer: {
+            collection: string;
+            /** @description How many ids are new. */
+            inserted: number;
+            /** @description The number of the write, one more than that of the write before it. */
+            seq: number;
+            /** @description How many targets were replaced. */
+            updated: number;
+            version: string;
+        };
+        /**
+         * PutPointsRequest
+         * @description Targets to store, all or none.
+         */
+        PutPointsRequest: {
+            /** @description insert refuses ids that are there, update refuses ids that are not; upsert, the default, takes both. */
+            mode?: ("upsert" | "insert" | "update") | null;
+            /** @description At most HUBLESS_MAX_WRITE_POINTS. */
+            points: components["schemas"]["PointToPut"][];
+        };
+        /**
+         * QueryAnswer
+         * @description The hits, and what was searched.
+         */
+        QueryAnswer: {
+            collection: string;
+            /** @description Of a gated correction only: whether it was switched on for the query. */
+            corrected?: boolean;
+            hits: components["schemas"]["QueryHit"][];
+            version: string;
+        };
+        /**
+         * QueryHit
+         * @description A target that was found.
+         */
+        QueryHit: {
+            /** @description Only if asked for. */
+            explanation?: components["schemas"]["HitExplanation"];
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description Hubness of the target in units of similarity: positive is a hub. */
+            offset: number;
+            /** @description null where the collection has no payload. */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description similarity − strength · offset */
+            score: number;
+            /** @description Inner product with the query; the cosine under metric cosine. */
+            similarity: number;
+            /** @description One number a dimension. */
+            vector?: number[];
+        };
+        /**
+         * QueryHits
+         * @description The hits of one query, best first.
+         */
+        QueryHits: {
+            /** @description Of a gated correction only: whether it was switched on for the query. */
+            corrected?: boolean;
+            hits: components["schemas"]["QueryHit"][];
+        };
+        /**
+         * QueryRequest
+         * @description What to search for, as a vector, as a text or as a stored target, and how.
+         */
+        QueryRequest: {
+            /** @description Whether each hit is sent with its rank without the correction, and why it has it. */
+            explain?: boolean | null;
+            /** @description Only targets that meet it are searched. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description A stored target, to find more like it: asked with its vector, and itself left out. A number or a string, as the collection's ids are. */
+            id?: number | string | null;
+            /** @description How many hits at most; HUBLESS_DEFAULT_LIMIT if not given. */
+            limit?: number | null;
+            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
+            min_seq?: number | null;
+            /** @description Search parameters of the collection's index, such as {"ef": 128}. */
+            params?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Hits with a lower score are left out. */
+            score_threshold?: number | null;
+            /** @description How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH. */
+            skip?: number | null;
+            /** @description How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the collection, 0 with id. */
+            strength?: number | null;
+            /** @description A text, for collections that have an encoder. */
+            text?: string | null;
+            /** @description Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest holds. */
+            timeout_ms?: number | null;
+            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. */
+            vector?: number[] | string | null;
+            /** @description What each hit is sent with beside id and scores. */
+            with?: string[] | null;
+        } & (unknown | unknown | unknown);
+        /**
+         * RankingHubness
+         * @description How often targets are found in one ranking of the queries.
+         */
+        RankingHubness: {
+            /** @description Share of the targets whose occurrence is below 1/e. */
+            antihub_share: number;
+            /** @description The same if as many queries found random targets. */
+            chance: components["schemas"]["HubnessByChance"];
+            /** @description The ten that are found most often. */
+            hubs: components["schemas"]["FrequentTarget"][];
+            /** @description How many queries it is made of, the older ones counting less. */
+            queries: number;
+            /** @description Of the occurrence of all targets; near 0 without hubs. */
+            skewness: number;
+            /** @description Share of the places that the worst hub takes. */
+            top_hub_share: number;
+        };
+        /**
+         * ReadyAnswer
+         * @description The server answers queries.
+         */
+        ReadyAnswer: {
+            /** @description Each collection's state; one that failed says why. Left out where a key is needed to see them. */
+            collections?: {
+                [key: string]: {
+                    [key: string]: unknown;
+                };
+            };
+            /** @description Says that the catalog is empty, and what to do. */
+            note?: string;
+            /** @constant */
+            status: "ready";
+        };
+        /**
+         * ScrollAnswer
+         * @description Some targets, in an order that stays the same as long as the version does.
+         */
+        ScrollAnswer: {
+            collection: string;
+            /** @description Of the next page; null where this is the last. */
+            cursor: string | null;
+            points: components["schemas"]["StoredTarget"][];
+            version: string;
+        };
+        /**
+         * ScrollRequest
+         * @description Which targets to send, and from where on.
+         */
+        ScrollRequest: {
+            /** @description Of the page before; null for the first. */
+            cursor?: string | null;
+            /** @description Only targets that meet it; the same for all pages. */
+            filter?: components["schemas"]["Filter"] | null;
+            /** @description How many targets at most; HUBLESS_DEFAULT_LIMIT if not given. */
+            limit?: number | null;
+            /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
+            min_seq?: number | null;
+            /** @description What each target is sent with; its payload if not given. */
+            with?: string[] | null;
+        };
+        /**
+         * SettingRecord
+         * @description Search parameters with their measured recall, and the time of a single query on one thread.
+         */
+        SettingRecord: {
+            latency_ms: number;
+            parameters: {
+                [key: string]: unknown;
+            };
+            recall_at_10: number;
+        };
+        /**
+         * StoredTarget
+         * @description A stored target.
+         */
+        StoredTarget: {
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description Its hubness in units of similarity: positive is a hub. */
+            offset: number;
+            /** @description null where the collection has no payload. */
+            payload?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description One number a dimension. */
+            vector?: number[];
+        };
+        /**
+         * VersionsAnswer
+         * @description All versions of a collection, oldest first.
+         */
+        VersionsAnswer: {
+            collection: string;
+            versions: components["schemas"]["VersionState"][];
+        };
+        /**
+         * VersionState
+         * @description A version of a collection, and what became of it.
+         */
+        VersionState: {
+            /** @description How many targets it has; null likewise. */
+            count: number | null;
+            /** @description When it was built, ISO 8601; null if its manifest cannot be read. */
+            created: string | null;
+            /** @description Whether it is the one to be served. */
+            current: boolean;
+            /** @description Why it is refused or damaged. */
+            detail: string | null;
+            /**
+             * @description served: it answers queries. refused: it was to be served, and cannot be. damaged: its manifest cannot be read. stored: none of these.
+             * @enum {string}
+             */
+            state: "served" | "refused" | "damaged" | "stored";
+            version: string;
+        };
+        /**
+         * Writes
+         * @description What was written since the version was built.
+         */
+        Writes: {
+            /** @description How many targets stand beside the index, with frozen offsets. */
+            added: number;
+            /** @description How many targets of the version are gone or were replaced. */
+            removed: number;
+            /** @description The number of the last write that is served; 0 if there was none. */
+            seq: number;
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export type operations = Record<string, never>;

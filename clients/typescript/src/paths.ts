@@ -1,0 +1,42 @@
+/** The paths of the endpoints. Names and ids may hold any character, so they are quoted. */
+
+import { CannotSend } from "./errors.js";
+import type { Id } from "./types.js";
+
+export const COLLECTIONS = "/v1/collections";
+export const ALIASES = "/v1/aliases";
+
+/** The path of a collection, or of an endpoint below it. */
+export function inCollection(collection: string, ...steps: string[]): string {
+  return [COLLECTIONS, quoted("collection", collection), ...steps].join("/");
+}
+
+/** The path of a target. */
+export function ofPoint(collection: string, id: Id): string {
+  return inCollection(collection, "points", quoted("id", typeof id === "string" ? id : String(id)));
+}
+
+/** The path of an endpoint below a version. */
+export function ofVersion(collection: string, version: string, step: string): string {
+  return inCollection(collection, "versions", quoted("version", version), step);
+}
+
+/** The path of an alias. */
+export function ofAlias(name: string): string {
+  return `${ALIASES}/${quoted("name", name)}`;
+}
+
+function quoted(parameter: string, name: string): string {
+  if (typeof name !== "string" || name === "") {
+    throw new CannotSend(`${parameter}: expected at least one character, got ${name === "" ? "none" : typeof name}`);
+  }
+  // fetch resolves "." and ".." as steps of the path, in their quoted form too.
+  if (name === "." || name === "..") {
+    throw new CannotSend(`${parameter}: ${JSON.stringify(name)} cannot stand in a URL; ask with points() instead`);
+  }
+  try {
+    return encodeURIComponent(name);
+  } catch (error) {
+    throw new CannotSend(`${parameter}: expected text that UTF-8 can carry`, { cause: error });
+  }
+}

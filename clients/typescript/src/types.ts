@@ -1,0 +1,84 @@
+/** What requests and answers hold. The names of their fields are those of the HTTP interface. */
+
+import type { components } from "./openapi.js";
+import type { VectorLike } from "./vectors.js";
+
+type Schemas = components["schemas"];
+
+/** The id of a target, as the ids of its collection are. Whole numbers above 2^53 are bigint. */
+export type Id = string | number | bigint;
+
+/** Values by column. */
+export type Payload = Record<string, unknown>;
+
+/** Which targets: a condition on a payload column, or `and`, `or`, `not` of filters. */
+export type Filter = Schemas["Filter"];
+
+/** How to search. The server decides what is not given. */
+export type QueryOptions = Omit<Schemas["QueryRequest"], "vector" | "text" | "id">;
+
+/** What to search for, and how: a vector, a text, or the id of a target to find more like it. */
+export type Query = QueryOptions &
+  (
+    | { vector: VectorLike; text?: never; id?: never }
+    | { text: string; vector?: never; id?: never }
+    | { id: Id; vector?: never; text?: never }
+  );
+
+/** A target that was found. Hits are sorted by score = similarity − strength · offset. */
+export type Hit = Omit<Schemas["QueryHit"], "id" | "vector" | "payload"> & {
+  id: Id;
+  payload?: Payload | null;
+  vector?: Float32Array;
+};
+
+/** The hits of one query, best first. `corrected`: whether a gated correction was on. */
+export type Hits = Omit<Schemas["QueryAnswer"], "hits"> & { hits: Hit[] };
+
+/** The hits of each query, in the order of the queries. */
+export type BatchHits = Omit<Schemas["BatchAnswer"], "results"> & {
+  results: (Omit<Schemas["QueryHits"], "hits"> & { hits: Hit[] })[];
+};
+
+/** A stored target. */
+export type Point = Omit<Schemas["StoredTarget"], "id" | "vector" | "payload"> & {
+  id: Id;
+  payload?: Payload | null;
+  vector?: Float32Array;
+};
+
+/** Several targets in the order of their ids, and the ids that no target has. */
+export type Points = Omit<Schemas["PointsAnswer"], "points" | "missing"> & { points: Point[]; missing: Id[] };
+
+/** A page of all targets, and the cursor of the next page, null after the last. */
+export type Page = Omit<Schemas["ScrollAnswer"], "points"> & { points: Point[] };
+
+/** Which targets to read, and what to send with each. */
+export type ScrollOptions = Omit<Schemas["ScrollRequest"], "cursor">;
+
+/** A target to store. */
+export interface PointToPut {
+  id: Id;
+  vector: VectorLike;
+  payload?: Payload | null;
+}
+
+/** A target whose payload changes: the columns that are given, and no others. */
+export interface PointToPatch {
+  id: Id;
+  payload: Payload;
+}
+
+/** What was stored. `seq` is the number of the write, for `min_seq` of reads. */
+export type Written = Schemas["PutAnswer"];
+
+/** How many targets were deleted. `seq` is the number of the write, for `min_seq` of reads. */
+export type Deleted = Schemas["DeleteAnswer"];
+
+export type CollectionInfo = Schemas["CollectionAnswer"];
+export type LiveHubness = Schemas["HubnessAnswer"];
+export type VersionState = Schemas["VersionState"];
+export type AliasInfo = Schemas["AliasAnswer"];
+
+/** Whether the process runs, or answers queries; and the state of each collection. */
+export type Health = { ok: boolean } & Partial<Schemas["ReadyAnswer"]>;

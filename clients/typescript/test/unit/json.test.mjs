@@ -1,0 +1,34 @@
+import assert from "node:assert/strict";
+import test from "node:test";
+import { parse, stringify } from "../../dist/esm/json.js";
+
+test("whole numbers that a number cannot hold become bigint", () => {
+  assert.deepEqual(parse('{"id": 9007199254740993, "small": 12}'), { id: 9007199254740993n, small: 12 });
+  assert.deepEqual(parse("[-9223372036854775808]"), [-9223372036854775808n]);
+});
+
+test("largest safe number stays a number", () => {
+  assert.deepEqual(parse("[9007199254740991, 9007199254740993]"), [9007199254740991, 9007199254740993n]);
+});
+
+test("fractions with many digits stay numbers", () => {
+  assert.deepEqual(parse('{"score": 0.12345678901234567, "id": 90071992547409931}'), {
+    score: 0.12345678901234567,
+    id: 90071992547409931n,
+  });
+  assert.deepEqual(parse("[12345678901234567.5, 12345678901234567e3]"), [12345678901234567.5, 12345678901234567e3]);
+});
+
+test("digits in strings stay as they are", () => {
+  const text = JSON.stringify({ a: 'quoted "9007199254740993', b: "bigint:9007199254740993", c: "\\" });
+  assert.deepEqual(parse(`[${text}, 9007199254740993]`), [JSON.parse(text), 9007199254740993n]);
+});
+
+test("bigint is written with every digit, and strings that look like one stay strings", () => {
+  assert.equal(stringify({ ids: [9007199254740993n, "9007199254740993", 1] }), '{"ids":[9007199254740993,"9007199254740993",1]}');
+});
+
+test("what JSON cannot hold is refused, with its name", () => {
+  assert.throws(() => stringify({ strength: NaN }), /strength: expected a finite number, got NaN/);
+  assert.throws(() => stringify({ filter: [Infinity] }), /expected a finite number, got Infinity/);
+});

@@ -1,0 +1,223 @@
+// What the client sends, and what it makes of answers, with a function instead of a network.
+import assert from "node:assert/strict";
+import test from "node:test";
+import * as hubless from "../../dist/esm/index.js";
+
+const { Client } = hubless;
+const ORIGIN = { collection: "songs", version: "v1" };
+const ONE = "AACAPwAAAEA="; // 1 and 2 as float32
+
+function answering(...answers) {
+  const sent = [];
+  async function fetch(url, request) {
+    sent.push({ url: String(url), ...request });
+    const answer = answers[Math.min(sent.length, answers.length) - 1];
+    if (answer instanceof Error) throw answer;
+    const [body, status = 200, headers = {}] = Array.isArray(answer) ? answer : [answer];
+    return new Response(typeof body === "string" ? body : JSON.stringify(body), { status, headers });
+  }
+  return { sent, client: new Client("http://hubless.test/below/", { fetch, retries: { backoff: 0 } }) };
+}
+
+// A fetch whose answer never comes. The timer keeps the process running, as a socket would.
+function hanging(_url, { signal }) {
+  return new Promise((_resolve, reject) => {
+    const timer = setInterval(() => {}, 1000);
+    signal.addEventListener("abort", () => {
+      clearInterval(timer);
+      reject(signal.reason);
+    });
+  });
+}
+
+function problem(code, status, headers = {}) {
+  return [{ type: "x", title: "x", status, detail: "what was wrong", code, request_id: "r1", parameter: "p" }, status, headers];
+}
+
+test("vector goes as bytes, its options in the URL", async () => {
+  const { client, sent } = answering({ hits: [], ...ORIGIN });
+  await client.query("a b", { vector: [1, 2], limit: 3, strength: 0.5, explain: true, with: ["payload", "vector"] });
+  const url = "http://hubless.test/below/v1/collections/a%20b/query?limit=3&strength=0.5&explain=true&with=payload%2Cvector";
+  assert.equal(sent[0].url, url);
+  assert.equal(sent[0].headers["Content-Type"], "application/octet-stream");
+  assert.deepEqual([...sent[0].body], [0, 0, 128, 63, 0, 0, 0, 64]);
+});
+
+test("vector with a filter goes in base64", async () => {
+  const { client, sent } = answering({ hits: [], ...ORIGIN });
+  await client.query("songs", { vector: new Float32Array([1, 2]), filter: { field: "a", eq: 1 } });
+  assert.deepEqual(JSON.parse(sent[0].body), { vector: ONE, filter: { field: "a", eq: 1 } });
+});
+
+test("column whose name has a comma goes in JSON", async () => {
+  const { client, sent } = answering({ hits: [], ...ORIGIN });
+  await client.query("songs", { vector: [1, 2], with: ["payload.a,b"] });
+  assert.deepEqual(JSON.parse(sent[0].body), { vector: ONE, with: ["payload.a,b"] });
+});
+
+test("batch of vectors says its dimension", async () => {
+  const { client, sent } = answering({ results: [{ hits: [] }, { hits: [] }], ...ORIGIN });
+  await client.queryBatch("songs", { vectors: [[1, 2], [3, 4]], limit: 1 });
+  assert.match(sent[0].url, /batch\?dim=2&limit=1$/);
+  assert.equal(sent[0].body.length, 16);
+});
+
+test("batch of queries keeps the options of each", async () => {
+  const { client, sent } = answering({ results: [{ hits: [] }, { hits: [] }], ...ORIGIN });
+  await client.queryBatch("songs", [{ vector: [1, 2], limit: 1 }, { text: "x" }]);
+  assert.deepEqual(JSON.parse(sent[0].body), { queries: [{ vector: ONE, limit: 1 }, { text: "x" }] });
+});
+
+test("vectors of hits and points are Float32Array", async () => {
+  const hit = { id: "a", score: 1, similarity: 1, offset: 0, vector: [1, 2] };
+  const found = await answering({ hits: [hit], ...ORIGIN }).client.query("songs", { text: "x" });
+  assert.deepEqual(found.hits[0].vector, new Float32Array([1, 2]));
+  const point = await answering({ id: "a", offset: 0, vector: [1, 2], ...ORIGIN }).client.point("songs", "a");
+  assert.deepEqual(point.vector, new Float32Array([1, 2]));
+});
+
+test("scroll follows the cursors", async () => {
+  const page = (id, cursor) => ({ points: [{ id, offset: 0 }], cursor, ...ORIGIN });
+  const { client, sent } = answering(page(1, "next"), page(2, null));
+  const ids = [];
+  for await (const point of client.scroll("songs")) ids.push(point.id);
+  assert.deepEqual(ids, [1, 2]);
+  assert.deepEqual(sent.map((request) => JSON.parse(request.body).cursor), [null, "next"]);
+});
+
+test("alias is changed with its etag", async () => {
+  const { client, sent } = answering({ alias: "a", collection: "songs", etag: '"2"' });
+  await client.setAlias("a", "songs", '"1"');
+  assert.equal(sent[0].headers["If-Match"], '"1"');
+});
+
+test("key and request id are sent", async () => {
+  const sent = [];
+  const fetch = async (_url, request) => (sent.push(request), new Response('{"count": 1}'));
+  await new Client("http://hubless.test", { apiKey: "secret", fetch }).count("songs", {}, { requestId: "mine" });
+  assert.equal(sent[0].headers.Authorization, "Bearer secret");
+  assert.equal(sent[0].headers["X-Request-ID"], "mine");
+});
+
+for (const [name, call, message] of [
+  ["neither vector nor text", (client) => client.query("songs", { limit: 1 }), /either a vector, a text or an id, got none/],
+  ["both vector and text", (client) => client.query("songs", { vector: [1], text: "x" }), /got vector and text/],
+  ["text as a vector", (client) => client.query("songs", { vector: "1,2" }), /vector: expected an array of numbers, got string/],
+  ["words in a vector", (client) => client.query("songs", { vector: [1, "2"] }), /vector: expected numbers, got string at place 1/],
+  ["rows of two lengths", (client) => client.queryBatch("songs", { vectors: [[1], [1, 2]] }), /row 0 has 1 numbers, row 1 has 2/],
+  ["no queries", (client) => client.queryBatch("songs", {}), /queries: expected an array/],
+  ["empty name", (client) => client.count(""), /collection: expected at least one character/],
+  ["dots as an id", (client) => client.point("songs", ".."), /id: "\.\." cannot stand in a URL/],
+  ["half a letter", (client) => client.count("\ud800"), /collection: expected text that UTF-8 can carry/],
+  ["NaN as strength", (client) => client.query("songs", { text: "x", strength: NaN }), /strength: expected a finite number/],
+  ["timeout of nothing", (client) => client.count("songs", {}, { timeout: 0 }), /timeout: expected milliseconds above 0/],
+  ["line break in an id", (client) => client.count("songs", {}, { requestId: "a\nb" }), /requestId: expected printable ASCII/],
+]) {
+  test(`${name}: nothing is sent`, async () => {
+    const { client, sent } = answering({ hits: [], count: 1, ...ORIGIN });
+    await assert.rejects(call(client), (error) => error instanceof hubless.CannotSend && message.test(error.message));
+    assert.equal(sent.length, 0);
+  });
+}
+
+test("addresses and keys that cannot be used are refused, and the key is not shown", () => {
+  assert.throws(() => new Client("localhost:8000"), hubless.CannotSend);
+  assert.throws(() => new Client("nowhere"), /baseUrl: expected a URL/);
+  assert.throws(() => new Client("http://me:pw@hubless.test"), /expected no user and no password/);
+  assert.throws(() => new Client("http://a", { retries: { total: -1 } }), /total of 0 or more/);
+  assert.throws(
+    () => new Client("http://a", { apiKey: "secret\n" }),
+    (error) => error instanceof hubless.CannotSend && !error.message.includes("secret"),
+  );
+});
+
+for (const [code, status, kind] of [
+  ["dimension_mismatch", 422, "ApiInvalidInput"],
+  ["unauthenticated", 401, "ApiAccessDenied"],
+  ["collection_not_found", 404, "ApiNotFound"],
+  ["point_exists", 409, "ApiChangeRefused"],
+  ["deadline_exceeded", 504, "ApiUnavailable"],
+  ["bundle_damaged", 503, "ApiServerError"],
+  ["cursor_expired", 410, "ApiError"],
+  ["a_code_of_tomorrow", 404, "ApiNotFound"],
+  ["a_code_of_tomorrow", 501, "ApiServerError"],
+]) {
+  test(`${code} with ${status} is thrown as ${kind}`, async () => {
+    const error = await answering(problem(code, status)).client.count("songs").catch((thrown) => thrown);
+    assert.equal(error.constructor, hubless[kind]);
+    assert.equal(error.name, kind);
+    assert.deepEqual([error.code, error.status, error.requestId, error.extra], [code, status, "r1", { parameter: "p" }]);
+    assert.equal(error.message, `${code}: what was wrong (${status}, request r1)`);
+  });
+}
+
+test("server that says when to come back is asked again", async () => {
+  const { client, sent } = answering(problem("too_many_requests", 429, { "Retry-After": "0" }), { count: 3 });
+  assert.equal(await client.count("songs"), 3);
+  assert.equal(sent.length, 2);
+});
+
+test("lost connection is tried again, but not a write", async () => {
+  const lost = new TypeError("fetch failed", { cause: new Error("ECONNRESET") });
+  assert.equal(await answering(lost, { count: 3 }).client.count("songs"), 3);
+  const { client, sent } = answering(lost, { seq: 1 });
+  await assert.rejects(client.put("songs", [{ id: 1, vector: [1] }]), hubless.ConnectionFailed);
+  assert.equal(sent.length, 1);
+});
+
+for (const [name, answer] of [
+  ["wrong keys too often", problem("too_many_wrong_keys", 429, { "Retry-After": "0" })],
+  ["deadline in the server", problem("deadline_exceeded", 504, { "Retry-After": "0" })],
+  ["damaged files", problem("bundle_damaged", 503)],
+]) {
+  test(`${name}: no second try`, async () => {
+    const { client, sent } = answering(answer);
+    await assert.rejects(client.count("songs"), hubless.ApiError);
+    assert.equal(sent.length, 1);
+  });
+}
+
+test("retries end, and the last error is thrown", async () => {
+  const { client, sent } = answering(["<html>", 502]);
+  await assert.rejects(client.count("songs"), hubless.ApiUnavailable);
+  assert.equal(sent.length, 4);
+});
+
+test("probes are sent once, and 503 is an answer", async () => {
+  const { client, sent } = answering([{ status: "loading", collections: {} }, 503, { "Retry-After": "1" }]);
+  assert.deepEqual(await client.ready(), { ok: false, status: "loading", collections: {} });
+  assert.equal(sent.length, 1);
+});
+
+test("your signal ends a call with its reason, also between tries", async () => {
+  const control = new AbortController();
+  const call = new Client("http://a.test", { fetch: hanging }).count("songs", {}, { signal: control.signal });
+  control.abort(new Error("not wanted any more"));
+  await assert.rejects(call, /not wanted any more/);
+
+  const later = new AbortController();
+  const fetch = async () => {
+    queueMicrotask(() => setTimeout(() => later.abort(new Error("enough"))));
+    return new Response("", { status: 503, headers: { "Retry-After": "9" } });
+  };
+  await assert.rejects(new Client("http://a.test", { fetch }).count("songs", {}, { signal: later.signal }), /enough/);
+});
+
+test("timeout is an error of its own", async () => {
+  const error = await new Client("http://a.test", { fetch: hanging }).count("songs", {}, { timeout: 20 }).catch((e) => e);
+  assert.ok(error instanceof hubless.TimedOut && error instanceof hubless.ConnectionFailed);
+  assert.match(error.message, /no whole answer in 20 ms/);
+});
+
+for (const [name, body] of [["no JSON", "<html>"], ["another document", { no: "count" }], ["null", "null"]]) {
+  test(`success with ${name} is a BadAnswer`, async () => {
+    await assert.rejects(answering(body).client.count("songs"), hubless.BadAnswer);
+    await assert.rejects(answering(body).client.query("songs", { text: "x" }), hubless.BadAnswer);
+  });
+}
+
+test("redirect is named and not followed", async () => {
+  const { client, sent } = answering(["", 307, { Location: "https://other.test/" }]);
+  await assert.rejects(client.count("songs"), /redirected to https:\/\/other\.test\//);
+  assert.equal(sent[0].redirect, "manual");
+});
