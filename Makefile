@@ -66,7 +66,7 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 # Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
 TYPESCRIPT := clients/typescript
 typescript:  ## what the TypeScript client is built and tested with, if Node 20 or newer is there
-	@if node --eval 'process.exit(process.versions.node.split(".")[0] < 20)' 2>/dev/null && command -v npm >/dev/null; then \
+	@if node --eval 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \
 		$(MAKE) --no-print-directory $(TYPESCRIPT)/node_modules/.ready; \
 	else echo "no Node 20 or newer with npm: the TypeScript client is not tested" >&2; fi
 
