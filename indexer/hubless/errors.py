@@ -16,6 +16,8 @@
     │   ├── AliasNotFound
     │   └── PointNotFound
     ├── PreconditionFailed      what is to be changed is not as it was expected to be
+    ├── CollectionExists        a collection of that name is there, with other settings
+    ├── CollectionAliased       aliases stand for the collection that is to be deleted
     ├── BundleError             a version on disk cannot be served
     │   ├── BundleDamaged
     │   └── BundleTooNew
@@ -138,6 +140,18 @@ class PreconditionFailed(HublessError):
     """What is to be changed is not as it was expected to be: somebody else has changed it."""
 
     code = "precondition_failed"
+
+
+class CollectionExists(HublessError):
+    """A collection of that name is there, with other settings than those asked for."""
+
+    code = "collection_exists"
+
+
+class CollectionAliased(HublessError):
+    """Aliases stand for the collection that is to be deleted."""
+
+    code = "collection_aliased"
 
 
 class BundleError(HublessError):

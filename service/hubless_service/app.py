@@ -20,7 +20,17 @@ from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
-from hubless_service.routes import aliases, collections, documentation, health, points, query, versions, writes
+from hubless_service.routes import (
+    aliases,
+    collections,
+    creating,
+    documentation,
+    health,
+    points,
+    query,
+    versions,
+    writes,
+)
 from hubless_service.routes.direct import match_whole_paths
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.slots import STATES
@@ -33,7 +43,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (query, collections, points, writes, versions, aliases, health)
+ROUTERS = (query, collections, creating, points, writes, versions, aliases, health)
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

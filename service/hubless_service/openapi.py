@@ -102,20 +102,20 @@ def app_document(app: FastAPI, settings: Settings) -> Json:
 
 
 def with_examples(
-    document: Json, bodies: Mapping[str, Mapping[str, Json]], parameters: Mapping[str | tuple[str, str], Any]
+    document: Json, bodies: Mapping[str, Mapping[str, Json]], parameters: Mapping[str | tuple[str, ...], Any]
 ) -> Json:
     """A document with examples of requests, which Swagger UI fills in.
 
     Parameters
     ----------
     bodies : examples by the name of the body's model
-    parameters : examples by the parameter's name, or by method and name
+    parameters : examples by the parameter's name, by method and name, or by method, path and name
     """
 
-    def filled(method: str, operation: Json) -> Json:
+    def filled(path: str, method: str, operation: Json) -> Json:
         operation = {**operation}
         if "parameters" in operation:
-            operation["parameters"] = [with_example(method, parameter) for parameter in operation["parameters"]]
+            operation["parameters"] = [with_example(path, method, parameter) for parameter in operation["parameters"]]
         if "requestBody" in operation:
             content = operation["requestBody"]["content"]
             model = content[JSON]["schema"]["$ref"].rpartition("/")[2]
@@ -124,13 +124,14 @@ def with_examples(
             operation["requestBody"] = {**operation["requestBody"], "content": with_json}
         return operation
 
-    def with_example(method: str, parameter: Json) -> Json:
+    def with_example(path: str, method: str, parameter: Json) -> Json:
         name = parameter["name"]
-        example = parameters.get((method, name), parameters.get(name))
+        known = ((method, path, name), (method, name), name)
+        example = next((parameters[key] for key in known if key in parameters), None)
         return parameter if example is None else {**parameter, "example": example}
 
     paths = {
-        path: {method: filled(method, operation) for method, operation in operations.items()}
+        path: {method: filled(path, method, operation) for method, operation in operations.items()}
         for path, operations in document["paths"].items()
     }
     return {**document, "paths": paths}
@@ -184,8 +185,9 @@ def _mend(responses: Json, given: Mapping[int | str, Json]) -> None:
     """Undo what FastAPI does to the answers that were given to it."""
     if JSON in responses.get("422", {}).get("content", {}):
         del responses["422"]  # its own, which is never sent
-    if answer := given[200].get("content", {}).get(JSON):
-        responses["200"]["content"][JSON]["example"] = answer["example"]  # it leaves out what is null
+    for status in (200, 201):
+        if answer := given.get(status, {}).get("content", {}).get(JSON):
+            responses[str(status)]["content"][JSON]["example"] = answer["example"]  # it leaves out what is null
 
 
 def _add(responses: Json, code: str) -> None:

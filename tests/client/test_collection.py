@@ -2,8 +2,14 @@
 
 from datetime import UTC, datetime
 
+import pytest
 from support import catalogs
-from support.wire import INFO, Server
+from support.serving import serving, wait_until_ready
+from support.wire import INFO, Server, sent
+
+from hubless_client import ApiCollectionAliased, ApiCollectionExists, Client
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
 
 
 def test_collection_info_is_typed(ask):
@@ -30,3 +36,29 @@ def test_collections_say_what_they_are(client, words):
 def test_strength_of_a_collection_is_1_where_an_old_server_does_not_say(ask):
     assert ask(Server(INFO), "collection", "songs").strength == 1
     assert ask(Server(INFO | {"strength": 0.25}), "collection", "songs").strength == 0.25
+
+
+def test_collection_is_created_and_deleted(ask):
+    server = Server(INFO)
+    ask(server, "create_collection", "songs", 2, "cosine", "string", {"title": "string"})
+    body = {"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"title": "string"}}
+    assert sent(server) == ("PUT", "/v1/collections/songs", body)
+    server = Server({"collection": "songs", "deleted": True})
+    assert ask(server, "delete_collection", "songs", aliases=True) is None
+    assert (server.requests[-1].method, server.requests[-1].url.query) == ("DELETE", b"aliases=true")
+
+
+def test_free_collection_is_created_written_and_deleted_on_a_real_server(tmp_path):
+    with serving(create_app(Settings(catalog=tmp_path))) as url, Client(url) as client:
+        wait_until_ready(url)
+        created = client.create_collection("notes", 2, "dot", "int64")
+        assert (created.payload, created.measured, created.count) == ("json", None, 0)
+        client.put("notes", [1], [[1.0, 2.0]], [{"any": {"thing": [1]}}])
+        assert client.point("notes", 1).payload == {"any": {"thing": [1]}}
+        with pytest.raises(ApiCollectionExists):
+            client.create_collection("notes", 3, "dot", "int64")
+        client.set_alias("papers", "notes")
+        with pytest.raises(ApiCollectionAliased):
+            client.delete_collection("notes")
+        client.delete_collection("notes", aliases=True)
+        assert client.collections() == []

@@ -35,6 +35,8 @@ CONTRACT = {
     "point_not_found": (404, hubless_client.ApiPointNotFound),
     "method_not_allowed": (405, hubless_client.ApiMethodNotAllowed),
     "request_timeout": (408, hubless_client.ApiRequestTimeout),
+    "collection_exists": (409, hubless_client.ApiCollectionExists),
+    "collection_aliased": (409, hubless_client.ApiCollectionAliased),
     "point_exists": (409, hubless_client.ApiPointExists),
     "cursor_expired": (410, hubless_client.ApiCursorExpired),
     "merge_needed": (429, hubless_client.ApiMergeNeeded),

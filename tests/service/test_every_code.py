@@ -53,8 +53,8 @@ IN_OVERLOAD = {"too_many_requests", "deadline_exceeded"}
 OF_ENCODERS = {"text_refused", "encoder_failed", "encoder_timeout"}
 # these a server with keys, or a catalog that can be changed: test_keys.py and test_administration.py
 GUARDED = {"unauthenticated", "forbidden", "too_many_wrong_keys"}
-# these a collection that can be written to: test_writes.py
-WRITES = {"point_exists", "merge_needed", "log_damaged"}
+# these a collection that can be written to: test_writes.py, test_creating.py
+WRITES = {"point_exists", "collection_exists", "collection_aliased", "merge_needed", "log_damaged"}
 # these bytes that no client library sends: tests/attack
 NO_REQUESTS = {"malformed_request", "head_too_large"}
 CHANGES = {"version_not_found", "alias_not_found", "precondition_failed", "precondition_required"}

@@ -36,7 +36,8 @@ KEPT = [
 REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
 FEW, QUICK, LONG = 5, 50, 400
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
-NAMES_UNKNOWN = re.compile(r"{version}|{alias}|/points$")  # of which none is guessed, or not all
+WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
+NAMES_UNKNOWN = re.compile(rf"{{version}}|{{alias}}|/points$|{WHOLE.pattern}")  # of which none is guessed, or not all
 WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT", "PATCH")]
 WRITES.append("POST /v1/collections/{collection}/points/delete")
 PUBLIC = ("GET /livez", "GET /readyz")
@@ -71,6 +72,8 @@ def fuzz(base_url, label, mode, checks, examples, key=None):
     known = {"collection": "words", "alias": "a"}
     right = {name: value for name, value in known.items() if f"{{{name}}}" in label}
     path = right if mode == GenerationMode.NEGATIVE and operation.body else None
+    if WHOLE.search(label):
+        path = {"collection": "fuzzed"}
 
     @settings(
         max_examples=examples,

@@ -42,6 +42,8 @@ def test_document_has_all_endpoints(document):
         ("POST", "/v1/collections/{collection}/query/batch"),
         ("GET", "/v1/collections"),
         ("GET", "/v1/collections/{collection}"),
+        ("PUT", "/v1/collections/{collection}"),
+        ("DELETE", "/v1/collections/{collection}"),
         ("GET", "/v1/collections/{collection}/hubness"),
         ("GET", "/v1/collections/{collection}/points/{id}"),
         ("POST", "/v1/collections/{collection}/points"),

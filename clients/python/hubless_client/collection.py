@@ -1,10 +1,12 @@
 """What the server serves."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from hubless_client.call import Call, Json, Timeout
+from hubless_client.bodies import in_json
+from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.paths import COLLECTIONS, in_collection
 from hubless_client.sending import ClientMethod
 
@@ -19,8 +21,9 @@ class CollectionInfo:
     dim : d, the dimension that a query vector must have
     metric : "cosine" or "dot"
     correction, index : the choice, with its parameters
-    measured : recall and hubness, raw and corrected, as the build measured them
+    measured : recall and hubness, raw and corrected, as the build measured them; None without a query bank
     id_type : "int64" or "string"
+    payload : "columns", each with its type; "json" for objects with any keys; None without payload
     payload_types : the type of each payload column, which filters must match
     strength : that of a query that gives none; 1 if the server is too old to say
     live : the strength that live queries speak for, their number, and whether that is enough; None if not known
@@ -37,7 +40,7 @@ class CollectionInfo:
     metric: str
     correction: dict[str, Any]
     index: dict[str, Any]
-    measured: dict[str, Any]
+    measured: dict[str, Any] | None
     id_type: str
     payload_columns: tuple[str, ...]
     payload_types: dict[str, str]
@@ -46,6 +49,7 @@ class CollectionInfo:
     aliases: tuple[str, ...] = ()
     strength: float = 1.0
     live: dict[str, Any] | None = None
+    payload: str | None = None
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
@@ -68,6 +72,7 @@ class CollectionInfo:
             aliases=tuple(body.get("aliases", ())),
             strength=body.get("strength", 1.0),
             live=body.get("live"),
+            payload=body.get("payload", "columns" if body["payload_columns"] else None),
         )
 
     @classmethod
@@ -93,3 +98,49 @@ class CollectionMethods:
         """One collection: its version, size, dimension, correction, index and measured quality."""
         path = in_collection(name)
         return Call("GET", path, CollectionInfo.from_json, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def create_collection(
+        self,
+        name: str,
+        dim: int,
+        metric: str,
+        id_type: str,
+        payload_schema: Mapping[str, str] | None = None,
+        *,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[CollectionInfo]:
+        """Create an empty collection. Nothing changes if it is there with these settings.
+
+        Parameters
+        ----------
+        dim : d, of all vectors
+        metric : "cosine" or "dot"
+        id_type : "string" or "int64"
+        payload_schema : names of types by column; None takes any JSON objects
+        request_id, timeout : as in every call
+        """
+        document: dict[str, Any] = {"dim": dim, "metric": metric, "id_type": id_type}
+        if payload_schema is not None:
+            document["payload_schema"] = dict(payload_schema)
+        path, body = in_collection(name), in_json(document)
+        return Call("PUT", path, CollectionInfo.from_json, body, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def delete_collection(
+        self, name: str, *, aliases: bool = False, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[None]:
+        """Delete a collection, with all its versions and writes.
+
+        Parameters
+        ----------
+        aliases : remove the aliases that stand for it, too; without this they are in the way
+        request_id, timeout : as in every call
+        """
+        content = Content({"aliases": "true"} if aliases else {})
+        return Call("DELETE", in_collection(name), _nothing, content, request_id=request_id, timeout=timeout)
+
+
+def _nothing(_body: Json, _request_id: str | None) -> None:
+    return None

@@ -28,6 +28,8 @@
         ├── ApiCursorExpired        410
         ├── ApiChangeRefused        the thing to change has another state than you expect: read it again
         │   ├── ApiPointExists           409
+        │   ├── ApiCollectionExists      409
+        │   ├── ApiCollectionAliased     409
         │   ├── ApiPreconditionFailed    412
         │   └── ApiPreconditionRequired  428
         ├── ApiBodyTooLarge         413
@@ -275,6 +277,18 @@ class ApiPointExists(ApiChangeRefused):
     """A target has the id already, and you only want to insert."""
 
     code = "point_exists"
+
+
+class ApiCollectionExists(ApiChangeRefused):
+    """There is such a collection, with other settings."""
+
+    code = "collection_exists"
+
+
+class ApiCollectionAliased(ApiChangeRefused):
+    """Aliases stand for the collection that you want to delete."""
+
+    code = "collection_aliased"
 
 
 class ApiPreconditionFailed(ApiChangeRefused):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks import measuring_of
+from hubless.builder.banks import Measuring, bank_sample, measuring_of
 from hubless.builder.correcting import Corrected
 from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
 from hubless.builder.live import check_live, chosen_strength
-from hubless.builder.making import Made, checked_bank, make, make_indexed
+from hubless.builder.making import Made, checked_bank, make, make_empty, make_indexed
 from hubless.builder.measuring import measure_hubness
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe
@@ -115,7 +115,8 @@ class Index(Collection):
             made.correction.name,
             made.metric,
             parameters=made.correction.parameters,
-            index=record.type,
+            # a collection that began empty has had no size to choose by
+            index="auto" if made.measured is None else record.type,
             recall=RECALL if aims is None else aims.recall,
             memory=None if aims is None else aims.memory,
             latency=None if aims is None else aims.latency_ms,
@@ -285,13 +286,14 @@ class Index(Collection):
         Raises
         ------
         InputError
-            for an invalid name, or an index without targets.
+            for an invalid name, or an index without targets that is to become another collection.
         StorageError
             if the catalog cannot be written.
         """
         with self._changing, progress_bars(progress) as steps:
             parts = self._parts
-            if not len(parts.offsets):
+            home = Path(catalog).resolve(), name
+            if not len(parts.offsets) and home != self._home:
                 raise InputError("index", "at least one target", "none")
             with Catalog(catalog).staging(name) as staged, storage_errors(staged.folder):
                 write_ids(parts.ids.array, staged.folder / bundle.IDS)
@@ -302,7 +304,6 @@ class Index(Collection):
                 made = self._made(parts, steps, staged.folder / bundle.INDEX)
                 write_made(made, staged.folder)
                 # of another collection the writes are no part of any log
-                home = Path(catalog).resolve(), name
                 seq = parts.seq if home == self._home else 0
                 made_of = _manifest_of(parts, made, self._changes, name, staged.version)
                 saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
@@ -314,13 +315,24 @@ class Index(Collection):
     def _made(self, parts: Parts, steps: Steps, path: Path) -> Made:
         """What to save. Writes the file of the index."""
         correction, query_time, targets = parts.correction(), parts.prepared(), parts.targets
+        if not len(targets):
+            made = make_empty(targets.dim, correction, parts.bank_sample)
+            write_index(made.targets.index, path)
+            return made
         if not isinstance(targets, IndexedTargets):
             source = StoredVectors(targets, "targets")
-            measuring = measuring_of(parts.bank_sample, correction, parts.canary())
+            without_bank = parts.bank_sample is None and parts.manifest.measured is None
+            measuring = (
+                Measuring(bank_sample(source, self._recipe.seed), held_out=False)
+                if without_bank
+                else measuring_of(parts.bank_sample, correction, parts.canary())
+            )
             bank = ArrayVectors(measuring.queries, "query bank")
             corrected = Corrected(source, correction, parts.offsets, query_time)
             hubness = measure_hubness(corrected, measuring, steps)
-            return make_indexed(corrected, hubness, bank, measuring, parts.bank_sample, self._recipe, steps, path)
+            made = make_indexed(corrected, hubness, bank, measuring, parts.bank_sample, self._recipe, steps, path)
+            # targets served as queries: good enough to tune the index, and no measure of hubness
+            return replace(made, measured=None, occurrence=None) if without_bank else made
         write_index(targets.index, path)
         return Made(
             targets=targets,

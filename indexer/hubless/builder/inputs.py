@@ -2,10 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,7 @@ from hubless.store import bundle
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
+from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, as_ids, write_ids
 from hubless.vectors.payload import (
     Dataset,
@@ -200,6 +202,11 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
         if payload is not None:
             raise InputError("payload", "none, as the index has no payload", "a payload")
         return None
+    if is_free(schema):
+        rows = [{}] * count if payload is None else _objects(payload)
+        if len(rows) != count:
+            raise InputError("payload", f"{count} rows, one a vector", f"{len(rows)} rows")
+        return free_table(rows)
     if payload is None:
         return pa.table([pa.nulls(count, field.type) for field in schema], schema)
     opened = as_payload(payload)
@@ -218,6 +225,13 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
         for batch in added.to_batches():  # in the zones of the columns, which may differ from those given
             check_values(batch)
         return added
+
+
+def _objects(payload: PayloadLike) -> Sequence[Mapping[str, Any]]:
+    """Rows of free payload. Those of a table have all its columns."""
+    rows: Sequence[Mapping[str, Any]]
+    rows = payload if isinstance(payload, list | tuple) else as_payload(payload).to_table().to_pylist()
+    return rows
 
 
 def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, Iterator[pa.RecordBatch]]:

@@ -17,7 +17,7 @@ from hubless.builder.recipe import Recipe
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.kernels.reductions import top_k
-from hubless.knn import Aims
+from hubless.knn import INDEXES, Aims, augment
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
@@ -40,7 +40,7 @@ class Made:
     bank_sample: F32 | None
     canary: Canary
     index: IndexRecord
-    measured: Measured
+    measured: Measured | None
 
 
 def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> CheckedBank:
@@ -122,6 +122,32 @@ def make_indexed(
         canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, rows.shape[1]),
         index=_index_record(indexed, recipe.aims),
         measured=measured_record(hubness, measuring, setting.recall),
+    )
+
+
+def make_empty(dim: int, correction: CentredCorrection, sample: F32 | None) -> Made:
+    """A version without targets, to be written to.
+
+    Parameters
+    ----------
+    sample : (s, d) queries of the bank, to store in the version
+    """
+    kind = INDEXES["flat"]
+    return Made(
+        targets=IndexedTargets(kind, kind.new(0, augment.augmented_dim(dim), 0, None), dim, {}),
+        offsets=np.empty(0, np.float32),
+        correction=correction,
+        query_time=None,
+        occurrence=None,
+        bank_sample=sample,
+        canary={
+            "queries": np.empty((0, dim), np.float32),
+            "rows": np.empty((0, 0), np.int64),
+            "scores": np.empty((0, 0), np.float32),
+            "recall": np.array(1.0),
+        },
+        index=IndexRecord(type=kind.name, parameters={}),
+        measured=None,
     )
 
 

@@ -306,13 +306,6 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
 
 
 def _print_manifest(manifest: hubless.Manifest) -> None:
-    measured = manifest.measured
-    raw, corrected = measured.hubness_raw, measured.hubness_corrected
-    chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
-    three = (raw, corrected, chance)
-    queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
-    if measured.held_out and measured.fitted_queries is not None:
-        queries += f", and a fit on the other {measured.fitted_queries:,}"
     rows = {
         "collection": manifest.collection,
         "version": manifest.version,
@@ -322,12 +315,7 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
         "note": "; ".join(manifest.index.notes),
-        "measured with": queries,
-        "bank covers": _coverage(manifest),
-        "recall@10": f"{measured.recall_at_10:.3f} against exact search",
-        "skewness of N_10": _beside_chance(f"{one.skewness:.2f}" for one in three),
-        "most found": _beside_chance(f"{one.most:,}" for one in three),
-        "never found": _beside_chance(f"{one.antihubs:.1%}" for one in three),
+        **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",
         "text queries": "yes" if manifest.encoder else "no",
         "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
@@ -335,6 +323,24 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
     print_table(facts(rows))
     if len(manifest.index.curve) > 1:
         print_table(curve_table(manifest.index), names=2)
+
+
+def _measured(manifest: hubless.Manifest) -> dict[str, str]:
+    if (measured := manifest.measured) is None:
+        return {"measured with": "nothing, as there was no query bank"}
+    chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
+    three = (measured.hubness_raw, measured.hubness_corrected, chance)
+    queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
+    if measured.held_out and measured.fitted_queries is not None:
+        queries += f", and a fit on the other {measured.fitted_queries:,}"
+    return {
+        "measured with": queries,
+        "bank covers": _coverage(manifest),
+        "recall@10": f"{measured.recall_at_10:.3f} against exact search",
+        "skewness of N_10": _beside_chance(f"{one.skewness:.2f}" for one in three),
+        "most found": _beside_chance(f"{one.most:,}" for one in three),
+        "never found": _beside_chance(f"{one.antihubs:.1%}" for one in three),
+    }
 
 
 def _coverage(manifest: hubless.Manifest) -> str:
@@ -346,7 +352,7 @@ def _coverage(manifest: hubless.Manifest) -> str:
 def _fitted(manifest: hubless.Manifest) -> str:
     """What the fit chose, and that it is one on all of the bank, where that is so."""
     details = _settings(manifest.correction.details)
-    if manifest.bank is None or manifest.measured.fitted_queries is None:
+    if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
     return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
 
@@ -366,7 +372,7 @@ def _beside_chance(figures: Iterable[str]) -> str:
 
 def _print_payload(collection: hubless.Collection) -> None:
     """The columns of the payload: name, type, and the first target's value."""
-    if not collection.payload_types:
+    if not collection.payload_types or not collection.count:
         return
     table = table_of("payload", "type", "example", texts=["payload", "type", "example"])
     (first,) = collection.payload([0])

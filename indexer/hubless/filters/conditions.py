@@ -32,7 +32,7 @@ _COMPARISONS: dict[str, tuple[Callable[..., Mask], Callable[[Any, Any], bool]]] 
 class Node(Protocol):
     """A part of a filter."""
 
-    def mask(self, rows: pa.RecordBatch) -> Mask:
+    def mask(self, rows: Any) -> Mask:
         """Return which rows it holds for."""
 
 

@@ -18,7 +18,9 @@ import pyarrow as pa
 from hubless.errors import InputError, UnknownField
 from hubless.filters import conditions
 from hubless.filters.conditions import Condition, Every, Mask, Node, Opposite, Some, Test
+from hubless.filters.free import KeyCondition, Which, key_test
 from hubless.filters.kinds import EQUALITY, ORDER, ValueKind, kind_of
+from hubless.vectors.free_payload import is_free
 
 FIELD = "field"
 COMBINATIONS = ("and", "or", "not")
@@ -131,19 +133,42 @@ class _Parser:
         name = members[FIELD]
         if not isinstance(name, str):
             raise InputError(f"{where}.{FIELD}", "the name of a payload column", shown(name))
-        if name not in self._schema.names:
+        free = is_free(self._schema)
+        if not free and name not in self._schema.names:
             known = f"one of {', '.join(self._schema.names)}" if self._schema.names else "none, as there is no payload"
             raise UnknownField(f"{where}.{FIELD}", known, shown(name))
         asked = [member for member in members if member != FIELD]
         if not asked:
             raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
-        parts = [Condition(name, self._test(name, member, members[member], where)) for member in asked]
+        parts: list[Node] = [
+            KeyCondition(name, self._key_test(member, members[member], where))
+            if free
+            else Condition(name, self._test(name, member, members[member], where))
+            for member in asked
+        ]
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
-    def _test(self, name: str, operator: str, value: Any, where: str) -> Test:
+    def _key_test(self, operator: str, value: Any, where: str) -> Which:
+        place = self._operator(operator, where)
+        listed = self._values(value, place) if operator == "in" else value
+        try:
+            text = json.dumps(listed, ensure_ascii=False)
+            text.encode()  # fails for half a surrogate pair
+            return key_test(operator, listed)
+        except InputError as error:
+            raise InputError(place, error.expected, shown(value)) from error
+        except (TypeError, ValueError) as error:
+            raise InputError(place, "a value of JSON", shown(value)) from error
+
+    @staticmethod
+    def _operator(operator: str, where: str) -> str:
         place = f"{where}.{cut(operator)}"
         if operator not in OPERATORS:
             raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
+        return place
+
+    def _test(self, name: str, operator: str, value: Any, where: str) -> Test:
+        place = self._operator(operator, where)
         stored = self._schema.field(name).type
         if operator == "exists":
             if not isinstance(value, bool):

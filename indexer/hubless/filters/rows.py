@@ -8,6 +8,7 @@ import pyarrow as pa
 from hubless.errors import InputError, UnknownField
 from hubless.filters.grammar import cut, is_list, shown
 from hubless.filters.kinds import kind_of
+from hubless.vectors.free_payload import free_table, is_free
 
 
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
@@ -33,6 +34,8 @@ def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str,
         if document:
             raise InputError("", "none, as the collection has no payload", "an object")
         return {}
+    if is_free(schema):
+        return dict(document)
     for name in document:
         if name not in schema.names:
             raise UnknownField("", f"columns of the payload, {', '.join(schema.names)}", cut(name))
@@ -43,6 +46,8 @@ def table_of(rows: list[dict[str, Any]], schema: pa.Schema | None) -> pa.Table |
     """Rows that `read_row` gave, as a table; columns that a row lacks are null."""
     if schema is None:
         return None
+    if is_free(schema):
+        return free_table(rows)
     return pa.table([pa.array([row.get(field.name) for row in rows], field.type) for field in schema], schema)
 
 

@@ -63,6 +63,8 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
         queries, expected_rows = canary["queries"], canary["rows"]
         expected_scores, expected_recall = canary["scores"], float(canary["recall"])
         answers = canary.get("answers")
+    if not len(queries):  # of a version that was empty when it was made
+        return
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
     stored = ranker.targets.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, queries.shape[1])
     scores = np.einsum("md,mkd->mk", queries, stored) - offsets[expected_rows]

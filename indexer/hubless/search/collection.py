@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import pyarrow as pa
@@ -24,6 +24,7 @@ from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideB
 from hubless.store.bundle import CANARY, Manifest, verify
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
+from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
 
 MOST_STRENGTH = 2.0
@@ -117,9 +118,19 @@ class Collection:
 
     @property
     def payload_types(self) -> dict[str, str]:
-        """Arrow's name of the type of each payload column."""
+        """Arrow's name of the type of each payload column; nothing for free payload."""
         payload = self._parts.payload
-        return {} if payload is None else {field.name: str(field.type) for field in payload.schema}
+        if payload is None or is_free(payload.schema):
+            return {}
+        return {field.name: str(field.type) for field in payload.schema}
+
+    @property
+    def payload_kind(self) -> Literal["columns", "json"] | None:
+        """`columns`, or `json` for objects with any keys; None without payload."""
+        payload = self._parts.payload
+        if payload is None:
+            return None
+        return "json" if is_free(payload.schema) else "columns"
 
     @property
     def has_encoder(self) -> bool:

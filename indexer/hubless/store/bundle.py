@@ -178,7 +178,7 @@ class Manifest(_Record):
     id_type: Literal["int64", "string"]
     payload_columns: list[str]
     encoder: dict[str, Any] | None
-    measured: Measured
+    measured: Measured | None = Field(description="null in versions that were made without a query bank.")
     bank: BankRecord | None = None
     strength: float = Field(default=1.0, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None

@@ -5,6 +5,8 @@
     <catalog>/<collection>/log.sqlite            what was written since, see `hubless.store.log`
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
     <catalog>/<collection>/versions/.*           what is being built or deleted (`unfinished`)
+    <catalog>/.collections.lock                  held while an empty collection is created
+    <catalog>/.deleted-*                         collections that are being deleted
 
 You can kill a build at any time. The next change of the collection removes what it left.
 """
@@ -12,6 +14,7 @@ You can kill a build at any time. The next change of the collection removes what
 import os
 import re
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ from hubless.errors import (
     AliasNotFound,
     BundleDamaged,
     BundleError,
+    CollectionAliased,
     CollectionNotFound,
     InputError,
     PreconditionFailed,
@@ -32,7 +36,7 @@ from hubless.errors import (
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, replace_text, sync
-from hubless.store.log import Log
+from hubless.store.log import LOG_LOCK, Log
 from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
@@ -40,6 +44,8 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _CURRENT = "CURRENT"
 _LOCK = "LOCK"
 _VERSIONS = "versions"
+_CREATING = ".collections.lock"
+_DELETED = ".deleted-"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
 
 
@@ -274,6 +280,44 @@ class Catalog:
             left = {name: other for name, other in table.aliases.items() if name != alias}
             write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
         return table.aliases[alias]
+
+    @contextmanager
+    def creating(self) -> Iterator[None]:
+        """Wait until nobody else creates a collection in this way, and hold that off."""
+        with storage_errors(self.path):
+            make_folder(self.path)
+            with locked(self.path / _CREATING):
+                yield
+
+    def delete(self, name: str, *, aliases: bool = False) -> None:
+        """Delete a collection: all its versions, and what was written to it. A kill leaves all of it or nothing.
+
+        Parameters
+        ----------
+        aliases : remove the aliases that stand for it, too
+
+        Raises
+        ------
+        CollectionNotFound
+        CollectionAliased
+            if aliases stand for it, unless they are to be removed.
+        """
+        self.current(name)
+        home, gone = self.path / name, self.path / f"{_DELETED}{name}-{secrets.token_hex(6)}"
+        with changing_aliases(self.path) as table, storage_errors(home):
+            standing = sorted(alias for alias, stands in table.aliases.items() if stands.collection == name)
+            if standing and not aliases:
+                raise CollectionAliased(f"aliases stand for collection {name!r}: {', '.join(standing)}")
+            # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
+            with locked(home / LOG_LOCK), locked(home / _LOCK):
+                self.current(name)
+                home.rename(gone)
+                sync(self.path)
+            if standing:
+                left = {alias: stands for alias, stands in table.aliases.items() if alias not in standing}
+                write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
+            for each in self.path.glob(f"{_DELETED}*"):  # also what a kill left
+                shutil.rmtree(each, ignore_errors=True)
 
     def prune(self, name: str, keep: int) -> list[str]:
         """Delete all versions but the newest `keep` and the current one. Return the deleted ids.

@@ -10,6 +10,7 @@ Readers need no lock.
 
 import os
 import sqlite3
+import weakref
 import zlib
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,11 +18,11 @@ from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
 
-from hubless.errors import LogDamaged, StorageError, storage_errors
+from hubless.errors import CollectionNotFound, LogDamaged, StorageError, storage_errors
 from hubless.store.durable import locked, sync
 
 LOG = "log.sqlite"
-_LOCK = f"{LOG}.lock"
+LOG_LOCK = f"{LOG}.lock"
 _MOST_WAL = 2**22
 """Bytes beside the file; a write that finds more moves them into it."""
 
@@ -54,10 +55,13 @@ class Log:
         from every method, if the disk refuses. Nothing of the write is kept then.
     LogDamaged
         from every method, if the file is not what was written.
+    CollectionNotFound
+        from `writing`, if the collection was deleted since.
     """
 
     def __init__(self, home: Path) -> None:
         self.path = home / LOG
+        self._home = _opened_folder(self, home)
         self._connection: sqlite3.Connection | None = None
         self._using = RLock()
 
@@ -66,6 +70,18 @@ class Log:
         """Whether anything was ever written."""
         with storage_errors(self.path):
             return self.path.exists()
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the collection was deleted since, though there may be another one of its name."""
+        if self._home is None:
+            return False
+        before = os.fstat(self._home)
+        try:
+            now = self.path.parent.stat()
+        except OSError:
+            return True
+        return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
 
     def stamp(self) -> tuple[int, int]:
         """A value that changes with every write. Costs two looks at the disk."""
@@ -129,7 +145,11 @@ class Log:
     def writing(self) -> Iterator["Appender"]:
         """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept."""
         home = self.path.parent
-        with storage_errors(self.path), locked(home / _LOCK), self._using:
+        if self.is_gone:  # nothing is to be made in its place
+            raise CollectionNotFound(f"collection {home.name!r} was deleted")
+        with storage_errors(self.path), locked(home / LOG_LOCK), self._using:
+            if self.is_gone:
+                raise CollectionNotFound(f"collection {home.name!r} was deleted")
             try:
                 if not self.path.exists():
                     _make(self.path)
@@ -224,6 +244,16 @@ class Appender:
         self._connection.execute("COMMIT")
         self._connection.execute("VACUUM")
         self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def _opened_folder(log: Log, home: Path) -> int | None:
+    """The folder, held open for as long as the log is used: while it is, no other folder gets its number."""
+    try:
+        folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    weakref.finalize(log, os.close, folder)
+    return folder
 
 
 def _make(path: Path) -> None:

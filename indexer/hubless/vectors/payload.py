@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, StorageError, one_line
+from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth, plain_schema
 from hubless.vectors.payload_values import rows_of
@@ -91,6 +92,8 @@ class Payload:
         self.schema: pa.Schema = table.schema
         self.batches: list[pa.RecordBatch] = table.to_batches()
         self._starts = np.array([0, *accumulate(batch.num_rows for batch in self.batches)])
+        self._free = is_free(table.schema)
+        self._asked = [FreeBatch(batch) for batch in self.batches] if self._free else self.batches
 
     @classmethod
     def open(cls, path: Path) -> "Payload":
@@ -111,7 +114,7 @@ class Payload:
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
         """Which rows a filter selects, (n,)."""
-        masks = [filter.mask(batch).to_numpy(zero_copy_only=False) for batch in self.batches]
+        masks = [filter.mask(batch).to_numpy(zero_copy_only=False) for batch in self._asked]
         return np.concatenate([np.empty(0, np.bool_), *masks])
 
     def table(self) -> pa.Table:
@@ -130,9 +133,12 @@ class Payload:
         owners = np.searchsorted(self._starts, wanted, "right") - 1
         for owner in np.unique(owners).tolist():
             places = np.flatnonzero(owners == owner)
-            batch = self.batches[owner] if columns is None else self.batches[owner].select(list(columns))
-            found = batch.take(pa.array(wanted[places] - self._starts[owner]))
-            for place, row in zip(places.tolist(), rows_of(found), strict=True):
+            batch, some = self.batches[owner], pa.array(wanted[places] - self._starts[owner])
+            if self._free:
+                found = free_rows(batch.take(some), columns)
+            else:
+                found = rows_of((batch if columns is None else batch.select(list(columns))).take(some))
+            for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken
 

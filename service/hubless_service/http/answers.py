@@ -157,11 +157,15 @@ class CollectionAnswer(TypedDict):
     metric: Literal["cosine", "dot"]
     correction: CorrectionRecord
     index: IndexRecord
-    measured: Measured
+    measured: Annotated[Measured | None, Field(description="null where there was no query bank to measure with.")]
     strength: Annotated[float, Field(description="Strength of a query that gives none.")]
     live: Annotated[LiveQueries | None, Field(description="null before any query, or if it is switched off.")]
     bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null in older versions.")]
     id_type: Literal["int64", "string"]
+    payload: Annotated[
+        Literal["columns", "json"] | None,
+        Field(description="columns: each has a type. json: objects with any keys. null: there is no payload."),
+    ]
     payload_columns: list[str]
     payload_types: Annotated[
         dict[str, str], Field(description="Arrow's name of each column's type, by which filters are checked.")
@@ -170,6 +174,13 @@ class CollectionAnswer(TypedDict):
     writes: Writes
     versions: Annotated[list[str], Field(description="The ids of all versions that are stored, oldest first.")]
     aliases: Annotated[list[str], Field(description="Other names that stand for it.")]
+
+
+class DeletedCollectionAnswer(TypedDict):
+    """The collection is gone."""
+
+    collection: str
+    deleted: bool
 
 
 class CollectionsAnswer(TypedDict):
@@ -309,6 +320,7 @@ ANSWERS = (
     BatchAnswer,
     CollectionAnswer,
     CollectionsAnswer,
+    DeletedCollectionAnswer,
     HubnessAnswer,
     PointAnswer,
     PointsAnswer,

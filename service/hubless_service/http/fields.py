@@ -59,6 +59,8 @@ class Extras:
 
 
 NO_EXTRAS = Extras()
+_MOST_KEYS = 100
+"""Keys of free payload that a request may ask for."""
 
 
 class FieldKind(ABC):
@@ -219,15 +221,17 @@ class Sent(FieldKind):
         return {"type": "array", "items": {"type": "string", "pattern": _EXTRA.pattern, "description": meaning}}
 
     def read(self, value: Any, subject: Subject) -> Extras:
-        known = subject.collection.manifest.payload_columns
+        known = [*subject.collection.payload_types]
+        free = subject.collection.payload_kind == "json"
         if not isinstance(value, list) or not all(isinstance(item, str) and _EXTRA.fullmatch(item) for item in value):
             received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
             raise InputError("", f"a list of {PAYLOAD}, {_COLUMN}<column> and {VECTOR}", received)
-        if len(value) > len(known) + 2:
-            raise InputError("", f"at most {len(known) + 2}, each once", str(len(value)))
+        most = _MOST_KEYS if free else len(known)
+        if len(value) > most + 2:
+            raise InputError("", f"at most {most + 2}, each once", str(len(value)))
         columns = tuple(item.removeprefix(_COLUMN) for item in value if item.startswith(_COLUMN))
         for column in columns:
-            if column not in known:
+            if not free and column not in known:
                 expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
                 raise UnknownField("", f"payload columns: {expected}", clip(column))
         whole = PAYLOAD in value or not columns

@@ -36,6 +36,8 @@ PROBLEM_TYPES = {
     "method_not_allowed": ProblemType(405, "The path does not have this method"),
     "request_timeout": ProblemType(408, "The body did not come in time"),
     "point_exists": ProblemType(409, "There is such a point already"),
+    "collection_exists": ProblemType(409, "There is such a collection already, with other settings"),
+    "collection_aliased": ProblemType(409, "Aliases stand for the collection"),
     "cursor_expired": ProblemType(410, "The cursor belongs to another version"),
     "precondition_failed": ProblemType(412, "It is not as it was expected to be"),
     "body_too_large": ProblemType(413, "The body is too large"),

@@ -21,6 +21,7 @@ _EXPECTED = {
     "string_type": "a string",
     "float_type": "a number",
     "bool_type": "true or false",
+    "int_type": "a whole number",
     "greater_than_equal": _STRENGTHS,
     "less_than_equal": _STRENGTHS,
 }
@@ -225,6 +226,26 @@ class DeletePointsRequest(RequestModel):
     )
 
 
+class CreateCollectionRequest(RequestModel):
+    """What an empty collection is to hold."""
+
+    dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
+    metric: Annotated[str, fields.Choice("cosine", "dot")] = Field(
+        description="cosine compares directions, dot takes lengths into account."
+    )
+    id_type: Annotated[str, fields.Choice("string", "int64")] = Field(description="The type of its ids.")
+    payload_schema: dict[str, str] | None = Field(
+        default=None,
+        description="Names of types by column. If not given payload is free: JSON objects with any keys.",
+    )
+
+
+class DeleteCollectionRequest(RequestModel):
+    """The URL of a collection that is to be deleted."""
+
+    aliases: bool | None = Field(default=None, description="Whether the aliases that stand for it are removed, too.")
+
+
 class AliasRequest(RequestModel):
     """What an alias is to stand for."""
 
@@ -240,6 +261,7 @@ REQUESTS = (
     PutPointsRequest,
     PatchPointsRequest,
     DeletePointsRequest,
+    CreateCollectionRequest,
     AliasRequest,
 )
 """All that are bodies."""

@@ -12,9 +12,9 @@ from pydantic import BaseModel
 from hubless_service.http import heavy
 
 
-def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None) -> Response:
-    """Send a document with status 200. Payload may hold whatever Arrow does."""
-    return Response(_encode(document), headers=headers, media_type="application/json")
+def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
+    """Send a document. Payload may hold whatever Arrow does."""
+    return Response(_encode(document), status, headers, "application/json")
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Response:

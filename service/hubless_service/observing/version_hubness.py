@@ -120,7 +120,7 @@ class VersionHubness:
     def _describe(self, collection: hubless.Collection, ranking: str) -> dict[str, Any] | None:
         others = counts_of_others(self._folder, self._names[ranking]) if self._folder else []
         counted, queries = self._occurrences[ranking].together(others)
-        if not queries:
+        if not queries or len(counted) == 1:
             return None
         counts = counted[:-1]  # without those that were added since
         return {

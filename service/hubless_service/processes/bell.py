@@ -8,7 +8,7 @@ from time import monotonic
 from hubless_service.processes.folder import shared_folder
 
 _FILE = "catalog-changed"
-_LOOK_SECONDS = 0.2
+_LOOK_SECONDS = 0.05
 
 
 class Bell:

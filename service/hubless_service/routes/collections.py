@@ -28,7 +28,7 @@ async def list_collections(request: Request) -> Response:
     """/readyz names those that cannot be served."""
     state = state_of(request)
     served = state.shelf.collections(access_of(request))
-    answer: CollectionsAnswer = {"collections": [_document(state, collection) for collection in served]}
+    answer: CollectionsAnswer = {"collections": [describe(state, collection) for collection in served]}
     return responses.send(answer)
 
 
@@ -40,7 +40,7 @@ async def list_collections(request: Request) -> Response:
 async def get_collection(request: Request, collection: str) -> Response:
     """Its size, its correction, and how well that was measured to work."""
     state = state_of(request)
-    return responses.send(_document(state, state.shelf.collection(collection, access_of(request))))
+    return responses.send(describe(state, state.shelf.collection(collection, access_of(request))))
 
 
 @router.get(
@@ -62,7 +62,8 @@ def _live(chosen: ChosenStrength | None) -> LiveQueries | None:
     return {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state}
 
 
-def _document(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
+def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
+    """The document of a collection."""
     manifest, shelf, live = collection.manifest, state.shelf, state.engine.live
     return {
         "name": manifest.collection,
@@ -78,7 +79,8 @@ def _document(state: AppState, collection: hubless.Collection) -> CollectionAnsw
         "live": _live(live.recommended(collection)),
         "bank": manifest.bank,
         "id_type": manifest.id_type,
-        "payload_columns": manifest.payload_columns,
+        "payload": collection.payload_kind,
+        "payload_columns": [*collection.payload_types],
         "payload_types": collection.payload_types,
         "text": collection.has_encoder,
         "writes": {"seq": collection.seq, "added": collection.added, "removed": collection.removed},

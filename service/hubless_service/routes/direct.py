@@ -9,6 +9,11 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Route
 from starlette.types import Receive, Scope, Send
 
+from hubless.errors import CollectionNotFound
+from hubless_service.access.authentication import access_of
+from hubless_service.http.problems import Problem
+from hubless_service.state import state_of
+
 
 def match_whole_paths(routes: Iterable[BaseRoute]) -> None:
     """Let routes match paths to their last character, and parameters hold any character.
@@ -33,5 +38,13 @@ class DirectRoute(APIRoute):
 
     async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive, send)
-        response = await self.endpoint(request, **request.path_params)
+        try:
+            response = await self.endpoint(request, **request.path_params)
+        except (CollectionNotFound, Problem) as error:
+            # another worker may just have created it
+            name = request.path_params.get("collection", "")
+            absent = not isinstance(error, Problem) or error.code == "not_ready"
+            if not (absent and name and access_of(request).sees(name) and await state_of(request).engine.appears(name)):
+                raise
+            response = await self.endpoint(request, **request.path_params)
         await response(scope, receive, send)

@@ -9,11 +9,15 @@ import numpy as np
 
 import hubless
 from hubless.errors import HublessError
+from hubless.vectors.arrays import I64
 from hubless_service.http.cursors import write_cursor
 
 Json = dict[str, Any]
+_COLLECTION = "/v1/collections/{collection}"
 ALIAS = "example-alias"
 """An alias that nobody uses, to try changes on."""
+NEW_COLLECTION = "example-collection"
+"""A collection that nobody has, to try changes on."""
 POINT, POINT_NUMBER = "example-point", 900_000_000_001
 """An id that no target has, of each type, to try writes on."""
 _SEVERAL = 10  # targets, of which two with easy ids are shown
@@ -61,18 +65,25 @@ def shown(collection: hubless.Collection) -> Shown:
     """What examples need to know of a collection that is served."""
     rows = np.arange(min(_SEVERAL, collection.count))
     ids = sorted(collection.ids(rows), key=_is_easy, reverse=True)
-    (payload,) = collection.payload(rows[:1])
-    columns = collection.manifest.payload_columns
+    payload = next(iter(collection.payload(rows[:1])), None)
+    columns = [*(payload or {})] if collection.payload_kind == "json" else [*collection.payload_types]
     return Shown(
         name=collection.name,
         version=collection.version,
-        ids=ids[:2],
-        vector=collection.vectors(rows[:1])[0].astype(np.float64).round(_DIGITS).tolist(),
+        ids=ids[:2] or [POINT if collection.manifest.id_type == "string" else POINT_NUMBER],
+        vector=_vector(collection, rows[:1]),
         text=_text(collection, payload or {}),
         filter={"field": columns[0], "exists": True} if columns else None,
         column=columns[0] if columns else None,
         cursor=write_cursor(collection, 1, None) if collection.count > 1 else None,
     )
+
+
+def _vector(collection: hubless.Collection, rows: I64) -> list[float]:
+    """That of the first target; without targets, one of length 1."""
+    stored = collection.vectors(rows) if len(rows) else np.full((1, collection.dim), collection.dim**-0.5)
+    numbers: list[float] = stored[0].astype(np.float64).round(_DIGITS).tolist()
+    return numbers
 
 
 def bodies(about: Shown) -> dict[str, dict[str, Json]]:
@@ -93,22 +104,32 @@ def bodies(about: Shown) -> dict[str, dict[str, Json]]:
         "PutPointsRequest": {"one": {"points": [{"id": new, "vector": [*about.vector]}]}},
         "PatchPointsRequest": patches,
         "DeletePointsRequest": {"one": {"ids": [new]}},
+        "CreateCollectionRequest": {
+            "typed": {
+                "dim": len(about.vector),
+                "metric": "cosine",
+                "id_type": "string",
+                "payload_schema": {"title": "string", "price": "float64"},
+            },
+        },
         "AliasRequest": {"alias": {"collection": about.name}},
     }
 
 
-def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, str], Any]:
-    """Examples of parameters, by their names or by method and name.
+def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ...], Any]:
+    """Examples of parameters, as `openapi.with_examples` takes them.
 
     Parameters
     ----------
     aliases : all that exist
     """
-    filled: dict[str | tuple[str, str], Any] = {
+    filled: dict[str | tuple[str, ...], Any] = {
         "collection": about.name,
         "id": about.ids[0],
         "version": about.version,
         "alias": ALIAS,
+        ("put", _COLLECTION, "collection"): NEW_COLLECTION,
+        ("delete", _COLLECTION, "collection"): NEW_COLLECTION,
         ("delete", "If-Match"): "*",
     }
     if ALIAS in aliases:
@@ -235,6 +256,7 @@ COLLECTION_ANSWER = {
         "coverage": 0.97,
     },
     "id_type": "string",
+    "payload": "columns",
     "payload_columns": ["module", "line"],
     "payload_types": {"module": "string", "line": "int64"},
     "text": True,
@@ -265,6 +287,7 @@ VERSIONS_ANSWER = {
 }
 ALIAS_ANSWER = {"alias": "functions", "collection": "stdlib", "etag": '"7"'}
 PUT_ANSWER = {"seq": 42, "inserted": 1, "updated": 0, "collection": "stdlib", "version": _VERSION}
+DELETED_COLLECTION_ANSWER = {"collection": "example-collection", "deleted": True}
 DELETE_ANSWER = {"seq": 43, "deleted": 1, "collection": "stdlib", "version": _VERSION}
 COUNT_ANSWER = {"count": 5214, "collection": "stdlib", "version": _VERSION}
 READY_ANSWER = {

@@ -145,4 +145,4 @@ async def get_point(request: Request, collection: str, id: str) -> Response:
 
 def _usual(collection: hubless.Collection) -> Extras:
     """What targets are sent with if the request does not say: the payload, where there is one."""
-    return Extras(payload=bool(collection.manifest.payload_columns))
+    return Extras(payload=collection.payload_kind is not None)

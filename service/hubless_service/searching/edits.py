@@ -89,6 +89,12 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, draft: Draft) -> Plann
     rows = np.array([collection.row(point.id) for point in points], np.int64)
     stored = collection.payload(rows)
     payload = [{**(before or {}), **(point.payload or {})} for before, point in zip(stored, points, strict=True)]
+    if collection.payload_kind == "json":
+        removed = [{key for key, value in (point.payload or {}).items() if value is None} for point in points]
+        payload = [
+            {key: value for key, value in row.items() if key not in gone}
+            for row, gone in zip(payload, removed, strict=True)
+        ]
     return Put(collection.vectors(rows), ids, table_of(payload, schema)), {"inserted": 0, "updated": len(points)}
 
 

@@ -1,5 +1,6 @@
 """Searches collections off the event loop, and starts and stops all threads of a server."""
 
+import asyncio
 import os
 import sys
 import threading
@@ -31,6 +32,8 @@ from hubless_service.settings import Settings
 
 T = TypeVar("T")
 _NICER = 5
+_LOOKS, _LOOK_SECONDS = 200, 0.005
+"""How long a request waits for a collection that another worker may just have created."""
 
 
 class Engine:
@@ -116,6 +119,16 @@ class Engine:
     def catalog(self) -> hubless.Catalog:
         """Where what is served can be changed."""
         return self._source.catalog
+
+    async def appears(self, name: str) -> bool:
+        """Whether a collection is there that this worker did not serve. Waits a little until it does."""
+        if self.shelf.loading or not (self.shelf.has(name) or await asyncio.to_thread(self._watcher.find, name)):
+            return False
+        for _ in range(_LOOKS):
+            if self.shelf.has(name) and self.shelf.known(name).state != "loading":
+                return True
+            await asyncio.sleep(_LOOK_SECONDS)
+        return self.shelf.has(name)
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""

@@ -44,6 +44,11 @@ class Shelf:
             self._slots = {name: before.get(name, Slot()) for name in names}
             return [name for name in before if name not in self._slots]
 
+    def drop(self, name: str) -> None:
+        """Serve a collection no longer, as it was deleted."""
+        with self._lock:
+            self._slots = {known: slot for known, slot in self._slots.items() if known != name}
+
     def put(self, name: str, slot: Slot, version_ids: Sequence[str]) -> None:
         """Replace the slot of a collection, unless the collection is gone.
 
@@ -57,6 +62,10 @@ class Shelf:
     def known(self, name: str) -> Slot:
         """The slot of a collection; an empty one if it has none."""
         return self._slots.get(name, Slot())
+
+    def has(self, name: str) -> bool:
+        """Whether it has a slot."""
+        return name in self._slots
 
     def served(self) -> list[hubless.Collection]:
         """All collections that are ready."""

@@ -68,6 +68,15 @@ class Watcher:
             self._shelf.aliases = self._source.aliases()
         self._bell.ring()
 
+    def find(self, name: str) -> bool:
+        """Whether a collection is in the catalog; if so it is looked at soon."""
+        try:
+            self._source.current(name)
+        except (HublessError, LookupError):
+            return False
+        self._bell.wake()
+        return True
+
     def _watch(self, on_loaded: Callable[[], None]) -> None:
         self._prepare()
         while not self._stopping.is_set():

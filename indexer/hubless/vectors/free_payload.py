@@ -1,0 +1,153 @@
+"""Free payload: any JSON object a target, with no columns. It is stored as text, in one column that is marked.
+
+A filter asks for one key at a time. The values of a key are gathered by kind the first time that it is asked for, and
+kept: a million short rows take about a second then, and what an Arrow column takes afterwards.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.errors import InputError, one_line
+from hubless.vectors.arrays import I64
+
+_NAME, _MARK = "json", {b"hubless": b"free payload"}
+_STEP = 8192
+"""Rows that are parsed at a time, so that their objects are not in memory all at once."""
+_KEYS = 64
+"""Keys whose values are kept."""
+_ABSENT = object()
+
+FREE_SCHEMA = pa.schema([pa.field(_NAME, pa.large_string(), metadata=_MARK)])
+"""The schema of free payload."""
+
+
+def is_free(schema: pa.Schema | None) -> bool:
+    """Whether payload of this schema is free JSON."""
+    return schema is not None and len(schema) == 1 and _MARK.items() <= (schema.field(0).metadata or {}).items()
+
+
+def free_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """Objects as they are stored.
+
+    Raises
+    ------
+    InputError
+        naming the row that JSON cannot say.
+    """
+    return pa.table([pa.array([_text(row, place) for place, row in enumerate(rows)], pa.large_string())], FREE_SCHEMA)
+
+
+def free_rows(rows: pa.RecordBatch, keys: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    """The objects of some stored rows: all of their keys, or those of some keys that they have."""
+    found: list[dict[str, Any]] = [orjson.loads(text) for text in rows.column(0).to_pylist()]
+    if keys is None:
+        return found
+    return [{key: value for key in keys if (value := _value_of(row, key)) is not _ABSENT} for row in found]
+
+
+class OfKind(NamedTuple):
+    """Values of one kind: the rows that have them, ascending, and the values."""
+
+    rows: I64
+    values: pa.Array
+
+
+class Values:
+    """The values of one key in n rows, by kind.
+
+    Attributes
+    ----------
+    there : (n,) which rows have a value that is not null
+    elements : those of lists; None if there is no list
+    parents : of each element, the row of its list
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        kinds: dict[pa.DataType, tuple[list[int], list[Any]]] = {}
+        nested: list[Any] = []
+        parents: list[int] = []
+        self.there = np.zeros(len(values), np.bool_)
+        for row, value in enumerate(values):
+            if value is _ABSENT or value is None:
+                continue
+            self.there[row] = True
+            if kind := _KINDS.get(type(value)):
+                rows, found = kinds.setdefault(kind(value), ([], []))
+                rows.append(row)
+                found.append(value)
+            elif isinstance(value, list):
+                nested += value
+                parents += [row] * len(value)
+        self._kinds = {
+            kind: OfKind(np.array(rows, np.int64), pa.array(found, kind)) for kind, (rows, found) in kinds.items()
+        }
+        self.parents: I64 = np.array(parents, np.int64)
+        self.elements = Values(nested) if nested else None
+
+    def of(self, kind: pa.DataType) -> OfKind | None:
+        """The values of a kind: `pa.bool_()`, `pa.int64()`, `pa.float64()` or `pa.large_string()`."""
+        return self._kinds.get(kind)
+
+    def which(self, kind: pa.DataType, test: Callable[[pa.Array], Any]) -> NDArray[np.bool_]:
+        """The rows with a value of a kind that passes a test, (n,)."""
+        found = np.zeros(len(self.there), np.bool_)
+        if (known := self.of(kind)) is not None:
+            found[known.rows[test(known.values).to_numpy(zero_copy_only=False).astype(np.bool_)]] = True
+        return found
+
+
+class FreeBatch:
+    """Stored rows, of which filters ask for the values of keys. Several threads may use it."""
+
+    def __init__(self, rows: pa.RecordBatch) -> None:
+        self.num_rows: int = rows.num_rows
+        self._texts: pa.Array = rows.column(0)
+        self._known: OrderedDict[str, Values] = OrderedDict()
+
+    def column(self, key: str) -> Values:
+        """The values of a key. `a.b` is the key itself, or else `b` of the object `a`."""
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = Values([_value_of(row, key) for row in self._objects()])
+            while len(self._known) > _KEYS:
+                self._known.pop(next(iter(self._known)), None)
+        return known
+
+    def _objects(self) -> Iterator[Mapping[str, Any]]:
+        for start in range(0, self.num_rows, _STEP):
+            for text in self._texts.slice(start, _STEP).to_pylist():
+                yield orjson.loads(text)
+
+
+def _value_of(row: Mapping[str, Any], key: str) -> Any:
+    if key in row:
+        return row[key]
+    first, dot, rest = key.partition(".")
+    inside = row.get(first) if dot else None
+    return _value_of(inside, rest) if isinstance(inside, dict) else _ABSENT
+
+
+def _number_kind(value: float) -> pa.DataType:
+    return pa.int64() if isinstance(value, int) and value < 2**63 else pa.float64()
+
+
+_KINDS: dict[type, Callable[[Any], pa.DataType]] = {
+    bool: lambda value: pa.bool_(),
+    int: _number_kind,
+    float: _number_kind,
+    str: lambda value: pa.large_string(),
+}
+
+
+def _text(row: Mapping[str, Any], place: int) -> str:
+    if not isinstance(row, Mapping):
+        raise InputError(f"payload, row {place}", "a dict", type(row).__name__)
+    try:
+        return orjson.dumps(dict(row), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+    except TypeError as error:
+        raise InputError(f"payload, row {place}", "what JSON can say", one_line(error)) from error

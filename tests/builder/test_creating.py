@@ -1,0 +1,144 @@
+"""Collections that begin empty: created, written to, merged, deleted."""
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+from hubless.builder.creating import create
+from hubless.errors import CollectionAliased, CollectionExists, CollectionNotFound, InputError
+from hubless.search.living import Living
+from hubless.search.writes import Put, Remove
+from hubless.store.log import Log
+from hubless.vectors.free_payload import free_table
+from hubless.vectors.ids import id_array
+
+SETTINGS = {"dim": small.DIM, "metric": "cosine", "id_type": "string"}
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    create(tmp_path, "notes", **SETTINGS)
+    return hubless.Catalog(tmp_path)
+
+
+def write(catalog, *writes):
+    """Write as the service does."""
+    log = catalog.log("notes")
+    with log.writing() as appender:
+        for each in writes:
+            appender.add(each.kind, each.encode())
+        appender.commit()
+
+
+def put(*names, seed=0, payload=None):
+    vectors = np.random.default_rng(seed).normal(size=(len(names), small.DIM)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return Put(vectors, id_array(list(names), "ids"), free_table(payload or [{} for _ in names]))
+
+
+def test_created_collection_is_empty_raw_and_whole(catalog):
+    index = hubless.open(catalog.path, "notes")
+    index.check_hashes()
+    index.check_canaries()
+    assert (index.count, index.manifest.correction.name, index.manifest.measured) == (0, "none", None)
+    found = index.query(small.targets()[:2], explain=True, filter={"field": "title", "exists": True})
+    assert found.ids == [[], []]
+
+
+def test_creating_again_changes_nothing_and_other_settings_are_named(catalog):
+    before = catalog.current("notes")
+    assert not create(catalog.path, "notes", **SETTINGS)
+    other = {"dim": 3, "metric": "dot", "id_type": "int64", "payload_schema": {"title": "string"}}
+    with pytest.raises(CollectionExists) as refused:
+        create(catalog.path, "notes", **other)
+    assert str(refused.value) == (
+        "collection 'notes' is there with other settings: dim is 5, not 3; metric is cosine, not dot; "
+        "id_type is string, not int64; payload_schema is free JSON, not title string"
+    ).replace("dim is 5", f"dim is {small.DIM}")
+    assert catalog.current("notes") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dim": 0}, "dim"),
+        ({"dim": True}, "dim"),
+        ({"dim": 65_537}, "dim"),
+        ({"metric": "l2"}, "metric"),
+        ({"id_type": "uuid"}, "id_type"),
+        ({"payload_schema": {"a": "text"}}, "payload_schema.a"),
+    ],
+)
+def test_wrong_setting_is_named_and_nothing_is_created(tmp_path, change, named):
+    with pytest.raises(InputError) as refused:
+        create(tmp_path, "notes", **{**SETTINGS, **change})
+    assert refused.value.parameter == named
+    assert not (tmp_path / "notes").exists()
+
+
+def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):
+    rows = [{"n": i} if i % 2 else {} for i in range(30)]
+    write(catalog, put(*(f"id-{i}" for i in range(30)), payload=rows), Remove(id_array(["id-3"], "ids")))
+    before = hubless.open(catalog.path, "notes")
+    made = hubless.merge(catalog.path, "notes", keep=1, progress=False)
+    assert (made.count, made.measured, made.log_seq) == (29, None, 2)
+    after = hubless.open(catalog.path, "notes")
+    after.check_canaries()
+    assert after.added == 0
+    queries = small.targets()[:5]
+    assert after.query(queries).ids == before.query(queries).ids
+    assert after.payload([0, 1]) == [{}, {"n": 1}]
+    assert after.ids(after.matches({"field": "n", "lt": 6}).rows) == ["id-1", "id-5"]
+
+
+def test_merge_of_a_merged_version_and_of_one_that_was_emptied(catalog):
+    write(catalog, put("a", "b", "c"))
+    hubless.merge(catalog.path, "notes", progress=False)
+    write(catalog, put("d", seed=1), Remove(id_array(["a"], "ids")))
+    assert hubless.merge(catalog.path, "notes", progress=False).count == 3
+    write(catalog, Remove(id_array(["b", "c", "d"], "ids")))
+    assert hubless.merge(catalog.path, "notes", progress=False).count == 0
+    write(catalog, put("e", seed=2))
+    assert hubless.open(catalog.path, "notes").query(small.targets()[0]).ids == [["e"]]
+
+
+def test_index_of_a_created_collection_takes_targets_with_free_payload(catalog):
+    index = hubless.open(catalog.path, "notes")
+    index.add(small.targets()[:2], ids=["a", "b"], payload=[{"x": [1, None]}, {}])
+    index.add(small.targets()[2:3], ids=["c"])
+    assert index.payload([0, 1, 2]) == [{"x": [1, None]}, {}, {}]
+    with pytest.raises(InputError, match="payload: expected 1 rows, one a vector, got 2 rows"):
+        index.add(small.targets()[3:4], ids=["d"], payload=[{}, {}])
+
+
+def test_deleted_collection_is_gone_with_what_a_kill_left_of_others(catalog):
+    left = catalog.path / ".deleted-older-123"
+    left.mkdir()
+    catalog.delete("notes")
+    assert catalog.collections() == []
+    assert not left.exists()
+    with pytest.raises(CollectionNotFound):
+        catalog.delete("notes")
+
+
+def test_aliased_collection_is_deleted_only_with_its_aliases(catalog):
+    catalog.set_alias("papers", "notes")
+    with pytest.raises(CollectionAliased, match="papers"):
+        catalog.delete("notes")
+    assert catalog.collections() == ["notes"]
+    catalog.delete("notes", aliases=True)
+    assert catalog.aliases() == {}
+
+
+def test_log_of_a_deleted_collection_takes_no_write_though_there_is_another_of_its_name(catalog):
+    home = catalog.path / "notes"
+    write(catalog, put("a"))
+    living = Living(hubless.Collection(hubless.open(catalog.path, "notes").unchanged()[0]), Log(home))
+    catalog.delete("notes")
+    for _ in range(2):
+        with pytest.raises(CollectionNotFound), living.log.writing():
+            raise AssertionError("the lock was given")
+        create(catalog.path, "notes", **SETTINGS)
+    assert hubless.open(catalog.path, "notes").count == 0
+    assert not (home / "log.sqlite").exists()

@@ -1,0 +1,102 @@
+"""Filters on free payload: keys that some targets have, with values of any kind."""
+
+import pyarrow as pa
+import pytest
+
+from hubless.errors import InputError, UnknownField
+from hubless.filters import parse_filter
+from hubless.vectors.free_payload import FREE_SCHEMA, free_table, is_free
+from hubless.vectors.payload import Payload
+
+LARGE = 2**53 + 1
+ROWS = [
+    {"year": 2001, "title": "Boat", "tags": ["sea", 7], "in": {"town": "Bonn"}},
+    {"year": 2001.5, "title": "boat", "tags": []},
+    {"year": "2001", "title": None},
+    {"year": True, "a.b": 1},
+    {"a": {"b": 2}, "year": LARGE},
+    {"year": [2001], "tags": [[7], {"x": 7}, None, 7.0]},
+    {},
+]
+PAYLOAD = Payload(pa.concat_tables([free_table(ROWS[:3]), free_table(ROWS[3:])]))
+CASES = [
+    ({"field": "year", "eq": 2001}, [0]),
+    ({"field": "year", "eq": 2001.0}, [0]),
+    ({"field": "year", "eq": "2001"}, [2]),
+    ({"field": "year", "eq": True}, [3]),
+    ({"field": "year", "eq": LARGE}, [4]),
+    ({"field": "year", "eq": LARGE - 1}, []),
+    ({"field": "year", "ne": 2001}, [1, 2, 3, 4, 5]),
+    ({"not": {"field": "year", "eq": 2001}}, [1, 2, 3, 4, 5, 6]),
+    ({"field": "year", "gt": 2001}, [1, 4]),
+    ({"field": "year", "gte": 2000.5, "lt": 2001.5}, [0]),
+    ({"field": "year", "lte": 2001.5}, [0, 1]),
+    ({"field": "year", "gt": "2000"}, [2]),
+    ({"field": "year", "in": [2001.5, "2001", False, LARGE]}, [1, 2, 4]),
+    ({"field": "year", "in": []}, []),
+    ({"field": "year", "exists": False}, [6]),
+    ({"field": "title", "exists": True}, [0, 1]),
+    ({"field": "title", "exists": False}, [2, 3, 4, 5, 6]),
+    ({"field": "title", "prefix": "B"}, [0]),
+    ({"field": "tags", "contains": "sea"}, [0]),
+    ({"field": "tags", "contains": 7}, [0, 5]),
+    ({"field": "tags", "exists": True}, [0, 1, 5]),
+    ({"field": "a.b", "exists": True}, [3, 4]),
+    ({"field": "a.b", "gte": 2}, [4]),
+    ({"field": "in.town", "eq": "Bonn"}, [0]),
+    ({"field": "nobody has this", "exists": True}, []),
+    ({"field": "year", "eq": 1e300}, []),
+]
+
+
+@pytest.mark.parametrize(("document", "rows"), CASES, ids=[str(case[0]) for case in CASES])
+def test_filter_selects_the_targets_whose_value_it_means(document, rows):
+    mask = PAYLOAD.mask(parse_filter(document, PAYLOAD.schema))
+    assert mask.nonzero()[0].tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("document", "expected"),
+    [
+        ({"field": "year", "eq": None}, "filter.eq: expected a string, a number, true or false, got null"),
+        ({"field": "year", "eq": [1]}, "filter.eq: expected a string"),
+        ({"field": "year", "gt": True}, "filter.gt: expected a number or a string, got true"),
+        ({"field": "year", "in": 3}, "filter.in: expected a list"),
+        ({"field": "year", "in": [{}]}, "filter.in: expected a string"),
+        ({"field": "year", "exists": 1}, "filter.exists: expected true or false"),
+        ({"field": "year", "prefix": 1}, "filter.prefix: expected a string"),
+        ({"field": "year", "eq": float("nan")}, "filter.eq: expected a string, a number"),
+        ({"field": "year", "lt": float("inf")}, "filter.lt: expected a string, a number"),
+        ({"field": "year", "eq": "\ud800"}, "filter.eq: expected a value of JSON"),
+    ],
+)
+def test_value_that_no_key_can_have_is_refused_and_named(document, expected):
+    with pytest.raises(InputError) as refused:
+        parse_filter(document, PAYLOAD.schema)
+    assert str(refused.value).startswith(expected)
+
+
+def test_misspelt_operator_is_refused():
+    with pytest.raises(UnknownField, match=r"filter.equals: expected one of eq"):
+        parse_filter({"field": "year", "equals": 3}, FREE_SCHEMA)
+
+
+def test_rows_come_back_as_they_were_and_keys_that_a_row_lacks_stay_absent():
+    assert PAYLOAD.take([6, 0, 4]) == [ROWS[6], ROWS[0], ROWS[4]]
+    assert PAYLOAD.take([2, 4, 6], ["title", "a.b"]) == [{"title": None}, {"a.b": 2}, {}]
+
+
+def test_many_keys_are_asked_for_and_answered_though_few_are_kept():
+    table = Payload(free_table([{f"key-{i}": i for i in range(200)}]))
+    for _ in range(2):
+        for i in range(200):
+            assert table.mask(parse_filter({"field": f"key-{i}", "eq": i}, table.schema)).all()
+
+
+def test_column_of_texts_named_json_is_not_free():
+    assert not is_free(pa.schema([("json", pa.large_string())]))
+
+
+def test_what_json_cannot_say_is_refused_and_named():
+    with pytest.raises(InputError, match="payload, row 1: expected what JSON can say"):
+        free_table([{}, {"a": object()}])

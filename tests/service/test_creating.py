@@ -1,0 +1,190 @@
+"""Collections that are created empty and deleted over HTTP."""
+
+import httpx
+import pytest
+from support.contract import Contract
+from support.server_process import served
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+NOTES = "/v1/collections/notes"
+FREE = {"dim": 3, "metric": "cosine", "id_type": "string"}
+TYPED = FREE | {"id_type": "int64", "payload_schema": {"title": "string", "price": "float64"}}
+VECTOR = [0.5, 1.0, -0.25]
+KEYS = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "admin-01234567890"}
+
+
+@pytest.fixture
+def client(tmp_path):
+    with serving(create_app(Settings(catalog=tmp_path))) as url:
+        wait_until_ready(url)
+        contract = Contract(httpx.get(f"{url}/openapi.json").json())
+
+        def check(answer):
+            answer.read()
+            contract.check(answer)
+
+        with httpx.Client(base_url=url, timeout=60, event_hooks={"response": [check]}) as client:
+            yield client
+
+
+def problem(answer, status, code):
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()["detail"]
+
+
+def ask_everything(client):
+    """What each reading endpoint answers."""
+    query = {"vector": VECTOR, "explain": True, "with": ["payload", "vector"]}
+    some = {"filter": {"field": "title", "prefix": "A"}}
+    asked = [
+        client.post(f"{NOTES}/query", json=query),
+        client.post(f"{NOTES}/query", json=query | some),
+        client.post(f"{NOTES}/query", json={"vector": VECTOR, "params": {"exact": True}, "strength": 0.5}),
+        client.post(f"{NOTES}/query/batch", json={"queries": [query, query | some]}),
+        client.post(f"{NOTES}/count"),
+        client.post(f"{NOTES}/count", json=some),
+        client.post(f"{NOTES}/scroll", json={"limit": 1}),
+        client.post(f"{NOTES}/scroll", json=some),
+        client.post(f"{NOTES}/points", json={"ids": ["a", "b"], "with": ["payload.title"]}),
+        client.get(f"{NOTES}/hubness"),
+        client.get(f"{NOTES}/versions"),
+        client.get(NOTES),
+        client.get("/v1/collections"),
+        client.get("/metrics"),
+        client.get("/readyz"),
+    ]
+    assert [answer.status_code for answer in asked] == [200] * len(asked)
+    return [answer.json() if "json" in answer.headers["content-type"] else {} for answer in asked]
+
+
+def test_empty_collection_answers_everything_and_grows(client):
+    created = client.put(NOTES, json=FREE)
+    assert created.status_code == 201
+    document = created.json()
+    assert (document["count"], document["payload"], document["measured"]) == (0, "json", None)
+    assert document["correction"]["name"] == "none"
+    assert [found["hits"] for found in ask_everything(client)[:3]] == [[], [], []]
+    points = [
+        {"id": "a", "vector": VECTOR, "payload": {"title": "A", "deep": {"x": [1, None, {"y": 2.5}]}, "none": None}},
+        {"id": "b", "vector": [1, 0, 0], "payload": {"year": 2001}},
+        {"id": "c", "vector": [0, 1, 0]},
+    ]
+    assert client.put(f"{NOTES}/points", json={"points": points}).json()["inserted"] == 3
+    answers = ask_everything(client)
+    assert [hit["id"] for hit in answers[0]["hits"]] == ["a", "c", "b"]
+    assert [hit["payload"] for hit in answers[1]["hits"]] == [points[0]["payload"]]
+    assert (answers[4]["count"], answers[5]["count"]) == (3, 1)
+    assert [point["payload"] for point in answers[8]["points"]] == [{"title": "A"}, {}]
+    assert client.get(f"{NOTES}/points/c").json()["payload"] == {}
+    like = client.post(f"{NOTES}/query", json={"id": "a", "limit": 1}).json()
+    assert [hit["id"] for hit in like["hits"]] == ["c"]
+
+
+def test_creating_again_is_answered_alike_and_other_settings_are_named(client):
+    client.put(NOTES, json=FREE)
+    again = client.put(NOTES, json=FREE)
+    assert (again.status_code, again.json()["name"]) == (200, "notes")
+    assert "dim is 3, not 4" in problem(client.put(NOTES, json=FREE | {"dim": 4}), 409, "collection_exists")
+    assert "free JSON" in problem(client.put(NOTES, json=TYPED), 409, "collection_exists")
+
+
+def test_typed_payload_is_checked_and_integer_ids_are_kept(client):
+    document = client.put(NOTES, json=TYPED).json()
+    assert document["payload_types"] == {"title": "string", "price": "double"}
+    point = {"id": 7, "vector": VECTOR, "payload": {"title": "A"}}
+    assert client.put(f"{NOTES}/points", json={"points": [point]}).status_code == 200
+    assert client.get(f"{NOTES}/points/7").json()["payload"] == {"title": "A", "price": None}
+    wrong = {"points": [point | {"payload": {"price": "dear"}}]}
+    assert "points[0].payload.price" in problem(client.put(f"{NOTES}/points", json=wrong), 422, "invalid_input")
+    wrong = {"points": [point | {"id": "seven"}]}
+    problem(client.put(f"{NOTES}/points", json=wrong), 422, "invalid_input")
+
+
+def test_collection_without_payload_takes_none(client):
+    document = client.put(NOTES, json=FREE | {"payload_schema": {}}).json()
+    assert (document["payload"], document["payload_types"]) == (None, {})
+    wrong = {"points": [{"id": "a", "vector": VECTOR, "payload": {"title": "A"}}]}
+    assert "no payload" in problem(client.put(f"{NOTES}/points", json=wrong), 422, "invalid_input")
+
+
+def test_patch_of_free_payload_sets_keys_and_null_removes_one(client):
+    client.put(NOTES, json=FREE)
+    point = {"id": "a", "vector": VECTOR, "payload": {"title": "A", "year": 2001}}
+    client.put(f"{NOTES}/points", json={"points": [point]})
+    patch = {"points": [{"id": "a", "payload": {"year": None, "new": [1]}}]}
+    assert client.patch(f"{NOTES}/points", json=patch).status_code == 200
+    assert client.get(f"{NOTES}/points/a").json()["payload"] == {"title": "A", "new": [1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "body", "parameter"),
+    [
+        ("a%20b", FREE, "collection"),
+        ("notes", FREE | {"dim": "3"}, "dim"),
+        ("notes", FREE | {"dim": 0}, "dim"),
+        ("notes", FREE | {"metric": "l2"}, "metric"),
+        ("notes", FREE | {"id_type": 7}, "id_type"),
+        ("notes", {"dim": 3, "metric": "dot"}, "id_type"),
+        ("notes", FREE | {"payload_schema": {"title": "text"}}, "payload_schema.title"),
+        ("notes", FREE | {"payload_schema": {"title": 7}}, "payload_schema.title"),
+        ("notes", FREE | {"payload_schema": []}, "payload_schema"),
+    ],
+)
+def test_wrong_setting_is_named_and_nothing_is_created(client, name, body, parameter):
+    refused = client.put(f"/v1/collections/{name}", json=body)
+    problem(refused, 422, "invalid_input")
+    assert refused.json()["parameter"] == parameter
+    assert client.get("/v1/collections").json()["collections"] == []
+
+
+def test_deleted_collection_is_gone_and_its_name_is_free(client):
+    client.put(NOTES, json=FREE)
+    client.put(f"{NOTES}/points", json={"points": [{"id": "a", "vector": VECTOR}]})
+    assert client.delete(NOTES).json() == {"collection": "notes", "deleted": True}
+    problem(client.post(f"{NOTES}/count"), 404, "collection_not_found")
+    problem(client.delete(NOTES), 404, "collection_not_found")
+    assert client.put(NOTES, json=FREE | {"dim": 2}).status_code == 201
+    assert client.post(f"{NOTES}/count").json()["count"] == 0
+
+
+def test_aliased_collection_is_deleted_only_if_its_aliases_may_go(client):
+    client.put(NOTES, json=FREE)
+    client.put("/v1/aliases/papers", json={"collection": "notes"})
+    assert "papers" in problem(client.delete(NOTES), 409, "collection_aliased")
+    problem(client.delete("/v1/collections/papers"), 404, "collection_not_found")
+    refused = client.put("/v1/collections/papers", json=FREE)
+    assert "alias" in problem(refused, 422, "invalid_input")
+    assert client.delete(f"{NOTES}?aliases=true").status_code == 200
+    assert client.get("/v1/aliases").json() == {"aliases": []}
+
+
+def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
+    keys = {f"{role}_keys": key for role, key in KEYS.items()}
+    with serving(create_app(Settings(catalog=tmp_path, **keys))) as url:
+        wait_until_ready(url)
+        statuses = [
+            (role, httpx.request(method, f"{url}{NOTES}", json=body, headers={"X-API-Key": KEYS[role]}).status_code)
+            for method, body in (("PUT", FREE), ("DELETE", None))
+            for role in KEYS
+        ]
+    assert statuses == [("read", 403), ("write", 201), ("admin", 200), ("read", 403), ("write", 403), ("admin", 200)]
+
+
+def test_every_worker_knows_what_any_of_them_created(tmp_path):
+    hubless.Catalog(tmp_path)
+    with served(tmp_path, "--workers", 2, poll_seconds=60) as server:
+        for round_ in range(4):
+            path = f"{server.url}/v1/collections/made-{round_}"
+            # each over a connection of its own, which any worker may take
+            assert httpx.put(path, json=FREE, timeout=60).status_code == 201
+            point = {"points": [{"id": "a", "vector": VECTOR}]}
+            seq = httpx.put(f"{path}/points", json=point, timeout=60).json()["seq"]
+            for _ in range(4):
+                asked = {"vector": VECTOR, "min_seq": seq}
+                assert [hit["id"] for hit in httpx.post(f"{path}/query", json=asked, timeout=60).json()["hits"]] == [
+                    "a"
+                ]
