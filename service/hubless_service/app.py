@@ -47,7 +47,10 @@ ROUTERS = (query, collections, creating, points, writes, versions, aliases, heal
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
-CORS_HEADERS = ("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match", "X-Request-ID")
+CORS_HEADERS = (
+    *("Authorization", "X-API-Key", "Content-Type", "If-Match", "If-None-Match"),
+    *("X-Request-ID", "X-No-Sample"),
+)
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
@@ -150,7 +153,7 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
 
 def _measure(engine: Engine, metrics: Metrics) -> None:
     """Have the metrics show what the engine does and holds."""
-    shelf, live = engine.shelf, engine.live
+    shelf, live, sampling = engine.shelf, engine.live, engine.sampling
     metrics.show(
         lambda: {state: shelf.count(state) for state in STATES},
         shelf.versions,
@@ -162,6 +165,8 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         lambda: [(collection.name, float(collection.added)) for collection in shelf.served()],
         lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
         shelf.bank_coverages,
+        sampling.sizes if sampling else tuple,
+        sampling.failures if sampling else tuple,
     )
     engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
 

@@ -73,6 +73,7 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
 
     from hubless import Catalog
     from hubless.errors import HublessError
+    from hubless.store.query_sample import Limits, SampleWriter
     from hubless_service.access.keys import Keys
     from hubless_service.settings import Settings
 
@@ -80,6 +81,8 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
         Catalog(settings.catalog).check_exists()
         Keys(settings)
+        if settings.query_sample:
+            SampleWriter(settings.query_sample, Limits()).open()
     except ValidationError as error:
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:

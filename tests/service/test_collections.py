@@ -44,6 +44,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "versions": [manifest.version],
         "aliases": [],
         "writes": {"seq": 0, "added": 0, "removed": 0},
+        "query_sample": None,
     }
     for field in ("correction", "index", "measured", "bank"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")

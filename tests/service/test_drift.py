@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 
 import hubless
-from hubless_service.observing.query_sample import FEWEST, QuerySample
+from hubless_service.observing.drift_sample import FEWEST, DriftSample
 
 BATCH = "/v1/collections/words/query/batch"
 HUBNESS = "/v1/collections/words/hubness"
@@ -96,7 +96,7 @@ def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog, monkeypa
 
 
 def test_old_queries_fade_from_the_sample_which_stays_as_large_as_it_may(numbers):
-    sample = QuerySample(size=100, window=1000)
+    sample = DriftSample(size=100, window=1000)
     ages = np.arange(20_000, dtype=np.float32)
     sample.observe(np.repeat(ages[:, np.newaxis] + 1, numbers.dim, axis=1))
     held = sample.vectors()[:, 0]
@@ -106,7 +106,7 @@ def test_old_queries_fade_from_the_sample_which_stays_as_large_as_it_may(numbers
 
 def test_comparison_is_made_anew_when_the_sample_has_changed(numbers):
     rng = np.random.default_rng(0)
-    sample = QuerySample(size=FEWEST, window=FEWEST)
+    sample = DriftSample(size=FEWEST, window=FEWEST)
     sample.observe(numbers.bank_sample[:FEWEST])
     before = sample.drift(numbers)
     assert before.drift < 1

@@ -252,7 +252,7 @@ while True:
 def test_file_is_whole_whenever_its_writers_are_killed(tmp_path):
     sizes = []
     options = {"stdout": subprocess.PIPE, "env": environment(), "text": True}
-    for attempt in range(3):
+    for attempt in range(2):
         commands = [[sys.executable, "-c", WRITE, tmp_path / "sample", str(2 * attempt + n)] for n in range(2)]
         with started(commands[0], **options) as one, started(commands[1], **options) as other:
             for process in (one, other):
@@ -265,7 +265,7 @@ def test_file_is_whole_whenever_its_writers_are_killed(tmp_path):
         sizes.append(len(found.queries))
         assert not found.skipped
     assert sizes == sorted(sizes)
-    assert sizes[-1] >= 300
+    assert sizes[-1] >= 200
 
 
 def test_writers_of_one_process_lose_nothing_to_each_other(tmp_path):

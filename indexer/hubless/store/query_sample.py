@@ -21,12 +21,14 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import ceil
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -47,10 +49,13 @@ SPARE = 64 * 2**20
 """Bytes that stay free on the disk of a sample."""
 
 _FORMAT = 1
+_EXPECTED = "a file of live queries"
 _HEADER = b"hubless.query_sample"
 _SALT, _LOCK = ".salt", ".lock"
 _NAMED = re.compile(r"\d{8}T\d{6}Z\.parquet")
 _TIME = "%Y%m%dT%H%M%SZ"
+_BITS = 13  # of the 23 of a float32 that a draw does not see
+_HALF = np.uint32(2 ** (_BITS - 1))
 _HOUR, _DAY = 3600, 86400
 _COLUMNS = ("vector", "draw", "count", "asked", "client", "text")
 
@@ -208,6 +213,33 @@ def read_sample(path: str | Path) -> QuerySample:
     )
 
 
+class Summary(NamedTuple):
+    """What the files of a collection hold together, from their metadata alone.
+
+    Attributes
+    ----------
+    queries : rows of all files; a query that was asked in two periods counts twice
+    seen : how often queries were asked
+    begins : when the first period began
+    """
+
+    queries: int
+    seen: int
+    begins: datetime
+
+
+def summary_of(home: Path) -> Summary | None:
+    """What the folder of a collection holds; None if nothing. Damaged files do not count."""
+    found: list[tuple[int, _Header]] = []
+    for path in home.glob("*.parquet"):
+        with suppress(InputError, StorageError):
+            found.append(_metadata(path))
+    if not found:
+        return None
+    headers = [header for _, header in found]
+    return Summary(sum(rows for rows, _ in found), sum(each.seen for each in headers), min(map(_start, headers)))
+
+
 class SampleWriter:
     """Adds live queries to the files of a sample. Processes that share a folder may each have one.
 
@@ -235,14 +267,23 @@ class SampleWriter:
                 self._salt = path.read_bytes()
 
     def draw_of(self, vector: F32) -> int:
-        """The draw of a query (d,) or (1, d)."""
-        return int.from_bytes(blake2b(vector.tobytes(), digest_size=8, key=self._salt).digest(), "little")
+        """The draw of a query (d,) or (1, d). Two that differ by rounding mostly have the same."""
+        rounded = (vector.view(np.uint32) + _HALF) >> _BITS
+        return int.from_bytes(blake2b(rounded.tobytes(), digest_size=8, key=self._salt).digest(), "little")
 
     def label_of(self, client: bytes) -> str:
         """The label of an address or a key."""
         return blake2b(client, digest_size=6, key=self._salt, person=b"client").hexdigest()
 
-    def add(self, collection: str, metric: str, fresh: LiveQueries, seen: int, now: float) -> LiveQueries:
+    def add(
+        self,
+        collection: str,
+        metric: str,
+        fresh: LiveQueries,
+        seen: int,
+        now: float,
+        again: Mapping[int, int] | None = None,
+    ) -> LiveQueries:
         """Add queries to the file of the period; all that it has then.
 
         A file of another dimension or metric, or one that is damaged, is begun anew.
@@ -252,6 +293,7 @@ class SampleWriter:
         fresh : queries that were asked since, each once
         seen : how often queries were asked since
         now : in seconds since 1970
+        again : how often queries of the file were asked since, by draw
         """
         limits = self._limits
         home, start = self._folder / collection, now - now % limits.seconds
@@ -268,9 +310,13 @@ class SampleWriter:
                 if before := _before(path, header):
                     kept = _united([before[1], fresh])
                     header = replace(header, seen=before[0].seen + seen)
-                kept = _lowest(kept, limits)
+                kept = _lowest(_counted(kept, again or {}), limits)
                 _write(path, header, kept)
         return kept
+
+    def summary(self, collection: str) -> Summary | None:
+        """What is kept of a collection; None if nothing."""
+        return summary_of(self._folder / collection)
 
     def forget_old(self, now: float) -> None:
         """Remove the files of periods that ended longer ago than queries are kept."""
@@ -339,6 +385,12 @@ def _united(parts: Sequence[LiveQueries]) -> LiveQueries:
     return replace(together, counts=added)
 
 
+def _counted(queries: LiveQueries, again: Mapping[int, int]) -> LiveQueries:
+    """The queries, each counted as often as it was asked again."""
+    more = [again.get(draw, 0) for draw in queries.draws.tolist()]
+    return replace(queries, counts=queries.counts + np.array(more, np.int64))
+
+
 def _lowest(queries: LiveQueries, limits: Limits) -> LiveQueries:
     """Those with the lowest draws, at most so many of one client, and of all."""
     most, of_client = limits.of_a_client, dict[str, int]()
@@ -398,26 +450,40 @@ def _read(path: Path) -> tuple[_Header, LiveQueries]:
     StorageError
         if the disk refuses.
     """
-    expected = "a file of live queries"
+    with _reading(path):
+        file = pq.ParquetFile(path)
+        header = _header(path, file)
+        return header, _queries(file.read(), header.dim, str(path))
+
+
+def _metadata(path: Path) -> tuple[int, _Header]:
+    """How many rows a file has, and its header. Raises as `_read`."""
+    with _reading(path):
+        file = pq.ParquetFile(path)
+        return file.metadata.num_rows, _header(path, file)
+
+
+def _header(path: Path, file: pq.ParquetFile) -> _Header:
+    metadata = file.schema_arrow.metadata or {}
+    if _HEADER not in metadata or file.schema_arrow.names != list(_COLUMNS):
+        raise InputError(str(path), _EXPECTED, "a file of something else")
+    told = json.loads(metadata[_HEADER])
+    if told.get("format") != _FORMAT:
+        raise InputError(str(path), _EXPECTED, f"one of format {told.get('format')}, which is not known here")
+    return _Header(**told)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
     try:
-        table = pq.ParquetFile(path, memory_map=False).read()
-        metadata = table.schema.metadata or {}
-        if _HEADER not in metadata or table.column_names != list(_COLUMNS):
-            raise InputError(str(path), expected, "a file of something else")
-        told = json.loads(metadata[_HEADER])
-        if told.get("format") != _FORMAT:
-            raise InputError(str(path), expected, f"one of format {told.get('format')}, which is not known here")
-        header = _Header(**told)
-        return header, _queries(table.combine_chunks(), header.dim, str(path))
+        yield
     except InputError:
         raise
-    except (pa.ArrowException, ValueError, TypeError) as error:
-        raise InputError(str(path), expected, f"damaged: {one_line(error)}") from error
-    except OSError as error:
-        if error.errno is None:  # Arrow's own, over the content
-            raise InputError(str(path), expected, f"damaged: {one_line(error)}") from error
-        with storage_errors(path):
-            raise
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # without a number, Arrow's own
+            with storage_errors(path):
+                raise
+        raise InputError(str(path), _EXPECTED, f"damaged: {one_line(error)}") from error
 
 
 def _queries(table: pa.Table, dim: int, name: str) -> LiveQueries:
@@ -457,8 +523,8 @@ def _write(path: Path, header: _Header, queries: LiveQueries) -> None:
 
 def _rows(path: Path) -> int:
     try:
-        return int(pq.read_metadata(path).num_rows)
-    except (pa.ArrowException, OSError):  # damaged: it is deleted all the same
+        return _metadata(path)[0]
+    except InputError:  # it is deleted all the same
         return 0
 
 

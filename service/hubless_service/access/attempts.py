@@ -36,7 +36,7 @@ class Attempts:
 
     def seconds_left(self, host: str) -> float:
         """How long no key of an address is looked at; 0 if it may try."""
-        if not self._tried or not (found := self._tried.get(_address(host))):
+        if not self._tried or not (found := self._tried.get(address_of(host))):
             return 0.0
         ends, keys = found
         return max(0.0, ends - self._clock()) if len(keys) >= self._most else 0.0
@@ -45,7 +45,7 @@ class Attempts:
         """Count a key that turned out to be wrong."""
         if not self._most:
             return
-        now, address = self._clock(), _address(host)
+        now, address = self._clock(), address_of(host)
         while self._tried and (oldest := next(iter(self._tried.items())))[1][0] <= now:
             del self._tried[oldest[0]]
         if address not in self._tried and len(self._tried) >= ADDRESSES:
@@ -61,7 +61,7 @@ class Attempts:
             )
 
 
-def _address(host: str) -> str:
+def address_of(host: str) -> str:
     """An IPv4 address, or the network of an IPv6 one; what else a proxy may have said of its client, made printable."""
     try:
         address = ipaddress.ip_address(host)

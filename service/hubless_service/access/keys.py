@@ -6,7 +6,7 @@ Only hashes are kept. A file of keys is looked at every second, so that a key ca
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
@@ -24,11 +24,19 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request may do: administer, write, or only read; in all collections, or in some."""
+    """What a request may do: administer, write, or only read; in all collections, or in some.
+
+    Attributes
+    ----------
+    name : of its key, if the key has one
+    digest : of its key
+    """
 
     admin: bool
     collections: frozenset[str] | None = None
     write: bool = False
+    name: str | None = field(default=None, compare=False)
+    digest: bytes = field(default=b"", compare=False, repr=False)
 
     def sees(self, collection: str) -> bool:
         """Whether the collection exists for this request."""
@@ -39,14 +47,8 @@ EVERYTHING = Access(admin=True, write=True)
 NOTHING = Access(admin=False, collections=frozenset())
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    digest: bytes
-    access: Access
-
-
 class _Record(BaseModel):
-    """A key in the file: itself or its hash, what it is for, and perhaps to which collections it is limited."""
+    """A key in the file: itself or its hash, what it is for, perhaps its name, and which collections it may see."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -54,6 +56,7 @@ class _Record(BaseModel):
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
     role: Literal["read", "write", "admin"]
     collections: list[str] | None = None
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")] | None = None
 
 
 class _File(BaseModel):
@@ -77,10 +80,7 @@ class Keys:
     def __init__(self, settings: Settings) -> None:
         given = ((settings.read_keys, "read"), (settings.write_keys, "write"), (settings.admin_keys, "admin"))
         self._fixed = [
-            _Key(_digest(key), _access_of(role))
-            for keys, role in given
-            if keys
-            for key in split(keys.get_secret_value())
+            _access_of(role, _digest(key)) for keys, role in given if keys for key in split(keys.get_secret_value())
         ]
         self._path = settings.keys_file
         self._stopping = threading.Event()
@@ -102,9 +102,9 @@ class Keys:
         """What a key allows; None if it is not known. Takes as long whichever key it is."""
         digest = sha256(presented).digest()
         found = None
-        for key in self._keys:
-            if compare_digest(key.digest, digest):
-                found = key.access
+        for access in self._keys:
+            if compare_digest(access.digest, digest):
+                found = access
         return found
 
     def start(self) -> None:
@@ -139,8 +139,8 @@ class Keys:
             self.look()
 
 
-def _access_of(role: str, collections: frozenset[str] | None = None) -> Access:
-    return Access(role == "admin", collections, role in ("write", "admin"))
+def _access_of(role: str, digest: bytes) -> Access:
+    return Access(role == "admin", write=role in ("write", "admin"), digest=digest)
 
 
 def _digest(key: str) -> bytes:
@@ -152,7 +152,7 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
 
 
-def _parse(content: bytes) -> list[_Key]:
+def _parse(content: bytes) -> list[Access]:
     try:
         records = _File.model_validate_json(content).keys
     except ValidationError as error:
@@ -165,11 +165,11 @@ def _parse(content: bytes) -> list[_Key]:
     return list(_keys_of(records))
 
 
-def _keys_of(records: list[_Record]) -> Iterator[_Key]:
+def _keys_of(records: list[_Record]) -> Iterator[Access]:
     for number, record in enumerate(records):
         if (record.key is None) == (record.sha256 is None):
             got = "neither" if record.key is None else "both"
             raise InputError(f"keys_file, keys.{number}", "either key or sha256", got)
         limit = None if record.collections is None else frozenset(record.collections)
         digest = _digest(record.key.get_secret_value()) if record.key else bytes.fromhex(record.sha256 or "")
-        yield _Key(digest, _access_of(record.role, limit))
+        yield replace(_access_of(record.role, digest), collections=limit, name=record.name)

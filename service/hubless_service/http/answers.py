@@ -138,6 +138,14 @@ class LiveQueries(TypedDict):
     ]
 
 
+class QuerySample(TypedDict):
+    """Live queries that are kept in files."""
+
+    queries: Annotated[int, Field(description="How many; one that was asked in two periods counts twice.")]
+    asked: Annotated[int, Field(description="How often queries were asked since, repeated ones too.")]
+    since: Annotated[str, Field(description="When the oldest period began, ISO 8601.")]
+
+
 class Writes(TypedDict):
     """What was written since the version was built."""
 
@@ -160,6 +168,9 @@ class CollectionAnswer(TypedDict):
     measured: Annotated[Measured | None, Field(description="null where there was no query bank to measure with.")]
     strength: Annotated[float, Field(description="Strength of a query that gives none.")]
     live: Annotated[LiveQueries | None, Field(description="null before any query, or if it is switched off.")]
+    query_sample: Annotated[
+        QuerySample | None, Field(description="null before any query is kept, or if it is switched off.")
+    ]
     bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null in older versions.")]
     id_type: Literal["int64", "string"]
     payload: Annotated[

@@ -12,9 +12,9 @@ import hubless
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.decayed import window
+from hubless_service.observing.drift_sample import DriftSample, QueryDrift
 from hubless_service.observing.following import Following
 from hubless_service.observing.live_strength import LiveStrength
-from hubless_service.observing.query_sample import QueryDrift, QuerySample
 from hubless_service.observing.version_hubness import FIGURES, RANKINGS, K, VersionHubness
 from hubless_service.processes.folder import shared_folder
 from hubless_service.settings import Settings
@@ -43,10 +43,10 @@ class _Watched:
         self.strength: LiveStrength | None = None
         if settings.hubness and settings.hubness_share and collection.manifest.correction.name != "none":
             self.strength = LiveStrength(collection, settings, folder)
-        self.queries: QuerySample | None = None
+        self.queries: DriftSample | None = None
         self.is_stale = False
         if settings.drift_sample and collection.bank_sample is not None:
-            self.queries = QuerySample(settings.drift_sample, window(settings.hubness_half_life))
+            self.queries = DriftSample(settings.drift_sample, window(settings.hubness_half_life))
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
         """The drift of the queries, where it is known. Logs when they leave the bank, and when they are back."""

@@ -172,6 +172,8 @@ class Metrics:
         added: Callable[[], Iterable[tuple[str, float]]],
         removed: Callable[[], Iterable[tuple[str, float]]],
         coverage: Callable[[], Iterable[tuple[str, float]]],
+        sampled: Callable[[], Iterable[tuple[str, float]]],
+        sample_failures: Callable[[], Iterable[tuple[str, float]]],
     ) -> None:
         """Report what is served, and how, as it is at each request: one function for each metric."""
         self._live.register(_Collections(states))
@@ -189,6 +191,11 @@ class Metrics:
         self._live.register(
             _ByCollection("hubless_bank_coverage", "Share of the targets that the query bank covers", coverage)
         )
+        self._live.register(
+            _ByCollection("hubless_query_sample_queries", "Queries that the query sample has in files", sampled)
+        )
+        cannot = "Whether the queries of the query sample cannot be written"
+        self._live.register(_ByCollection("hubless_query_sample_failing", cannot, sample_failures))
         self._live.register(_Hubness(hubness))
         self._live.register(_ByCollection("hubless_strength", "Strength of queries that give none", strengths))
         spoken_for = "Strength that spreads the answers to live queries most evenly"

@@ -10,7 +10,7 @@ from hubless.measures.evenness import ChosenStrength
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
 from hubless_service.http import responses
-from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveQueries
+from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveQueries, QuerySample
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
@@ -62,6 +62,13 @@ def _live(chosen: ChosenStrength | None) -> LiveQueries | None:
     return {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state}
 
 
+def _sample(state: AppState, collection: str) -> QuerySample | None:
+    sampling = state.engine.sampling
+    if not sampling or not (kept := sampling.summary(collection)):
+        return None
+    return {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()}
+
+
 def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
     """The document of a collection."""
     manifest, shelf, live = collection.manifest, state.shelf, state.engine.live
@@ -77,6 +84,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "measured": manifest.measured,
         "strength": live.strength(collection),
         "live": _live(live.recommended(collection)),
+        "query_sample": _sample(state, manifest.collection),
         "bank": manifest.bank,
         "id_type": manifest.id_type,
         "payload": collection.payload_kind,

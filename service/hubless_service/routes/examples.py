@@ -246,6 +246,7 @@ COLLECTION_ANSWER = {
     },
     "strength": 1.0,
     "live": {"recommended_strength": 1.0, "queries": 488, "state": "enough"},
+    "query_sample": {"queries": 3120, "asked": 41877, "since": "2026-01-01T00:00:00+00:00"},
     "bank": {
         "queries": 10000,
         "repeated": 0.02,

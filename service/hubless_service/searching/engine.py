@@ -19,6 +19,7 @@ from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.observing.live import Live
+from hubless_service.observing.sampling import sampling_of
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
@@ -43,6 +44,7 @@ class Engine:
     ----------
     shelf : where requests look collections up
     live : the live hubness and the drift of what is served
+    sampling : keeps a sample of the queries in files; None if that is off
     draining : whether the process is about to end; requests that come are answered all the same
     """
 
@@ -65,6 +67,7 @@ class Engine:
         self._watcher = Watcher(source, self.shelf, settings, self._prepare)
         self._watcher.on_change = self._breakers.look
         self.live = Live(settings, self.shelf.served, self._prepare, lambda: self._batcher.waiting > 0)
+        self.sampling = sampling_of(settings)
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread.
@@ -77,6 +80,8 @@ class Engine:
         self._threads_set.enter_context(one_blas_thread)
         self._batcher.start()
         self.live.start()
+        if self.sampling:
+            self.sampling.start()
         self._writer.start()
         self._follower.start()
         self._watcher.start(on_loaded)
@@ -89,7 +94,8 @@ class Engine:
         self._encoding.stop()
         self._watcher.stop()
         self._threads_set.close()
-        return [*self._batcher.stop(), *self._writer.stop(), *self._follower.stop(), *self.live.stop()]
+        sampling = self.sampling.stop() if self.sampling else []
+        return [*self._batcher.stop(), *self._writer.stop(), *self._follower.stop(), *self.live.stop(), *sampling]
 
     def report(
         self,
@@ -148,10 +154,13 @@ class Engine:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""
         seconds = min(query.timeout_ms for query in queries) / 1000
         deadline = trace_of(request).started + seconds
-        queries = await self._encoding.encode(request, collection, queries, deadline)
+        encoded = await self._encoding.encode(request, collection, queries, deadline)
         if self._follows:
-            queries = self._with_strength(collection, queries)
-        return await search(request, self._batcher, collection, queries, deadline, self.live.observe)
+            encoded = self._with_strength(collection, encoded)
+        found = await search(request, self._batcher, collection, encoded, deadline, self.live.observe)
+        if self.sampling:
+            self.sampling.note(request, collection, queries, encoded)
+        return found
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""

@@ -29,7 +29,7 @@ class QueryDrift(NamedTuple):
         return measures.drift_advice(self.drift)
 
 
-class QuerySample:
+class DriftSample:
     """Live queries of one version: at first all; once there are `size`, a new one replaces another now and then.
 
     Parameters

@@ -1,0 +1,313 @@
+"""The query sample of real servers: what gets into it, what does not, and that no query suffers by it."""
+
+import json
+import logging
+import signal
+import threading
+
+import httpx
+import numpy as np
+import pytest
+from pydantic import ValidationError
+from support import catalogs
+from support.disks import disk
+from support.server_process import served
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.store import query_sample
+from hubless.store.query_sample import read_sample
+from hubless_service.app import create_app
+from hubless_service.observing import sampling
+from hubless_service.settings import Settings
+
+WORDS, QUERY = "/v1/collections/words", "/v1/collections/words/query"
+KEYS = {"read_keys": "r" * 16, "admin_keys": "a" * 16}
+SOON = {"drain_seconds": 0}
+
+
+@pytest.fixture
+def sample(tmp_path):
+    return tmp_path / "sample"
+
+
+@pytest.fixture
+def run(catalog, sample):
+    """Serve the catalog with a sample until the block ends: then all of it is written."""
+
+    def run(**settings):
+        return serving(create_app(Settings(catalog=catalog, query_sample=sample, **settings)))
+
+    return run
+
+
+def vectors(count, seed=0):
+    rng = np.random.default_rng(seed)
+    found = rng.normal(size=(count, catalogs.words().query_bank.shape[1])).astype(np.float32)
+    return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+def ask(url, asked, **options):
+    wait_until_ready(url)
+    answer = httpx.post(f"{url}{QUERY}", json=asked, timeout=60, **options)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def ask_all(url, queries, **options):
+    wait_until_ready(url)
+    batch = {"queries": [{"vector": vector.tolist()} for vector in queries]}
+    assert httpx.post(f"{url}{QUERY}/batch", json=batch, timeout=60, **options).status_code == 200
+
+
+def of(sample):
+    return read_sample(sample / "words").queries
+
+
+def test_vectors_and_texts_that_people_ask_are_kept_as_they_were_compared(run, sample, words):
+    asked = vectors(2)
+    with run(query_sample_texts=True) as url:
+        ask(url, {"vector": (4 * asked[0]).tolist()})
+        ask_all(url, asked)
+        ask(url, {"text": "amber"})
+    queries = of(sample)
+    by_text = dict(zip(queries.texts, queries.vectors, strict=True))
+    assert sorted(queries.counts.tolist()) == [1, 1, 2]
+    np.testing.assert_allclose(by_text["amber"], words.prepare(words.encode(["amber"]))[0], atol=1e-6)
+    found = queries.vectors[[text is None for text in queries.texts]]
+    assert np.allclose(np.sort(found @ asked.T, axis=1)[:, -1], 1, atol=1e-5)
+
+
+def test_texts_are_not_kept_unless_that_is_set_or_if_they_are_long(run, sample):
+    with run() as url:
+        ask(url, {"text": "amber"})
+    assert of(sample).texts == (None,)
+    with run(query_sample_texts=True) as url:
+        ask(url, {"text": "amber " * 200})
+    assert set(of(sample).texts) == {None}
+
+
+def test_queries_that_no_people_ask_are_not_kept(run, sample):
+    with run() as url:
+        ask(url, {"vector": vectors(1)[0].tolist()})
+        stored = ask(url, {"text": "amber"}, headers={"X-No-Sample": "1"})["hits"][0]["id"]
+        ask(url, {"id": stored})
+        ask(url, {"text": "amber", "skip": 5})
+        assert httpx.post(f"{url}{QUERY}", json={"vector": [1.0]}).status_code == 422
+        assert httpx.post(f"{url}{QUERY}", json={"text": ""}).status_code == 422
+    assert len(of(sample)) == 1
+    assert read_sample(sample / "words").seen == 1
+
+
+def test_nothing_is_written_or_told_unless_a_folder_is_set(catalog, sample):
+    with serving(create_app(Settings(catalog=catalog))) as url:
+        ask(url, {"text": "amber"})
+        assert httpx.get(f"{url}{WORDS}").json()["query_sample"] is None
+        assert "query_sample" not in "".join(
+            line for line in httpx.get(f"{url}/metrics").text.splitlines() if line[0] != "#"
+        )
+    assert not sample.exists()
+
+
+def test_document_and_metrics_say_what_is_kept(run, sample, monkeypatch, http, contract):
+    monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
+    with run() as url:
+        ask_all(url, np.concatenate([vectors(30), vectors(10)]))
+        while not (told := httpx.get(f"{url}{WORDS}").json()["query_sample"]) or told["asked"] < 40:
+            pass
+        page = httpx.get(f"{url}/metrics").text
+        contract.check(httpx.get(f"{url}{WORDS}"))
+    assert (told["queries"], told["asked"]) == (30, 40)
+    assert told["since"] == read_sample(sample / "words").begins.isoformat()
+    assert 'hubless_query_sample_queries{collection="words"} 30.0' in page
+    assert 'hubless_query_sample_failing{collection="words"} 0.0' in page
+
+
+def test_sample_goes_on_after_a_restart(run, sample):
+    for start in (0, 20):
+        with run() as url:
+            ask_all(url, vectors(40)[start : start + 20])
+    with run() as url:
+        assert httpx.get(f"{url}{WORDS}").status_code in (200, 503)
+        wait_until_ready(url)
+        assert httpx.get(f"{url}{WORDS}").json()["query_sample"]["queries"] == 40
+    assert len(of(sample)) == 40
+
+
+def test_clients_are_told_apart_by_the_names_of_keys_or_by_labels_that_tell_no_key(run, sample, tmp_path):
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps({"keys": [{"key": "k" * 16, "role": "read", "name": "shop"}]}))
+    with run(**KEYS, keys_file=file) as url:
+        wait_until_ready(url)
+        for n, key in enumerate(("k" * 16, "r" * 16, "a" * 16, "a" * 16)):
+            ask(url, {"vector": vectors(4)[n].tolist()}, headers={"X-API-Key": key})
+    clients = of(sample).clients
+    assert sorted(map(clients.count, set(clients))) == [1, 1, 2]
+    assert "shop" in clients
+    assert all(len(client) == 12 for client in clients if client != "shop")
+
+
+def test_clients_without_keys_are_told_apart_by_labels_that_tell_no_address(run, sample):
+    asked = vectors(3)
+    with run() as url:
+        for n, address in enumerate(("192.0.2.7", "192.0.2.8", "2001:db8::1")):
+            ask(url, {"vector": asked[n].tolist()}, headers={"X-Forwarded-For": address})
+    assert len(set(of(sample).clients)) == 3
+    (path,) = (sample / "words").glob("*.parquet")
+    content = path.read_bytes()
+    assert not any(told in content for told in (b"192.0.2", b"2001:db8", b"127.0.0.1"))
+
+
+def test_one_client_fills_only_its_share(run, sample):
+    with run(query_sample_size=100, query_sample_client_share=0.1) as url:
+        ask_all(url, vectors(300), headers={"X-Forwarded-For": "192.0.2.7"})
+        for n, vector in enumerate(vectors(5, seed=1)):
+            ask(url, {"vector": vector.tolist()}, headers={"X-Forwarded-For": f"198.51.100.{n}"})
+    clients = of(sample).clients
+    assert len(clients) == 15
+    assert max(map(clients.count, clients)) == 10
+
+
+def test_sample_stays_within_its_size_and_share(run, sample, monkeypatch):
+    monkeypatch.setattr(sampling, "_MOST_FRESH", 50)
+    with run(query_sample_size=100, query_sample_client_share=1) as url:
+        for seed in range(4):
+            ask_all(url, vectors(100, seed))
+    found = read_sample(sample / "words")
+    assert (len(found.queries), found.seen) == (100, 400)
+    draws = found.queries.draws
+    with run(query_sample_size=100, query_sample_client_share=1, query_sample_share=1e-9) as url:
+        ask_all(url, vectors(100, 9))
+    assert of(sample).draws.tolist() == draws.tolist()
+    assert read_sample(sample / "words").seen == 500
+
+
+def test_two_workers_keep_one_sample_of_all(catalog, sample):
+    with served(catalog, "--workers", 2, query_sample=sample, query_sample_client_share=1, **SOON) as server:
+        server.wait_until_all_have_loaded("words", 2)
+        queries = vectors(200)
+        for start in range(0, 200, 10):
+            ask_all(server.url, queries[start : start + 10])  # each over a connection of its own
+            ask_all(server.url, queries[start : start + 1])
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+    found = read_sample(sample / "words")
+    assert found.queries.vectors.shape[0] == 200
+    assert found.queries.counts.sum() == found.seen == 220
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_leave_a_whole_file(catalog, sample):
+    with served(catalog, "--workers", 2, query_sample=sample, **SOON) as server:
+        server.wait_until_all_have_loaded("words", 2)
+        for worker in server.workers():
+            ask_all(server.url, vectors(30, worker))
+        server.process.send_signal(signal.SIGTERM)
+        assert server.process.wait(30) == 0
+    before = len(of(sample))
+    with served(catalog, query_sample=sample, **SOON) as server:
+        ask_all(server.url, vectors(30, 1))
+        server.process.send_signal(signal.SIGKILL)
+        server.process.wait(30)
+    assert len(of(sample)) >= before
+
+
+def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
+    monkeypatch.setattr(sampling, "_FLUSH_SECONDS", 0.0)
+    monkeypatch.setattr(sampling, "_MOST_FRESH", 20)
+    monkeypatch.setattr(query_sample, "SPARE", 2**60)
+    caplog.set_level(logging.INFO, "hubless.sample")
+    with run() as url:
+        for seed in range(5):
+            ask_all(url, vectors(50, seed))
+        while 'hubless_query_sample_failing{collection="words"} 1.0' not in httpx.get(f"{url}/metrics").text:
+            pass
+        monkeypatch.setattr(query_sample, "SPARE", 0)
+        ask_all(url, vectors(1, 9))
+    assert "cannot be kept" in caplog.text
+    assert "are kept again" in caplog.text
+    assert 1 <= len(of(sample)) <= 41  # memory is bounded, too
+
+
+def test_server_on_a_small_disk_answers_and_keeps_nothing(catalog, tmp_path):
+    with disk(tmp_path / "disk", 1) as small:
+        with served(catalog, query_sample=small / "sample", **SOON) as server:
+            ask_all(server.url, vectors(50))
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(30) == 0
+        assert not list(small.rglob("*.parquet"))
+
+
+def test_sample_of_a_collection_begins_anew_with_another_dimension(catalog, sample, tmp_path, caplog):
+    for dim in (4, 6):
+        rng = np.random.default_rng(dim)
+        home = tmp_path / str(dim)
+        hubless.build(home, "c", rng.normal(size=(50, dim)), rng.normal(size=(30, dim)), progress=False)
+        with serving(create_app(Settings(catalog=home, query_sample=sample))) as url:
+            wait_until_ready(url)
+            answer = httpx.post(f"{url}/v1/collections/c/query", json={"vector": [1.0] * dim})
+            assert answer.status_code == 200
+    assert read_sample(sample / "c").vectors.shape == (1, 6)
+
+
+def test_files_of_others_in_the_folder_stay_and_do_no_harm(run, sample):
+    (sample / "words").mkdir(parents=True)
+    (sample / "words" / "notes.txt").write_text("mine")
+    (sample / "words" / "20200101T000000Z.parquet").write_bytes(b"damaged")
+    (sample / "other.txt").write_text("mine")
+    with run() as url:
+        ask(url, {"text": "amber"})
+        wait_until_ready(url)
+    assert len(of(sample)) == 1
+    assert (sample / "words" / "notes.txt").read_text() == (sample / "other.txt").read_text() == "mine"
+
+
+def test_periods_follow_each_other_and_the_oldest_goes(tmp_path, words):
+    made = sampling.Sampling(tmp_path / "sample", Settings(catalog="c", query_sample=tmp_path, query_sample_days=6))
+    day = 86_400
+    for n in range(12):
+        made._noted.append(sampling.Noted("words", "cosine", vectors(12)[n : n + 1], None, "a"))
+        made.work(n * day + 10)
+    made.work(12 * day, last=True)
+    files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))
+    # that of the sixth day ended six days ago
+    assert files == [f"197001{n:02}T000000Z.parquet" for n in range(7, 13)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "told"),
+    [
+        ("query_sample_share", 0, "greater than 0"),
+        ("query_sample_share", 1.5, "less than or equal to 1"),
+        ("query_sample_size", 10, "greater than or equal to 100"),
+        ("query_sample_client_share", "a quarter", "valid number"),
+        ("query_sample_days", 0, "greater than 0"),
+        ("query_sample_texts", "perhaps", "valid boolean"),
+    ],
+)
+def test_wrong_setting_is_refused(tmp_path, setting, value, told):
+    with pytest.raises(ValidationError, match=told):
+        Settings(catalog=tmp_path, query_sample=tmp_path / "sample", **{setting: value})
+
+
+def test_sample_inside_the_catalog_is_refused(tmp_path):
+    with pytest.raises(ValidationError, match="outside the catalog"):
+        Settings(catalog=tmp_path, query_sample=tmp_path / "catalog" / ".." / "sample")
+
+
+def test_folder_that_cannot_be_made_stops_the_start(catalog, tmp_path):
+    (tmp_path / "file").write_text("")
+    expected = r"did not start:\nerror: .*: a part of the path is a file"
+    with pytest.raises(AssertionError, match=expected), served(catalog, query_sample=tmp_path / "file" / "sample"):
+        pass
+
+
+def test_many_queries_at_once_are_noted_without_a_lock(run, sample):
+    with run(query_sample_client_share=1) as url:
+        wait_until_ready(url)
+        threads = [threading.Thread(target=ask_all, args=(url, vectors(50, seed))) for seed in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(of(sample)) == 400
