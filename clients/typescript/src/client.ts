@@ -13,6 +13,7 @@ import type {
   Hits,
   Id,
   LiveHubness,
+  NewCollection,
   Page,
   Point,
   Points,
@@ -148,7 +149,18 @@ export class Client {
 
   /** One collection: its version, size, dimension, correction, index and measured quality. */
   async collection(name: string, options?: CallOptions): Promise<CollectionInfo> {
-    return this.#call("GET", inCollection(name), {}, (body) => having(body, "version"), options);
+    return this.#call("GET", inCollection(name), {}, (body) => having(body, "dim"), options);
+  }
+
+  /** Create an empty collection. Nothing changes if it is there with these settings. */
+  async createCollection(name: string, settings: NewCollection, options?: CallOptions): Promise<CollectionInfo> {
+    return this.#call("PUT", inCollection(name), inJson(settings), (body) => having(body, "dim"), options);
+  }
+
+  /** Delete a collection, with all its versions and writes; with `aliases` the aliases that stand for it, too. */
+  async deleteCollection(name: string, how: { aliases?: boolean } = {}, options?: CallOptions): Promise<void> {
+    const params = how.aliases ? { aliases: "true" } : {};
+    return this.#call("DELETE", inCollection(name), { params }, () => undefined, options);
   }
 
   /** How often the latest queries found each target, and how far these queries are from the query bank. */

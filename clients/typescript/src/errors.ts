@@ -35,7 +35,7 @@ const NOT_FOUND = [
   "alias_not_found",
   "point_not_found",
 ] as const;
-const CHANGE_REFUSED = ["precondition_failed", "precondition_required", "point_exists"] as const;
+const CHANGE_REFUSED = ["precondition_failed", "precondition_required", "point_exists", "collection_exists", "collection_aliased"] as const;
 const UNAVAILABLE = [
   "request_timeout",
   "too_many_requests",

@@ -106,15 +106,20 @@ export interface components {
             index: components["schemas"]["IndexRecord"];
             /** @description null before any query, or if it is switched off. */
             live: components["schemas"]["LiveQueries"] | null;
-            measured: components["schemas"]["Measured"];
+            /** @description null where there was no query bank to measure with. */
+            measured: components["schemas"]["Measured"] | null;
             /** @enum {string} */
             metric: "cosine" | "dot";
             name: string;
+            /** @description columns: each has a type. json: objects with any keys. null: there is no payload. */
+            payload: ("columns" | "json") | null;
             payload_columns: string[];
             /** @description Arrow's name of each column's type, by which filters are checked. */
             payload_types: {
                 [key: string]: string;
             };
+            /** @description null before any query is kept, or if it is switched off. */
+            query_sample: components["schemas"]["QuerySample"] | null;
             /** @description Strength of a query that gives none. */
             strength: number;
             /** @description Whether it can be asked with a text. */
@@ -166,6 +171,28 @@ export interface components {
             min_seq?: number | null;
         };
         /**
+         * CreateCollectionRequest
+         * @description What an empty collection is to hold.
+         */
+        CreateCollectionRequest: {
+            /** @description Dimensions of its vectors. */
+            dim: number;
+            /**
+             * @description The type of its ids.
+             * @enum {string}
+             */
+            id_type: "string" | "int64";
+            /**
+             * @description cosine compares directions, dot takes lengths into account.
+             * @enum {string}
+             */
+            metric: "cosine" | "dot";
+            /** @description Names of types by column. If not given payload is free: JSON objects with any keys. */
+            payload_schema?: {
+                [key: string]: string;
+            } | null;
+        };
+        /**
          * DeleteAnswer
          * @description What was deleted.
          */
@@ -175,6 +202,14 @@ export interface components {
             /** @description The number of the write; of the last one if nothing was deleted. */
             seq: number;
             version: string;
+        };
+        /**
+         * DeletedCollectionAnswer
+         * @description The collection is gone.
+         */
+        DeletedCollectionAnswer: {
+            collection: string;
+            deleted: boolean;
         };
         /**
          * DeletePointsRequest
@@ -554,6 +589,18 @@ export interface components {
             /** @description What each hit is sent with beside id and scores. */
             with?: string[] | null;
         } & (unknown | unknown | unknown);
+        /**
+         * QuerySample
+         * @description Live queries that are kept in files.
+         */
+        QuerySample: {
+            /** @description How often queries were asked since, repeated ones too. */
+            asked: number;
+            /** @description How many; one that was asked in two periods counts twice. */
+            queries: number;
+            /** @description When the oldest period began, ISO 8601. */
+            since: string;
+        };
         /**
          * RankingHubness
          * @description How often targets are found in one ranking of the queries.

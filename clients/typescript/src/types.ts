@@ -76,6 +76,8 @@ export type Written = Schemas["PutAnswer"];
 export type Deleted = Schemas["DeleteAnswer"];
 
 export type CollectionInfo = Schemas["CollectionAnswer"];
+/** The settings of an empty collection; without `payload_schema` payload is any JSON object. */
+export type NewCollection = Schemas["CreateCollectionRequest"];
 export type LiveHubness = Schemas["HubnessAnswer"];
 export type VersionState = Schemas["VersionState"];
 export type AliasInfo = Schemas["AliasAnswer"];

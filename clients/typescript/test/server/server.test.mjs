@@ -72,6 +72,18 @@ test("what is written is read at once, and deleted again", async () => {
   await assert.rejects(client.point("written", point.id), (error) => error instanceof ApiNotFound);
 });
 
+test("empty collection is created, filled and deleted", async () => {
+  const settings = { dim: 3, metric: "cosine", id_type: "int64" };
+  assert.equal((await client.createCollection("made", settings)).count, 0);
+  assert.equal((await client.createCollection("made", settings)).count, 0);
+  await assert.rejects(client.createCollection("made", { ...settings, dim: 4 }), (error) => error.code === "collection_exists");
+  await client.put("made", [{ id: 1, vector: [1, 0, 0], payload: { deep: { list: [1, "a"] } } }, { id: 2, vector: [0, 1, 0] }]);
+  const { hits } = await client.query("made", { vector: [1, 0.1, 0], with: ["payload"] });
+  assert.deepEqual([hits.map((hit) => hit.id), hits[0].payload], [[1, 2], { deep: { list: [1, "a"] } }]);
+  await client.deleteCollection("made");
+  await assert.rejects(client.collection("made"), ApiNotFound);
+});
+
 test("versions, aliases, hubness and health", async () => {
   const versions = await client.versions("words");
   assert.equal(versions.at(-1).current, true);
