@@ -17,6 +17,7 @@ from benchmarks import harness
 ORDER = (
     "offsets_vs_gemm",
     "sinkhorn_vs_pot",
+    "sinkhorn_sample",
     "nnn_vs_package",
     "index_recipes",
     "correction_is_free",

@@ -28,14 +28,17 @@ def top_k(scores, k):
     return np.take_along_axis(scores, rows, axis=1), rows
 
 
-def sinkhorn_offsets(bank, targets, columns, temperature, iterations):
-    """−τ·log β of the targets, with Sinkhorn between bank and columns by the textbook, in logarithms."""
+def sinkhorn_offsets(bank, targets, columns, temperature, iterations, prior=None):
+    """−τ·log β of the targets, with Sinkhorn between bank and columns by the textbook, in logarithms.
+
+    `prior` is the marginal of the columns, uniform by default. The targets' own is left out of the last half step.
+    """
     logits = similarities(bank, columns) / temperature
     b, n = logits.shape
     c = np.zeros(n)
     for _ in range(iterations):
         a = -np.log(b) - log_sum_exp(logits + c)
-        c = -np.log(n) - log_sum_exp((logits + a[:, np.newaxis]).T)
+        c = (-np.log(n) if prior is None else np.log(prior)) - log_sum_exp((logits + a[:, np.newaxis]).T)
     return softmax_offsets(bank, targets, temperature, a)
 
 

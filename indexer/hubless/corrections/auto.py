@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hubless.corrections.base import Rows
+from hubless.corrections.prior import TargetPrior
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.topic import find_topic
-from hubless.vectors.sources import as_source, sample
+from hubless.vectors.sources import as_source, sample, sampled_rows
 
 TOPIC_SAMPLE = 4096
 """How many targets the topic of the bank is found with."""
@@ -29,12 +30,26 @@ class Auto:
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
+        return self.fit_with_prior(query_bank, targets, target_bank, None)
+
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedSoftmax:
+        """As `fit`, with how often each target should be found.
+
+        Its part of the offsets is shrunk like the rest: an offset tells how far a target is found more often than it
+        should be, and that difference is what few queries measure badly.
+        """
         chosen = "sn" if target_bank is None else "dbsn"
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-        fitted = method.fit(query_bank, targets, target_bank)
+        fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
         queries = fitted.bank.shape[0]
-        some = sample(as_source(targets, "targets"), TOPIC_SAMPLE)
-        topic = find_topic(fitted.bank, some, fitted.offsets(some).astype(np.float64))
+        source = as_source(targets, "targets")
+        some = sample(source, TOPIC_SAMPLE)
+        offsets = fitted.offsets(some).astype(np.float64)
+        if target_prior is not None:
+            offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], TOPIC_SAMPLE)).values)
+        topic = find_topic(fitted.bank, some, offsets)
         why = {
             "chosen": chosen,
             "likeness": topic.likeness,

@@ -5,10 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.corrections.base import FittedCorrection, Rows
+from hubless.corrections.prior import prior_offsets
 from hubless.corrections.query_time import QueryTime
 from hubless.corrections.state import Details, State
 from hubless.progress import Advance, no_progress
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, F64
 
 CENTRE = "centre"
 """The name of the constant among the arrays of the state."""
@@ -31,8 +32,23 @@ class CentredCorrection:
     def details(self) -> Details:
         return self.fitted.details
 
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return (self.fitted.offsets(targets, advance).astype(np.float64) - self.constant).astype(np.float32)
+    def offsets(self, targets: Rows, advance: Advance = no_progress, prior: F64 | None = None) -> F32:
+        """H of each target, (n,).
+
+        Parameters
+        ----------
+        prior : (n,) how often each should be found, in the unit of the prior that the correction was fitted with, NaN
+            where unknown; None for all unknown. Unknown counts as the median
+
+        Raises
+        ------
+        InputError
+            if there is one, and the correction was fitted without.
+        """
+        offsets = self.fitted.offsets(targets, advance).astype(np.float64)
+        if prior is not None:
+            offsets += prior_offsets(self.fitted, prior)
+        return (offsets - self.constant).astype(np.float32)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return self.fitted.query_time(targets, advance)

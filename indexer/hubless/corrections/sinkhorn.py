@@ -1,25 +1,28 @@
 """`sn` and `dbsn`: Sinkhorn normalisation, over the targets, or over the targets and a target bank."""
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
 from hubless.corrections.base import Rows, check_banks, check_target_bank
+from hubless.corrections.prior import TargetPrior
 from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.state import Details
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
-from hubless.kernels.coupling import coupled_sums
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
+from hubless.kernels.truncated import steps_over_all
 from hubless.vectors.arrays import F64, check_at_least, check_between
-from hubless.vectors.sources import StackedVectors, VectorSource, sample
+from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, sample, sampled_rows
 
 PUBLISHED_ITERATIONS = 10
 FIT_SAMPLE = 10_000
-LAST_STEP_FROM = 2.5
-"""From this many times as many targets as in the sample, the last step is one over all targets. It costs a product of
-bank and targets. The fit on the sample costs twice its share of one, so both together stay within two."""
+MOST_OF_TARGETS = 0.2
+"""The largest share of the targets that a sample is. The product with the sample, that of the steps over all targets
+and that of the offsets are then 2.2 products of bank and targets at most."""
 ALL = "all"
 
 
@@ -30,12 +33,17 @@ def bank_potentials(
     iterations: int,
     tolerance: float = 0.0,
     bank_sample: VectorSource | None = None,
+    weights: F64 | None = None,
 ) -> tuple[F64, int]:
-    """Log-potentials a (b,) of Sinkhorn between bank and targets, both with uniform weights, in the log domain.
+    """Log-potentials a (b,) of Sinkhorn between bank and targets, in the log domain.
 
-    From c = 0, `iterations` times: a_i = −log b − LSE_j(S_ij/τ + c_j), then c_j = −log n − LSE_i(S_ij/τ + a_i). The
+    From c = 0, `iterations` times: a_i = −log b − LSE_j(S_ij/τ + c_j), then c_j = log p_j − LSE_i(S_ij/τ + a_i). The
     last half step, c, is left to whoever wants it for some targets: h = −τ·c. So the last a needs c of the targets
     only: with a sample of the bank, c comes from that, and a of all the bank from c.
+
+    Parameters
+    ----------
+    weights : (n,) n·p, how often each target should be found, relative to the mean; None for p = 1/n
 
     Returns
     -------
@@ -45,10 +53,11 @@ def bank_potentials(
     some = bank if bank_sample is None else bank_sample
     plan = similarities(some, targets, temperature)
     c = np.zeros(targets.shape[0])
+    wanted: F64 | float = 0.0 if weights is None else np.log(weights)
     steps = 1
     while steps < iterations:
         _, over_bank = plan.step(c)  # of a with +log b, which does not change it
-        change = np.log(some.shape[0] / len(c)) - over_bank - c
+        change = np.log(some.shape[0] / len(c)) + wanted - over_bank - c
         c += change
         steps += 1
         if temperature * np.abs(change - change.mean()).max() < tolerance:
@@ -57,25 +66,21 @@ def bank_potentials(
     return -np.log(bank.shape[0]) - last, steps
 
 
-def after_one_more_step(bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64) -> F64:
-    """A (b,) after one more step of Sinkhorn: c of all targets from a, and a from c. It costs one product."""
-    _, over_targets = coupled_sums(bank, targets, temperature, potentials)
-    a: F64 = np.log(targets.shape[0] / bank.shape[0]) - over_targets
-    return a
-
-
 @dataclass(frozen=True)
 class SinkhornNormalisation:
     """Sinkhorn normalisation: h(t) = −τ·log β, with β the targets' scaling in Sinkhorn between query bank and targets.
+
+    With a target prior p, which `hubless.corrections.prior` explains, targets are to be found p_j of the times each,
+    and not all as often: h(t) = τ·LSE_i(q_i·t/τ + a_i) − τ·log p(t).
 
     Parameters
     ----------
     temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.01)
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
     iterations : Sinkhorn steps; 10 are not converged, and are the published setting
-    fit_sample : how many targets the potentials are fitted on, with at most as many bank queries as can be held in
-        memory. The last step is one over all targets where there are 2.5 times as many or more. "all", or None, fits on
-        all targets and bank queries. Offsets are computed for all targets in any case, from all bank queries
+    fit_sample : up to this many targets, all steps are over all of them. Of more, the first half of the steps is over a
+        sample of this many, at most a fifth of them, with as many bank queries as can be held in memory; the others are
+        over all targets (see `hubless.kernels.truncated`). "all", or None, takes no sample
     tolerance : stop once a step changes no offset by as much, in units of similarity. 0 never does: the published
         number of steps is a setting, not a limit, as it is far from converged
 
@@ -98,28 +103,52 @@ class SinkhornNormalisation:
         check_between("tolerance", self.tolerance, 0, float("inf"))
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
-        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        return self._fit(bank, all_targets, all_targets)
+        return self.fit_with_prior(query_bank, targets, target_bank, None)
 
-    def _fit(self, bank: VectorSource, targets: VectorSource, columns: VectorSource) -> FittedSoftmax:
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedSoftmax:
+        """As `fit`, with how often each target should be found."""
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        return self._fit(bank, all_targets, all_targets, target_prior)
+
+    def _fit(
+        self, bank: VectorSource, targets: VectorSource, columns: VectorSource, prior: TargetPrior | None
+    ) -> FittedSoftmax:
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, targets)
-        fitted_on, bank_sample = columns, bank
-        if self._sample is not None:
-            fitted_on = sample(columns, self._sample)
-            bank_sample = sample(bank, rows_kept(fitted_on.shape[0]))
-        ends_on_all = self.iterations > 1 and columns.shape[0] >= LAST_STEP_FROM * fitted_on.shape[0]
-        before = self.iterations - 1 if ends_on_all else self.iterations
-        a, steps = bank_potentials(bank, fitted_on, temperature.value, before, self.tolerance, bank_sample)
-        if ends_on_all:
-            a, steps = after_one_more_step(bank, columns, temperature.value, a), steps + 1
-        extra = {
-            "perplexity": temperature.perplexity,
+        weights = None if prior is None else prior.weights
+        if weights is not None:  # a target bank has none, so its rows count as the mean target
+            weights = np.concatenate([weights, np.ones(columns.shape[0] - len(weights))])
+        a, fitted = self._potentials(bank, columns, temperature.value, weights)
+        extra = {"perplexity": temperature.perplexity, **fitted}
+        median = None if prior is None else prior.median
+        return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
+
+    def _potentials(
+        self, bank: VectorSource, columns: VectorSource, temperature: float, weights: F64 | None
+    ) -> tuple[F64, Details]:
+        """Return a (b,), and how it was fitted."""
+        count = columns.shape[0]
+        bank_sample, rows = bank, np.arange(count)
+        if self._sample is not None and self.iterations > 1:
+            size = self._sample if count <= self._sample else min(self._sample, math.ceil(MOST_OF_TARGETS * count))
+            rows = sampled_rows(count, size)
+            bank_sample = sample(bank, rows_kept(len(rows)))
+        some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
+        on_some = self.iterations if some is columns else self.iterations // 2
+        of_some = None if weights is None else weights[rows]
+        a, steps = bank_potentials(bank, some, temperature, on_some, self.tolerance, bank_sample, of_some)
+        if some is not columns:
+            of_all = np.ones(count) if weights is None else weights
+            most = self.iterations - on_some
+            a, more = steps_over_all(bank, columns, temperature, a, of_all, most, self.tolerance)
+            steps += more
+        return a, {
             "iterations": steps,
-            "fitted_on": fitted_on.shape[0],
+            "fitted_on": some.shape[0],
             "fitted_on_queries": bank_sample.shape[0],
-            "last_step_on": columns.shape[0] if ends_on_all else fitted_on.shape[0],
+            "last_step_on": count,
         }
-        return FittedSoftmax(bank, a, temperature.value, extra=extra)
 
     @property
     def _sample(self) -> int | None:
@@ -138,7 +167,10 @@ class DualBankSinkhorn(SinkhornNormalisation):
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """
 
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedSoftmax:
+        """As `fit`, with how often each target should be found."""
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
-        return self._fit(bank, all_targets, columns)
+        return self._fit(bank, all_targets, columns, target_prior)

@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, targets_beside
 from hubless.corrections.state import Details, State, in_a_line
+from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exp, products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+
+_PRIOR_MEDIAN = "prior_median"
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,8 @@ class FittedSoftmax:
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
     `is` has a = 0. The Sinkhorn methods have fitted potentials and need nothing else, as the last half step of Sinkhorn
-    uses only a. Only `auto` shrinks, and takes out a topic.
+    uses only a. Only `auto` shrinks, and takes out a topic. With a target prior this is the offset of a target that has
+    the median of it; `of_prior` gives what others have more.
 
     Parameters
     ----------
@@ -28,6 +32,7 @@ class FittedSoftmax:
     potentials : a (b,), or None for zeros
     temperature : τ
     topic : v (d,), the topic of a narrow bank (see `hubless.corrections.topic`), or None for zeros
+    prior_median : of the values of the target prior; None if it was fitted without one
     extra : further details
     """
 
@@ -38,6 +43,7 @@ class FittedSoftmax:
     temperature: float
     shrinkage: float = 1.0
     topic: F32 | None = None
+    prior_median: float | None = None
     extra: Details = field(default_factory=dict)
 
     @property
@@ -47,7 +53,7 @@ class FittedSoftmax:
             "shrinkage": self.shrinkage,
             "bank_queries": self.bank.shape[0],
         }
-        return fixed | self.extra
+        return fixed | ({} if self.prior_median is None else {_PRIOR_MEDIAN: self.prior_median}) | self.extra
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         source = targets_beside(self.bank, targets)
@@ -56,6 +62,23 @@ class FittedSoftmax:
         if self.topic is not None:
             offsets -= products_with(self.topic, source)
         return (self.shrinkage * offsets).astype(np.float32)
+
+    def of_prior(self, values: F64) -> F64:
+        """What a target prior adds to offsets, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
+
+        Parameters
+        ----------
+        values : (m,) above 0, in the unit of the prior that this was fitted with; NaN where unknown
+
+        Raises
+        ------
+        InputError
+            if it was fitted without a prior.
+        """
+        if self.prior_median is None:
+            raise InputError("target prior", "none, as the correction was fitted without one", "one")
+        known = np.where(np.isnan(values), self.prior_median, values)
+        return -self.shrinkage * self.temperature * np.log(known / self.prior_median)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
@@ -66,13 +89,14 @@ class FittedSoftmax:
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedSoftmax":
-        fixed = ("temperature", "shrinkage", "bank_queries")
+        fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
         return cls(
             ArrayVectors(state["bank"], "query bank"),
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],
             state.get("topic"),
+            details.get(_PRIOR_MEDIAN),
             {key: value for key, value in details.items() if key not in fixed},
         )
 

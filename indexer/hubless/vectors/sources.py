@@ -272,8 +272,13 @@ def in_memory(source: VectorSource) -> F32:
 
 def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
     """The source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
-    total = source.shape[0]
-    if total <= count:
+    if source.shape[0] <= count:
         return source
-    rows = np.sort(np.random.default_rng(seed).choice(total, count, replace=False))
-    return ArrayVectors(source.take(rows), f"sample of {source.name}")
+    return ArrayVectors(source.take(sampled_rows(source.shape[0], count, seed)), f"sample of {source.name}")
+
+
+def sampled_rows(total: int, count: int, seed: int = 0) -> I64:
+    """The rows that `sample` takes of a source of `total` rows, ascending."""
+    if total <= count:
+        return np.arange(total)
+    return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))

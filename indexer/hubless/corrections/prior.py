@@ -1,0 +1,165 @@
+"""Target priors: how often each target should be found, for the corrections that would find all equally often.
+
+A prior p takes the place of the uniform 1/n in Sinkhorn's half step over the targets. Its last half step, which gives
+the offsets, is h_j = τ·LSE_i(q_i·t_j/τ + a_i) − τ·log p_j + const. So a prior folds, and only ratios of it count.
+
+Source: Shin et al., "OTTER: Effortless Label Distribution Adaptation of Zero-shot Models", NeurIPS 2024: optimal
+transport from items to classes with the classes' known shares as one marginal. OTTER solves it exactly for a batch of
+items; here it is Sinkhorn's entropic plan between the query bank and the targets.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.corrections.base import Correction, FittedCorrection, Rows
+from hubless.errors import InputError, StorageError, one_line
+from hubless.vectors.arrays import F64, I64, as_array
+from hubless.vectors.npy import read_npy
+
+TARGET_PRIOR = "target prior"
+TAKES_PRIOR = ("sn", "dbsn", "auto")
+
+PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
+"""What a prior can be given as: a file, or what NumPy makes an array of."""
+
+
+@dataclass(frozen=True)
+class TargetPrior:
+    """How often each of n targets should be found, (n,) above 0, in any unit: counts, shares, sales."""
+
+    values: F64
+
+    @property
+    def median(self) -> float:
+        """What a target counts as whose value nobody knows."""
+        return float(np.median(self.values))
+
+    @property
+    def weights(self) -> F64:
+        """The values relative to their mean. So targets keep their share of a sum with others that count 1 each."""
+        weights: F64 = self.values / self.values.mean()
+        return weights
+
+    def taken(self, rows: I64) -> "TargetPrior":
+        """That of some of the targets."""
+        return TargetPrior(self.values[rows])
+
+
+@runtime_checkable
+class TakesPrior(Protocol):
+    """A correction that takes a target prior."""
+
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedCorrection:
+        """As `Correction.fit`, with how often each target should be found."""
+
+
+@runtime_checkable
+class FittedWithPrior(Protocol):
+    """A fitted correction that may have been fitted with a target prior."""
+
+    def of_prior(self, values: F64) -> F64:
+        """What a prior adds to offsets, (m,)."""
+
+
+def fit(
+    method: Correction,
+    query_bank: Rows,
+    targets: Rows,
+    target_bank: Rows | None = None,
+    target_prior: TargetPrior | None = None,
+) -> FittedCorrection:
+    """Fit a correction, with a target prior if there is one.
+
+    Raises
+    ------
+    InputError
+        if the correction takes no prior, and as its `fit`.
+    """
+    if target_prior is None:
+        return method.fit(query_bank, targets, target_bank)
+    return taking_prior(method).fit_with_prior(query_bank, targets, target_bank, target_prior)
+
+
+def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
+    """What a target prior (m,) adds to the offsets of targets; see `FittedSoftmax.of_prior`.
+
+    Raises
+    ------
+    InputError
+        if the correction was fitted without a prior.
+    """
+    if not isinstance(fitted, FittedWithPrior):
+        raise InputError(TARGET_PRIOR, "none, as the correction was fitted without one", "one")
+    return fitted.of_prior(values)
+
+
+def taking_prior(method: Correction) -> TakesPrior:
+    """The correction itself, or an `InputError` if it takes no target prior."""
+    if not isinstance(method, TakesPrior):
+        raise InputError(TARGET_PRIOR, f"none with this correction ({', '.join(TAKES_PRIOR)} take one)", "one")
+    return method
+
+
+def as_prior(values: PriorLike, count: int) -> TargetPrior:
+    """A target prior from a file, as `read_prior`, or from an array.
+
+    Parameters
+    ----------
+    values : (n,) whole numbers or floats above 0. Of counts that may be 0, give the count plus 1
+    count : n, the number of targets
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        naming the first row that is wrong.
+    """
+    if isinstance(values, str | Path):
+        return checked_prior(read_prior(values), count, f"{TARGET_PRIOR} ({Path(values).name})")
+    return checked_prior(as_array(values, TARGET_PRIOR), count, TARGET_PRIOR)
+
+
+def checked_prior(values: NDArray[Any], count: int, name: str) -> TargetPrior:
+    """A target prior from an array, with the checks of `as_prior`."""
+    if values.dtype.kind not in "iuf":
+        raise InputError(name, "numbers", f"{values.dtype}")
+    if values.shape != (count,):
+        received = f"{len(values)}" if values.ndim == 1 else f"an array of shape {values.shape}"
+        raise InputError(name, f"{count} numbers, one a target", received)
+    numbers = values.astype(np.float64)
+    if (wrong := ~(np.isfinite(numbers) & (numbers > 0))).any():
+        row = int(np.argmax(wrong))
+        raise InputError(f"{name}, row {row}", "a finite number above 0; add 1 to counts that may be 0", values[row])
+    return TargetPrior(numbers)
+
+
+def read_prior(path: str | Path) -> NDArray[Any]:
+    """Numbers from a `.npy`, or from a `.txt` with one a line.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it does not hold numbers.
+    """
+    path = Path(path)
+    name = f"{TARGET_PRIOR} ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, f"{TARGET_PRIOR}: there is no such file")
+    try:
+        match path.suffix:
+            case ".npy":
+                return read_npy(path)
+            case ".txt":
+                return np.array([float(line) for line in path.read_text("utf-8-sig").splitlines()])
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(name, f"a readable {path.suffix} file of numbers", one_line(error)) from error
+    raise InputError(name, "a file ending in .npy or .txt", path.suffix or "no ending")

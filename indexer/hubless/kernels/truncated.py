@@ -1,0 +1,111 @@
+"""Steps of Sinkhorn on the larger entries of a plan, after one pass over all of it.
+
+At a low temperature nearly all of a plan's mass lies in a few entries of each row and column. One pass over bank and
+targets keeps these. Further steps change the potentials, and so the entries, in memory; what the small entries of a
+row or column sum up to is taken as constant.
+
+Source: Schmitzer, "Stabilized Sparse Scaling Algorithms for Entropy Regularized Transport Problems", SIAM Journal on
+Scientific Computing 41(3), 2019 (truncation of the stabilised kernel). The constant remainder is ours.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from hubless.kernels import devices
+from hubless.kernels.coupling import LEAST_SHARE, Entries, coupled, coupled_sums
+from hubless.vectors.arrays import F64
+from hubless.vectors.sources import VectorSource
+
+LEAST_ENTRY = 1e-3
+"""Smaller shares of a target's column are not kept. At τ = .01 about 10 entries a target are, with .995 of the mass."""
+MOST_ENTRIES = 2**25
+"""Of more, none are kept: 256 MiB. A plan with so many is one of a temperature at which few steps are enough."""
+MORE_REST = 0.1
+"""If the share of the constant remainders in the sums of the bank queries grows by this much, the potentials have moved
+far and small entries are small no more: a new pass keeps others. At τ = .01 that does not happen with unit vectors."""
+MOST_PASSES = 3
+
+
+def steps_over_all(
+    bank: VectorSource,
+    targets: VectorSource,
+    temperature: float,
+    potentials: F64,
+    weights: F64,
+    most: int,
+    tolerance: float = 0.0,
+) -> tuple[F64, int]:
+    """Log-potentials a (b,) after more steps over all targets, and how many were taken.
+
+    A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = −log b − LSE_j(S_ij/τ + c_j). The first of a pass is
+    exact and costs a product. The others, on the entries that it leaves, cost next to nothing. If there are too many
+    entries to keep, there are no others. On a device all steps are exact, at two products each.
+
+    Parameters
+    ----------
+    bank : (b, d)
+    targets : (n, d)
+    temperature : τ
+    potentials : (b,) a so far
+    weights : (n,) w, how often each target should be found, relative to the mean
+    most : how many steps, at least 1
+    tolerance : stop once a step changes no −τ·c by as much, but for a constant
+    """
+    steps = 0
+    if devices.current():
+        while steps < most:
+            potentials, steps = _exact_step(bank, targets, temperature, potentials, weights), steps + 1
+        return potentials, steps
+    for _ in range(MOST_PASSES):
+        above = LEAST_ENTRY if most - steps > 1 else None
+        found = coupled(bank, targets, temperature, potentials, weights, above, MOST_ENTRIES)
+        if found.shares.min() < LEAST_SHARE:
+            return _exact_step(bank, targets, temperature, potentials, weights), steps + 1
+        first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)
+        if found.entries is None:
+            return potentials + first, steps + 1
+        moved = _steps(found.entries, found.shares, weights, first, temperature, most - steps, tolerance)
+        potentials, steps = potentials + moved.change, steps + moved.steps
+        if moved.ended:
+            break
+    return potentials, steps
+
+
+def _exact_step(bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64, weights: F64) -> F64:
+    _, over_targets = coupled_sums(bank, targets, temperature, potentials, weights)
+    a: F64 = np.log(targets.shape[0] / bank.shape[0]) - over_targets
+    return a
+
+
+class _Moved(NamedTuple):
+    """What some steps added to a (b,), how many there were, and whether there are to be no more."""
+
+    change: F64
+    steps: int
+    ended: bool
+
+
+def _steps(
+    kept: Entries, shares: F64, weights: F64, first: F64, temperature: float, most: int, tolerance: float
+) -> _Moved:
+    """The first step, and more on the entries that were kept, as long as these hold nearly all."""
+    from scipy.sparse import csr_array  # a server does not need it
+
+    n, b = len(weights), len(shares)
+    entries = csr_array((kept.values, kept.columns, np.concatenate([[0], np.cumsum(kept.counts)])), shape=(n, b))
+    rest_of_targets = np.maximum(1 - entries @ np.ones(b), 0)
+    rest_of_bank = np.maximum(shares - entries.T @ weights, 0)
+    most_rest = (rest_of_bank / shares).mean() + MORE_REST
+    of_bank, of_targets, steps = first, np.zeros(n), 1
+    while steps < most:
+        changed = -np.log(entries @ np.exp(of_bank) + rest_of_targets)
+        sums = entries.T @ (weights * np.exp(changed)) + rest_of_bank
+        if (rest_of_bank / sums).mean() > most_rest:
+            return _Moved(of_bank, steps, ended=False)
+        change, of_targets = changed - of_targets, changed
+        of_bank = np.log(n / b) - np.log(sums)
+        steps += 1
+        if temperature * np.abs(change - change.mean()).max() < tolerance:
+            break
+    return _Moved(of_bank, steps, ended=True)

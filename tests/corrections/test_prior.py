@@ -1,0 +1,199 @@
+"""Target priors: how often each target should be found."""
+
+import json
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import naive
+from support.problems import centred, normal, with_hubs
+
+from hubless import CORRECTIONS
+from hubless.corrections import FITTED, prior
+from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.prior import TAKES_PRIOR, TargetPrior, as_prior
+from hubless.errors import InputError, StorageError
+from hubless.kernels import similarities, truncated
+
+PROBLEM = with_hubs()
+UNEVEN = np.random.default_rng(7).lognormal(size=80)
+CLOSE = {"rtol": 0, "atol": 2e-6}
+
+
+def fit(method, values=UNEVEN, problem=PROBLEM, **parameters):
+    made = CORRECTIONS[method](**parameters)
+    given_prior = None if values is None else TargetPrior(np.asarray(values, np.float64))
+    return prior.fit(made, problem.bank, problem.targets, problem.target_bank, given_prior)
+
+
+def offsets(method, values=UNEVEN, problem=PROBLEM, **parameters):
+    fitted = fit(method, values, problem, **parameters)
+    found = fitted.offsets(problem.targets).astype(np.float64)
+    return found if values is None else found + fitted.of_prior(np.asarray(values, np.float64))
+
+
+def raw_shares(problem, temperature):
+    """How often each target is found, by the softmax of each bank query over the targets."""
+    logits = naive.similarities(problem.bank, problem.targets) / temperature
+    return np.exp(logits - naive.log_sum_exp(logits)[:, np.newaxis]).sum(axis=0)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(2, 12)] * 3),
+    temperature=st.floats(0.01, 5),
+    iterations=st.integers(1, 6),
+    seed=st.integers(0, 2**32 - 1),
+    kept=st.booleans(),
+)
+def test_sinkhorn_with_a_prior_is_the_naive_one(sizes, temperature, iterations, seed, kept):
+    """The prior is the targets' marginal, of which a row of the target bank has the mean."""
+    bank, targets, more = (normal(rows, 4, seed + part, 0.5) for part, rows in enumerate(sizes))
+    values = np.random.default_rng(seed).uniform(0.1, 5, len(targets))
+    with mock.patch.object(similarities, "KEEP_BYTES", similarities.KEEP_BYTES if kept else 0):
+        method = CORRECTIONS["dbsn"](temperature=temperature, iterations=iterations, fit_sample=None)
+        found = prior.fit(method, bank, targets, more, TargetPrior(values)).offsets(targets)
+    marginal = np.concatenate([values / values.mean(), np.ones(len(more))])
+    columns = np.vstack([targets, more])
+    marginal /= marginal.sum()
+    expected = naive.sinkhorn_offsets(bank, targets, columns, temperature, iterations, marginal)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=5e-6)
+
+
+@pytest.mark.parametrize("iterations", [1, 2, 10])
+def test_prior_that_the_raw_ranking_meets_leaves_it_alone(iterations):
+    """Then Sinkhorn begins where it ends: with c = 0."""
+    found = offsets("sn", raw_shares(PROBLEM, 0.1), temperature=0.1, iterations=iterations)
+    assert offsets("sn", None, temperature=0.1, iterations=iterations).std() > 0.05
+    np.testing.assert_allclose(centred(found), 0, **CLOSE)
+
+
+@pytest.mark.parametrize("method", TAKES_PRIOR)
+def test_prior_of_what_raw_ranking_finds_keeps_more_of_its_first_targets(method):
+    problem = with_hubs(targets=150, bank=1000, target_bank=300, queries=300, seed=4)
+    raw = naive.similarities(problem.queries, problem.targets)
+    counts = naive.occurrence(naive.similarities(problem.bank, problem.targets), 1) + 1
+    same = [
+        np.mean((raw - offsets(method, values, problem)).argmax(axis=1) == raw.argmax(axis=1))
+        for values in (None, counts)
+    ]
+    assert same[1] > same[0] + 0.1
+
+
+@pytest.mark.parametrize("method", TAKES_PRIOR)
+class TestEveryCorrectionThatTakesAPrior:
+    def test_uniform_prior_is_none(self, method):
+        np.testing.assert_allclose(offsets(method, np.full(80, 3.0)), offsets(method, None), **CLOSE)
+
+    def test_only_ratios_count(self, method):
+        scaled = offsets(method, 1000 * UNEVEN)
+        np.testing.assert_allclose(centred(scaled), centred(offsets(method)), **CLOSE)
+
+    def test_permuting_targets_with_their_prior_permutes_offsets(self, method):
+        order = np.random.default_rng(0).permutation(80)
+        permuted = type(PROBLEM)(PROBLEM.targets[order], PROBLEM.bank, PROBLEM.target_bank, PROBLEM.queries)
+        np.testing.assert_allclose(offsets(method, UNEVEN[order], permuted), offsets(method)[order], **CLOSE)
+
+    def test_popular_targets_are_found_more_often(self, method):
+        """All else equal: the prior alone changes."""
+        found = {}
+        for popular in (1.0, 4.0):
+            values = np.where(np.arange(80) < 40, popular, 1.0)
+            scores = naive.similarities(PROBLEM.queries, PROBLEM.targets) - offsets(method, values)
+            found[popular] = (scores.argmax(axis=1) < 40).mean()
+        assert found[4.0] > found[1.0]
+
+    def test_offset_of_a_later_target_is_that_of_the_same_target_in_the_fit(self, method):
+        fitted = fit(method)
+        later = CentredCorrection(fitted, 0.25).offsets(PROBLEM.targets[[3, 50]], prior=UNEVEN[[3, 50]])
+        np.testing.assert_allclose(later, offsets(method)[[3, 50]] - 0.25, **CLOSE)
+
+    def test_later_target_without_a_prior_counts_as_the_median(self, method):
+        centred_fit = CentredCorrection(fit(method), 0.0)
+        new = normal(3, 12, seed=5)
+        unknown = centred_fit.offsets(new)
+        np.testing.assert_array_equal(centred_fit.offsets(new, prior=np.full(3, np.median(UNEVEN))), unknown)
+        np.testing.assert_array_equal(centred_fit.offsets(new, prior=np.full(3, np.nan)), unknown)
+
+    def test_state_goes_through_arrays_and_json(self, method):
+        fitted = fit(method)
+        restored = FITTED[method].from_state(fitted.state(), json.loads(json.dumps(fitted.details)))
+        assert restored.details == fitted.details
+        np.testing.assert_array_equal(restored.of_prior(UNEVEN), fitted.of_prior(UNEVEN))
+
+    def test_fit_without_a_prior_refuses_one_later(self, method):
+        with pytest.raises(InputError, match="target prior: expected none, as the correction was fitted without one"):
+            CentredCorrection(fit(method, None), 0.0).offsets(PROBLEM.targets, prior=UNEVEN)
+
+
+def test_prior_of_auto_is_shrunk_as_all_of_the_offset():
+    fitted = fit("auto")
+    assert fitted.shrinkage == pytest.approx(150 / 250)
+    twice = fitted.of_prior(2 * UNEVEN) - fitted.of_prior(UNEVEN)
+    np.testing.assert_allclose(twice, -fitted.shrinkage * fitted.temperature * np.log(2))
+
+
+def test_sample_of_targets_takes_their_prior_and_the_rest_theirs(monkeypatch):
+    """Half of the steps on the sample, half on all, by the textbook."""
+    monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
+    problem = with_hubs(targets=310, bank=220)
+    values = np.random.default_rng(1).lognormal(size=310)
+    fitted = fit("sn", values, problem, temperature=0.1, iterations=6, fit_sample=60)
+    rows = np.sort(np.random.default_rng(0).choice(310, 60, replace=False))
+    a = None
+    for at, steps in ((rows, 3), (np.arange(310), 3)):
+        logits = naive.similarities(problem.bank, problem.targets[at]) / 0.1
+        log_prior = np.log(values[at] / values.sum())
+        for _ in range(steps):
+            c = np.zeros(60) if a is None else log_prior - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
+            a = -np.log(220) - naive.log_sum_exp(logits + c)
+    np.testing.assert_allclose(centred(fitted.potentials), centred(a), rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", sorted(set(CORRECTIONS) - set(TAKES_PRIOR)))
+def test_correction_that_takes_no_prior_refuses_one(method):
+    with pytest.raises(InputError, match=r"target prior: expected none with this correction \(sn, dbsn, auto take one"):
+        fit(method)
+
+
+class TestChecks:
+    @pytest.mark.parametrize(
+        ("values", "message"),
+        [
+            (np.ones(79), "target prior: expected 80 numbers, one a target, got 79"),
+            (np.ones((80, 1)), "target prior: expected 80 numbers, one a target, got an array of shape"),
+            (["a"] * 80, "target prior: expected numbers, got <U1"),
+            (np.ones(80, bool), "target prior: expected numbers, got bool"),
+            (
+                np.r_[np.ones(5), 0, np.ones(74)],
+                "target prior, row 5: expected a finite number above 0; add 1 to count",
+            ),
+            (np.r_[np.ones(5), -1, np.ones(74)], "target prior, row 5: expected a finite number above 0"),
+            (np.r_[np.nan, np.ones(79)], "target prior, row 0: expected a finite number above 0"),
+            (np.r_[np.ones(79), np.inf], "target prior, row 79: expected a finite number above 0"),
+        ],
+        ids=["too few", "a matrix", "texts", "booleans", "zero", "negative", "nan", "infinite"],
+    )
+    def test_wrong_values_are_refused_naming_the_row(self, values, message):
+        with pytest.raises(InputError, match=message):
+            as_prior(values, 80)
+
+    def test_files_and_lists_and_arrays_are_the_same(self, tmp_path):
+        np.save(tmp_path / "p.npy", np.array([1, 2, 5]))
+        (tmp_path / "p.txt").write_text("1\n2\n5\n")
+        for values in (tmp_path / "p.npy", str(tmp_path / "p.txt"), [1, 2, 5], np.array([1, 2, 5], np.float32)):
+            np.testing.assert_array_equal(as_prior(values, 3).values, [1.0, 2.0, 5.0])
+
+    def test_missing_file_is_named(self, tmp_path):
+        with pytest.raises(StorageError, match="target prior: there is no such file"):
+            as_prior(tmp_path / "none.npy", 3)
+
+    @pytest.mark.parametrize(
+        ("name", "content"), [("p.txt", "1\nmany\n"), ("p.npy", "no array"), ("p.csv", "1\n"), ("p", "1\n")]
+    )
+    def test_file_without_numbers_is_refused_by_its_name(self, tmp_path, name, content):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(InputError, match=rf"target prior \({name}\): expected a (readable|file ending)"):
+            as_prior(tmp_path / name, 2)
