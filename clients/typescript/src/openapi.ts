@@ -220,7 +220,13 @@ export interface components {
             filter?: components["schemas"]["Filter"] | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
             ids?: (number | string)[] | null;
-        } & (unknown | unknown);
+        } & ({
+            filter?: null;
+            ids: unknown[];
+        } | {
+            filter: Record<string, never>;
+            ids?: null;
+        });
         /**
          * DriftFigures
          * @description How far the queries are from the query bank.

@@ -217,7 +217,14 @@ class PatchPointsRequest(RequestModel):
 class DeletePointsRequest(RequestModel):
     """Which targets to delete: those of some ids, or those that meet a filter."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["ids"]}, {"required": ["filter"]}]})
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["ids"], "properties": {"ids": {"type": "array"}, "filter": {"type": "null"}}},
+                {"required": ["filter"], "properties": {"filter": {"type": "object"}, "ids": {"type": "null"}}},
+            ]
+        }
+    )
     ids: Annotated[list[Annotated[int | str, fields.StoredId()]], fields.Several("ids", "max_write_points")] | None = (
         Field(default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over.")
     )
