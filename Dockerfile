@@ -18,6 +18,7 @@ RUN python -m venv /opt/audit \
        -exec rm -r {} +
 
 COPY pyproject.toml README.md LICENSE ./
+COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
 RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \

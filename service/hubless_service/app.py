@@ -21,8 +21,11 @@ from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
 from hubless_service.routes import (
+    access,
     aliases,
+    bank,
     collections,
+    console,
     creating,
     documentation,
     health,
@@ -43,7 +46,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (query, collections, creating, points, writes, versions, aliases, health)
+ROUTERS = (query, collections, creating, bank, points, writes, versions, aliases, access, health)
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -108,6 +111,8 @@ def create_app(
     )
     app.state.hubless = AppState(settings, engine, metrics)
     documentation.install(app)
+    if settings.console:
+        console.install(app)
     handlers.install(app)
     _measure(engine, metrics)
     _add_middlewares(app, settings, keys, metrics, tracing)

@@ -16,6 +16,7 @@ from hubless_service.http import problems
 from hubless_service.http.answers import ANSWERS, ProblemAnswer
 from hubless_service.http.bodies import BINARY, JSON
 from hubless_service.http.fields import FILTER
+from hubless_service.http.insights import INSIGHTS
 from hubless_service.http.requests import REQUESTS, RequestModel
 from hubless_service.settings import Settings
 
@@ -150,7 +151,7 @@ class _Schemas(GenerateJsonSchema):
 
 def _components() -> Json:
     """The models of requests and answers as JSON schemas, for `#/components/schemas`."""
-    models: list[type[Any]] = [*REQUESTS, *ANSWERS]
+    models: list[type[Any]] = [*REQUESTS, *ANSWERS, *INSIGHTS]
     adapters: list[tuple[Any, Literal["validation"], TypeAdapter[Any]]] = [
         (model, "validation", TypeAdapter(model)) for model in models
     ]

@@ -44,6 +44,7 @@ class Settings(BaseSettings):
     )
     metrics_public: bool = Field(default=False, description="Answer /metrics without a key.")
     cors_origins: str | None = Field(default=None, description="Origins whose pages may ask from a browser; * is all.")
+    console: bool = Field(default=True, description="Serve the page /console.")
     verify: Literal["background", "first", "never"] = Field(
         default="background", description="When hashes are compared: background, first or never."
     )

@@ -39,11 +39,13 @@ def sources(packages):
     }
 
 
-def test_wheel_holds_the_packages_and_nothing_else(built):
+def test_wheel_holds_the_packages_and_the_console_and_nothing_else(built):
     distribution, archive, packages = built
     info = f"{distribution}-"
     held = {name for name in archive.namelist() if not name.startswith(info)}
-    assert held == sources(packages)
+    page = {f"hubless_service/{name}" for name in sources({"console": ROOT})} if distribution == "hubless" else set()
+    assert "hubless_service/console/index.html" in page or distribution != "hubless"
+    assert held == sources(packages) | page
 
 
 def test_wheel_says_that_each_package_is_typed(built):

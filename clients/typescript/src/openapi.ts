@@ -4,6 +4,21 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * AccessAnswer
+         * @description What the request may do.
+         */
+        AccessAnswer: {
+            /** @description To which collections the key is limited; null for no limit. */
+            collections: string[] | null;
+            /** @description Whether the server has API keys. */
+            keys: boolean;
+            /**
+             * @description Of the key; admin where the server has no keys.
+             * @enum {string}
+             */
+            role: "read" | "write" | "admin";
+        };
+        /**
          * AimsRecord
          * @description The aims of the index: recall, and limits in bytes and milliseconds; None for no limit.
          */
@@ -44,6 +59,20 @@ export interface components {
         AliveAnswer: {
             /** @constant */
             status: "ok";
+        };
+        /**
+         * BankQueryAnswer
+         * @description A query of the bank.
+         */
+        BankQueryAnswer: {
+            collection: string;
+            /** @description Its number among those that are stored, from 0. */
+            number: number;
+            /** @description How many of the bank's queries the version stores. */
+            stored: number;
+            /** @description One number a dimension. */
+            vector: number[];
+            version: string;
         };
         /**
          * BankRecord

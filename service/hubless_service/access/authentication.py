@@ -16,8 +16,9 @@ from hubless_service.http.trace import SCOPE_KEY
 ACCESS = "hubless.access"
 # probes have no keys, and what the documentation says stands in the source code too
 DOCS = "/docs"
-PUBLIC = frozenset({"/", "/livez", "/readyz", DOCS, "/openapi.json"})
-ASSETS = f"{DOCS}/assets/"
+PUBLIC = frozenset({"/", "/livez", "/readyz", DOCS, "/openapi.json", "/console"})
+CONSOLE = "/console"
+ASSETS = (f"{DOCS}/assets/", f"{CONSOLE}/")
 METRICS = "/metrics"
 _CHALLENGE = 'Bearer realm="hubless"'
 _BEARER = b"bearer "

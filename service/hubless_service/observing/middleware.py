@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from hubless_service.access.authentication import DOCS
+from hubless_service.access.authentication import CONSOLE, DOCS
 from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error, respond
 from hubless_service.http.trace import ARRIVED, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
@@ -31,8 +31,9 @@ _HEADERS = (
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
 )
-# the pages of the documentation say themselves what they load, and may be kept
+# pages say themselves what they load, and may be kept
 _PAGE_HEADERS = _HEADERS[:3]
+_PAGES = (DOCS, CONSOLE)
 _STOPPED = Problem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
 _CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
@@ -64,7 +65,7 @@ class ObserveRequests:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
-                    *(_PAGE_HEADERS if scope["path"].startswith(DOCS) else _HEADERS),
+                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else _HEADERS),
                     (b"x-request-id", trace.request_id.encode()),
                     (b"server-timing", _server_timing(trace, perf_counter() - started)),
                 ]

@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 
 import hubless
 from hubless_service import openapi
-from hubless_service.access.authentication import ASSETS, DOCS, access_of
+from hubless_service.access.authentication import DOCS, access_of
 from hubless_service.http import responses
 from hubless_service.http.problems import Problem
 from hubless_service.routes import examples
@@ -79,7 +79,7 @@ def _install_page(app: FastAPI) -> None:
 
     app.add_route(DOCS, page, include_in_schema=False)
     app.add_route("/", to_page, include_in_schema=False)
-    app.mount(ASSETS.rstrip("/"), StaticFiles(directory=_ASSETS))
+    app.mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS))
 
 
 def _policy(html: bytes) -> str:

@@ -127,6 +127,7 @@ def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ..
         "collection": about.name,
         "id": about.ids[0],
         "version": about.version,
+        "number": 0,
         "alias": ALIAS,
         ("put", _COLLECTION, "collection"): NEW_COLLECTION,
         ("delete", _COLLECTION, "collection"): NEW_COLLECTION,

@@ -1,0 +1,130 @@
+// All collections: what they are, what was measured, and what happens to them now.
+import { html, useRef } from "../vendor/preact-htm.js";
+import { Failure, get, of, useLoad } from "../api.js";
+import { link } from "../address.js";
+import { ago, Change, count, fixed, Loaded, percent, Term } from "../parts.js";
+
+const SECONDS = 5;
+
+export default function Collections() {
+  const before = useRef({}); // name -> what /hubness said, and when, for the rate
+  const state = useLoad(
+    async (signal) => {
+      const [served, ready] = await Promise.all([list(signal), readiness(signal)]);
+      const live = await Promise.all(served.map((one) => hubness(one, signal)));
+      const rows = served.map((one, i) => ({ ...one, live: live[i], rate: rate(before.current[one.name], live[i]) }));
+      before.current = Object.fromEntries(served.map((one, i) => [one.name, live[i]]));
+      return { rows, others: others(ready, served), note: ready.note };
+    },
+    [],
+    SECONDS,
+  );
+  return html`<h1>Collections</h1>
+    <${Loaded} of=${state}>
+      ${({ rows, others, note }) => html`
+        ${note && html`<p class="quiet">${note}</p>`}
+        ${others.map((one) => html`<${Unserved} key=${one.name} ...${one} />`)}
+        ${rows.length > 0 && html`<${Table} rows=${rows} />`}
+      `}
+    <//>`;
+}
+
+// while collections are being loaded there is no list of them yet, but /readyz names them
+async function list(signal) {
+  try {
+    return (await get("list the collections", "v1/collections", { signal })).collections;
+  } catch (failure) {
+    if (failure.code === "not_ready") return [];
+    throw failure;
+  }
+}
+
+async function readiness(signal) {
+  try {
+    return await get("ask whether the server is ready", "readyz", { signal });
+  } catch (failure) {
+    if (failure instanceof Failure && failure.status === 503 && failure.body) return failure.body;
+    throw failure;
+  }
+}
+
+async function hubness({ name }, signal) {
+  try {
+    return { ...(await get("read the live hubness", of(name, "hubness"), { signal })), at: performance.now() };
+  } catch (failure) {
+    if (signal.aborted || failure.status === 0 || failure.status === 401) throw failure;
+    return null; // the table is worth showing without it
+  }
+}
+
+/** Queries a second between two looks. Each find counts half after `half_life` queries, which is undone here. */
+function rate(before, now) {
+  if (!before || !now || before.version !== now.version) return null;
+  const left = (at) => now.window - (at.served?.queries ?? 0);
+  if (left(now) < now.window * 1e-6) return null; // the sum no longer tells
+  return Math.max(0, (now.window * Math.log(left(before) / left(now))) / ((now.at - before.at) / 1000));
+}
+
+function others(ready, served) {
+  const states = Object.entries(ready.collections ?? {});
+  const shown = new Set(served.map((one) => one.name));
+  return states
+    .filter(([name, state]) => !shown.has(name) || state.refused)
+    .map(([name, state]) => ({ name, ...state, served: shown.has(name) }));
+}
+
+function Unserved({ name, status, code, detail, refused, served }) {
+  if (status === "loading") return html`<p class="notice"><strong>${name}</strong> is being loaded.</p>`;
+  const why = refused ?? { code, detail };
+  const text = typeof why === "string" ? why : why.detail;
+  return html`<div class="problem">
+    <p><strong>${name}</strong> ${served ? "has a newer version that cannot be served" : "cannot be served"}. ${text}</p>
+    ${why.code && html`<p class="small"><code>${why.code}</code> <a href=${link(name, "versions")}>Its versions</a></p>`}
+  </div>`;
+}
+
+function Table({ rows }) {
+  return html`<div class="scroll">
+    <table class="stack">
+      <thead>
+        <tr>
+          <th scope="col">Collection</th>
+          <th scope="col">State</th>
+          <th scope="col" class="number">Targets</th>
+          <th scope="col" class="number">Dimensions</th>
+          <th scope="col"><${Term} of="correction">Correction<//></th>
+          <th scope="col"><${Term} of="index">Index, recall<//></th>
+          <th scope="col" class="number"><${Term} of="skewness">Skewness, raw → now<//></th>
+          <th scope="col" class="number"><${Term} of="live">Queries/s<//></th>
+          <th scope="col" class="number"><${Term} of="drift">Drift<//></th>
+          <th scope="col" class="number">Version</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${rows.map((row) => html`<${Row} key=${row.name} row=${row} />`)}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+function Row({ row }) {
+  const { measured, correction, index, live } = row;
+  const chosen = correction.details.chosen ?? correction.details.correction;
+  const drift = live?.drift;
+  return html`<tr>
+    <th scope="row"><a href=${link(row.name, "search")}>${row.name}</a></th>
+    <td data-label="State"><span class="tag on">served</span></td>
+    <td data-label="Targets" class="number">${count(row.count)}</td>
+    <td data-label="Dimensions" class="number">${count(row.dim)}</td>
+    <td data-label="Correction">${correction.name}${chosen && chosen !== correction.name ? html` <span class="quiet">(${chosen})</span>` : ""}</td>
+    <td data-label="Index, recall">${index.type} <span class="quiet">${percent(measured.recall_at_10, 1)}</span></td>
+    <td data-label="Skewness, raw → now" class="number">
+      <${Change} from=${measured.hubness_raw.skewness} to=${measured.hubness_corrected.skewness} />
+    </td>
+    <td data-label="Queries/s" class="number">${row.rate == null ? "–" : fixed(row.rate, 1)}</td>
+    <td data-label="Drift" class="number" title=${drift?.advice ?? undefined}>
+      ${drift ? html`<span class=${drift.drift > 3 ? "warn" : ""}>${fixed(drift.drift, 1)}</span>` : "–"}
+    </td>
+    <td data-label="Version" class="number"><span title=${`${row.version}, built ${row.created}`}>${ago(row.created)}</span></td>
+  </tr>`;
+}

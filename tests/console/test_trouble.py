@@ -1,0 +1,236 @@
+"""Keys, servers that go and come back, payload that is no friend, and people who use no mouse or see no colours."""
+
+import json
+import socket
+import threading
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+
+import httpx
+import pytest
+from playwright.sync_api import expect
+from support import catalogs
+from support.serving import wait_until_ready
+
+from hubless_service.app import create_app
+from hubless_service.processes.server import HttpServer
+from hubless_service.settings import Settings
+
+READ_KEY = "reader-0123456789"
+WRONG_KEY = "wrong-0123456789"
+VIEWS = ["search"]
+
+
+def give(page, key):
+    page.get_by_role("textbox", name="Key").fill(key)
+    page.get_by_role("button", name="Use this key").click()
+
+
+def test_key_is_asked_for_a_wrong_one_again_and_it_stays_in_the_tab(open_page, console):
+    with console(read_keys=READ_KEY) as base:
+        page = open_page(f"{base}/console/#/words/search?q=amber")
+        expect(page.get_by_role("dialog")).to_contain_text("The server asks for an API key")
+        give(page, WRONG_KEY)
+        expect(page.get_by_role("dialog")).to_contain_text("It is wrong")
+        give(page, READ_KEY)
+        expect(page.locator(".side.raw .hit")).to_have_count(10)
+        expect(page.locator("header")).to_contain_text("read")
+        page.reload()
+        expect(page.locator(".side.raw .hit")).to_have_count(10)
+        assert page.evaluate("Object.keys(localStorage).length") == 0
+        assert READ_KEY not in page.url
+        page.get_by_role("button", name="Forget it").click()
+        expect(page.get_by_role("dialog")).to_be_visible()
+
+
+def test_key_that_is_taken_back_is_asked_for_anew(open_page, console, tmp_path):
+    keys = tmp_path / "keys.json"
+
+    def allow(key):
+        keys.write_text(json.dumps({"keys": [{"key": key, "role": "read"}]}))
+
+    allow(READ_KEY)
+    with console(keys_file=keys) as base:
+        page = open_page(f"{base}/console/#/words/search?q=amber")
+        give(page, READ_KEY)
+        expect(page.locator(".side.raw .hit")).to_have_count(10)
+        allow("another-0123456789")
+        while httpx.get(f"{base}/v1/access", headers={"X-API-Key": READ_KEY}).status_code == 200:
+            pass
+        page.get_by_role("slider").fill("0.5")
+        expect(page.get_by_role("dialog")).to_contain_text("it was taken back")
+        give(page, "another-0123456789")
+        expect(page.locator(".slider output")).to_have_text("0.50")
+        expect(page.locator(".side.raw .hit")).to_have_count(10)
+
+
+@contextmanager
+def server_at(listener, app):
+    """Serves on a socket, which stays open for another server to come."""
+    server = HttpServer(app)
+    thread = threading.Thread(target=server.run, args=([listener],))
+    thread.start()
+    base = "http://{}:{}".format(*listener.getsockname())
+    try:
+        while not server.started:
+            assert thread.is_alive()
+        wait_until_ready(base)
+        yield base
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+def listen(port=0):
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", port))
+    listener.listen()
+    return listener
+
+
+def test_server_that_goes_is_named_and_its_return_is_noticed(open_page, catalog):
+    with listen() as listener:
+        port = listener.getsockname()[1]
+        with server_at(listener, create_app(Settings(catalog=catalog))) as base:
+            page = open_page(f"{base}/console/")
+            expect(page.get_by_role("link", name="words")).to_be_visible()
+    expect(page.get_by_role("alert")).to_contain_text("Could not list the collections. The server cannot be reached")
+    expect(page.get_by_role("link", name="words")).to_be_visible()
+    with listen(port) as listener, server_at(listener, create_app(Settings(catalog=catalog))):
+        page.get_by_role("button", name="Try again").click()
+        expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_failure_says_what_failed_with_the_request_id_and_another_try(visit, server):
+    page = visit("nothing", q="amber")
+    alert = page.get_by_role("alert")
+    expect(alert).to_contain_text("Could not read the collection. There is no such collection")
+    expect(alert).to_contain_text("collection_not_found")
+    assert len(alert.locator("code").nth(1).inner_text()) == 32
+    expect(alert.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_view_that_is_not_there_is_named(visit):
+    expect(visit("words", "nonsense").get_by_role("alert")).to_contain_text("There is no such view")
+
+
+def test_refused_collection_says_why(open_page, console):
+    def build(path):
+        catalogs.build(path)
+        (broken,) = (path / "numbers" / "versions").glob("*/offsets.npy")
+        broken.unlink()
+
+    with console(build) as base:
+        page = open_page(f"{base}/console/")
+        expect(page.locator(".problem")).to_contain_text("numbers cannot be served. offsets.npy: missing")
+        expect(page.get_by_role("link", name="words")).to_be_visible()
+
+
+def test_hostile_payload_is_text(open_page, console, hostile):
+    with console(hostile) as base:
+        fields = json.dumps(["title", "link", "image", "photo", "a,b"])
+        page = open_page(f"{base}/console/#/words/search?q=amber&fields={fields}")
+        hits = page.locator(".side.corrected .hit")
+        expect(hits).to_have_count(10)
+        hits.first.locator(".row").click()
+        expect(page.locator(".why")).to_contain_text("<script>")
+        assert page.locator("main img").count() == 0
+        assert page.locator('a[href^="javascript"]').count() == 0
+        links = page.locator(".why a").evaluate_all("all => all.map(one => one.getAttribute('href'))")
+        assert links == ["http://127.0.0.1:9/x.png"]
+        assert "broken" not in page.title()
+
+
+@contextmanager
+def proxy(upstream, prefix):
+    """Serves what is at an address below a prefix, which it takes off, as a proxy does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self):
+            if not self.path.startswith(prefix):
+                self.send_error(404)
+                return
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            headers = {name: value for name, value in self.headers.items() if name.lower() != "host"}
+            url = upstream + self.path.removeprefix(prefix)
+            answer = httpx.request(self.command, url, content=body, headers=headers)
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.items():
+                if name not in ("transfer-encoding", "connection", "content-length"):
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815
+
+        def log_message(self, *arguments):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        thread = threading.Thread(target=listening.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{listening.server_port}{prefix}"
+        finally:
+            listening.shutdown()
+            thread.join()
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+def test_console_works_below_a_prefix(open_page, server, slash):
+    with proxy(server, "/tools/hubless") as base:
+        page = open_page(f"{base}/console{slash}#/words/search?q=amber")
+        expect(page.locator(".side.raw .hit")).to_have_count(10)
+        assert page.url.startswith(f"{base}/console/#/words")
+        expect(page.locator("pre")).to_contain_text(f"{base}/v1/collections/words/query")
+        page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", ["", *VIEWS])
+def test_no_barriers_for_people_with_disabilities(visit, view, scheme):
+    page = visit(view and "words", view, q="amber", options={"color_scheme": scheme})
+    page.locator("main h1").wait_for(state="attached")
+    expect(page.get_by_text("Loading …")).to_have_count(0)
+    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+    assert serious == []
+
+
+def test_keyboard_reaches_search_and_explains_a_hit(visit):
+    page = visit("words")
+    expect(page.get_by_role("searchbox")).to_be_visible()
+    page.keyboard.press("Tab")
+    expect(page.get_by_text("Skip to the content")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("button", name="Text")).to_be_focused()
+    page.get_by_role("searchbox").focus()
+    page.keyboard.type("amber")
+    page.keyboard.press("Enter")
+    expect(page.locator(".side.raw .hit")).to_have_count(10)
+    page.locator(".side.corrected .hit .row").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".why")).to_contain_text("Raw rank")
+
+
+def test_word_says_what_it_means_on_focus(visit):
+    page = visit("words", q="amber")
+    page.locator(".term", has_text="Strength").focus()
+    expect(page.get_by_role("tooltip")).to_contain_text("0 is the raw ranking")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("tooltip")).to_be_hidden()
+
+
+def test_first_view_is_small(open_page, server):
+    sizes = []
+    page = open_page("about:blank")
+    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/console" in answer.url else None)
+    page.goto(f"{server}/console/")
+    expect(page.get_by_role("link", name="words")).to_be_visible()
+    page.wait_for_load_state("networkidle")
+    assert 20_000 < sum(sizes) < 100_000
