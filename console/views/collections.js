@@ -117,9 +117,9 @@ function Row({ row }) {
     <td data-label="Targets" class="number">${count(row.count)}</td>
     <td data-label="Dimensions" class="number">${count(row.dim)}</td>
     <td data-label="Correction">${correction.name}${chosen && chosen !== correction.name ? html` <span class="quiet">(${chosen})</span>` : ""}</td>
-    <td data-label="Index, recall">${index.type} <span class="quiet">${percent(measured.recall_at_10, 1)}</span></td>
+    <td data-label="Index, recall">${index.type} <span class="quiet">${percent(measured?.recall_at_10, 1)}</span></td>
     <td data-label="Skewness, raw → now" class="number">
-      <${Change} from=${measured.hubness_raw.skewness} to=${measured.hubness_corrected.skewness} />
+      <${Change} from=${measured?.hubness_raw.skewness} to=${measured?.hubness_corrected.skewness} />
     </td>
     <td data-label="Queries/s" class="number">${row.rate == null ? "–" : fixed(row.rate, 1)}</td>
     <td data-label="Drift" class="number" title=${drift?.advice ?? undefined}>

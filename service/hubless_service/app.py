@@ -25,11 +25,14 @@ from hubless_service.routes import (
     aliases,
     bank,
     collections,
+    comparison,
     console,
     creating,
     documentation,
     health,
+    occurrence,
     points,
+    projection,
     query,
     versions,
     writes,
@@ -46,7 +49,21 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (query, collections, creating, bank, points, writes, versions, aliases, access, health)
+ROUTERS = (
+    query,
+    collections,
+    creating,
+    occurrence,
+    projection,
+    bank,
+    points,
+    writes,
+    versions,
+    comparison,
+    aliases,
+    access,
+    health,
+)
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")

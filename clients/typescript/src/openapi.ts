@@ -115,6 +115,35 @@ export interface components {
             queries: components["schemas"]["QueryRequest"][];
         };
         /**
+         * ChangedAnswers
+         * @description The first ten of a canary query, in both versions.
+         */
+        ChangedAnswers: {
+            after: (number | string)[];
+            before: (number | string)[];
+            /** @description How many stand in both. */
+            kept: number;
+        };
+        /**
+         * ChangedField
+         * @description A field of the manifest that differs.
+         */
+        ChangedField: {
+            after: unknown;
+            before: unknown;
+            /** @description Its name, with dots: `correction.details.temperature`. */
+            field: string;
+        };
+        /**
+         * ChangedIds
+         * @description Targets that one version has and the other has not.
+         */
+        ChangedIds: {
+            count: number;
+            /** @description Some of them. */
+            ids: (number | string)[];
+        };
+        /**
          * CollectionAnswer
          * @description What a collection is, how it is corrected, and how well that was measured to work.
          */
@@ -257,6 +286,20 @@ export interface components {
             ids?: null;
         });
         /**
+         * DiffAnswer
+         * @description What differs between two versions of a collection.
+         */
+        DiffAnswer: {
+            added: components["schemas"]["ChangedIds"];
+            /** @description Canary queries of the older version; none if the dimensions differ. */
+            canaries: components["schemas"]["ChangedAnswers"][];
+            collection: string;
+            fields: components["schemas"]["ChangedField"][];
+            removed: components["schemas"]["ChangedIds"];
+            since: string;
+            version: string;
+        };
+        /**
          * DriftFigures
          * @description How far the queries are from the query bank.
          */
@@ -298,6 +341,32 @@ export interface components {
             or: components["schemas"]["Filter"][];
         } | {
             not: components["schemas"]["Filter"];
+        };
+        /**
+         * Finding
+         * @description A bank query that finds a target.
+         */
+        Finding: {
+            /** @description What it finds first with the correction, which tells what it is about. */
+            first: number | string;
+            /** @description Its number, for `GET .../bank/{number}`. */
+            query: number;
+            /** @description Where the target stands, from 1. */
+            rank: number;
+        };
+        /**
+         * FindingsAnswer
+         * @description Which of the stored bank queries find a target among their first ten.
+         */
+        FindingsAnswer: {
+            collection: string;
+            corrected: components["schemas"]["Finding"][];
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description How many bank queries are stored. */
+            queries: number;
+            raw: components["schemas"]["Finding"][];
+            version: string;
         };
         /**
          * FrequentTarget
@@ -370,6 +439,20 @@ export interface components {
             skewness: number;
         };
         /**
+         * HubOccurrence
+         * @description A target that is found often.
+         */
+        HubOccurrence: {
+            /** @description Its N_10 at strength 1. */
+            corrected: number;
+            /** @description A number or a string, as the collection's ids are. */
+            id: number | string;
+            /** @description Its hubness in units of similarity. */
+            offset: number;
+            /** @description Its N_10 without correction. */
+            raw: number;
+        };
+        /**
          * IndexRecord
          * @description The kind of index, the default search parameters of a query, and how they were found.
          */
@@ -389,6 +472,15 @@ export interface components {
              */
             precision: "float32" | "float16";
             type: string;
+        };
+        /**
+         * InputJson
+         * @description A file or an array that a version was built from.
+         */
+        InputJson: {
+            name: string;
+            sha256: string;
+            size: number;
         };
         /**
          * LiveQueries
@@ -429,6 +521,39 @@ export interface components {
              * @default 1
              */
             strength: number;
+        };
+        /**
+         * NeverFound
+         * @description The targets that no query finds.
+         */
+        NeverFound: {
+            /** @description How many are found in neither ranking. */
+            both: number;
+            /** @description How many are not found at strength 1. */
+            corrected: number;
+            /** @description Some that are found in neither. */
+            ids: (number | string)[];
+            /** @description How many are not found without correction. */
+            raw: number;
+        };
+        /**
+         * OccurrenceAnswer
+         * @description How often each target is found by bank queries, for a version as it was built; null where nobody counted.
+         */
+        OccurrenceAnswer: {
+            collection: string;
+            corrected: components["schemas"]["RankingOccurrence"] | null;
+            /** @description Whether the offsets that were measured have not seen these queries. */
+            held_out: boolean;
+            /** @description Places of each answer that count. */
+            k: number;
+            never: components["schemas"]["NeverFound"] | null;
+            /** @description How many queries were counted. */
+            queries: number;
+            raw: components["schemas"]["RankingOccurrence"] | null;
+            /** @description build: measured when it was built. sample: counted now, over the stored bank queries. */
+            source: ("build" | "sample") | null;
+            version: string;
         };
         /**
          * PatchPointsRequest
@@ -523,6 +648,44 @@ export interface components {
             status: number;
             title: string;
             type: string;
+        };
+        /**
+         * ProjectedQueries
+         * @description The stored bank queries, in the order of their numbers.
+         */
+        ProjectedQueries: {
+            x: number[];
+            y: number[];
+        };
+        /**
+         * ProjectedTargets
+         * @description Targets by column: the first of each list is the first target.
+         */
+        ProjectedTargets: {
+            /** @description N_10 at strength 1; null likewise. */
+            corrected: number[] | null;
+            id: (number | string)[];
+            offset: number[];
+            /** @description N_10 without correction; null if nobody counted. */
+            raw: number[] | null;
+            /** @description Of the payload column that was asked for. */
+            value: unknown[] | null;
+            x: number[];
+            y: number[];
+        };
+        /**
+         * ProjectionAnswer
+         * @description A flat picture of a version as it was built: at most 5,000 targets, always with the largest hubs.
+         */
+        ProjectionAnswer: {
+            collection: string;
+            /** @description How many targets the version has. */
+            count: number;
+            /** @description Share of the variance of the targets along x and along y. */
+            explained: number[];
+            queries: components["schemas"]["ProjectedQueries"];
+            targets: components["schemas"]["ProjectedTargets"];
+            version: string;
         };
         /**
          * PutAnswer
@@ -655,6 +818,21 @@ export interface components {
             top_hub_share: number;
         };
         /**
+         * RankingOccurrence
+         * @description How often targets are found in one ranking.
+         */
+        RankingOccurrence: {
+            /** @description Share of the targets that no query finds. */
+            antihub_share: number;
+            histogram: components["schemas"]["TargetsWithCount"][];
+            /** @description Those found most often, in this ranking. */
+            hubs: components["schemas"]["HubOccurrence"][];
+            /** @description N_10 of the target that is found most often. */
+            most: number;
+            /** @description Of N_10 over all targets; near 0 without hubs. */
+            skewness: number;
+        };
+        /**
          * ReadyAnswer
          * @description The server answers queries.
          */
@@ -723,6 +901,48 @@ export interface components {
             } | null;
             /** @description One number a dimension. */
             vector?: number[];
+        };
+        /**
+         * TargetsWithCount
+         * @description So many targets are found so often.
+         */
+        TargetsWithCount: {
+            /** @description N_10: by so many queries. */
+            occurrence: number;
+            /** @description How many targets are. */
+            targets: number;
+        };
+        /**
+         * VersionAnswer
+         * @description What a stored version was built from and how, and what was measured.
+         */
+        VersionAnswer: {
+            bank: components["schemas"]["BankRecord"] | null;
+            /** @description The size of its files. */
+            bytes: number;
+            collection: string;
+            correction: components["schemas"]["CorrectionRecord"];
+            count: number;
+            created: string;
+            dim: number;
+            index: components["schemas"]["IndexRecord"];
+            inputs: {
+                [key: string]: components["schemas"]["InputJson"];
+            };
+            /** @description The last write that it has. */
+            log_seq: number;
+            measured: components["schemas"]["Measured"] | null;
+            /** @enum {string} */
+            metric: "cosine" | "dot";
+            notes: string[];
+            payload_columns: string[];
+            seed: number;
+            strength: number;
+            version: string;
+            /** @description Of hubless and its libraries. */
+            versions: {
+                [key: string]: string;
+            };
         };
         /**
          * VersionsAnswer

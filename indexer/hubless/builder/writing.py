@@ -16,6 +16,7 @@ from hubless.builder.making import Made
 from hubless.builder.recipe import Recipe
 from hubless.encoders import Encoder
 from hubless.measures.evenness import ChosenStrength
+from hubless.measures.projection import project
 from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, Provenance, StrengthRecord
 from hubless.vectors.npy import write_array
@@ -42,6 +43,9 @@ def write_made(made: Made, folder: Path) -> None:
     np.savez(folder / bundle.CANARY, allow_pickle=False, **made.canary)
     if made.query_time is not None:
         np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **made.query_time.arrays())
+    drawn = project(len(made.offsets), made.targets.vectors, made.bank_sample, made.occurrence)
+    if drawn is not None:
+        np.savez(folder / bundle.PROJECTION, allow_pickle=False, **drawn.arrays())
 
 
 def manifest_of(

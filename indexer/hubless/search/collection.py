@@ -14,6 +14,7 @@ from hubless.corrections import corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.measures.projection import Projection, project
 from hubless.search import canaries
 from hubless.search.changes import Changes, rows_of
 from hubless.search.indexed import StoredVectors
@@ -21,7 +22,7 @@ from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
-from hubless.store.bundle import CANARY, Manifest, verify
+from hubless.store.bundle import CANARY, PROJECTION, Manifest, read_arrays, reading, verify
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
 from hubless.vectors.free_payload import is_free
@@ -225,6 +226,30 @@ class Collection:
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean was 0 when the correction was fitted."""
         return self._parts.offsets
+
+    @property
+    def occurrence(self) -> NDArray[np.integer[Any]] | None:
+        """N_10 (2, n) as measured when the version was built, raw and corrected; −1 for targets added since.
+
+        None where it is not stored.
+        """
+        return self._parts.occurrence
+
+    def projection(self) -> Projection | None:
+        """Where some targets and bank queries lie on two principal components. None without targets.
+
+        It is read from the version. Where that has none, as it is older or was changed, it is computed.
+
+        Raises
+        ------
+        BundleDamaged, StorageError
+        """
+        parts = self._parts
+        if parts.folder is not None and parts.numbering is None and PROJECTION in parts.manifest.files:
+            path = parts.folder / PROJECTION
+            with reading(path):
+                return Projection(**read_arrays(path))
+        return project(self.count, parts.targets.vectors, parts.bank_sample, parts.occurrence)
 
     @property
     def source(self) -> StoredVectors:

@@ -30,6 +30,7 @@ PAYLOAD = "payload.parquet"
 PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
 BANK_SAMPLE = "bank_sample.npy"
+PROJECTION = "projection.npz"
 
 _HASH = "manifest_sha256"
 _READ_BYTES = 2**20

@@ -128,6 +128,7 @@ def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ..
         "id": about.ids[0],
         "version": about.version,
         "number": 0,
+        "since": about.version,
         "alias": ALIAS,
         ("put", _COLLECTION, "collection"): NEW_COLLECTION,
         ("delete", _COLLECTION, "collection"): NEW_COLLECTION,

@@ -1,0 +1,105 @@
+"""A flat picture of targets and bank queries: their first two principal components."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import F32, F64, I64
+
+MAPPED = 5000
+"""So many targets are drawn at most: a picture of more shows no more."""
+HUBS = 250
+"""The targets that are found most often, raw and corrected, are always among them."""
+_BASIS, _ROUNDS = 12, 12
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Projection:
+    """Where some targets and queries lie.
+
+    Parameters
+    ----------
+    rows : (s,) of the targets, ascending
+    targets, queries : (s, 2) and (b, 2). Queries are moved by the difference of the means, as many models hold queries
+        and targets apart
+    explained : (2,) share of the targets' variance in each direction
+    """
+
+    rows: I64
+    targets: F32
+    queries: F32
+    explained: F64
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """As plain arrays, by their names."""
+        return vars(self)
+
+
+def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
+    """At most 5,000 of n rows, at random, and always those of the targets that are found most often.
+
+    Parameters
+    ----------
+    count : n
+    occurrence : N_10 (2, n), raw and corrected, or None
+    """
+    if count <= MAPPED:
+        return np.arange(count)
+    hubs = np.empty(0, np.int64)
+    if occurrence is not None:
+        hubs = np.unique([np.argpartition(counts, count - HUBS)[-HUBS:] for counts in occurrence])
+    rng = np.random.default_rng(_SEED)
+    others = rng.choice(count, MAPPED, replace=False)
+    others = others[~np.isin(others, hubs)][: MAPPED - len(hubs)]
+    return np.sort(np.concatenate([hubs, others]))
+
+
+def project(
+    count: int,
+    vectors: Callable[[I64], F32],
+    queries: F32 | None,
+    occurrence: NDArray[np.integer[Any]] | None = None,
+) -> Projection | None:
+    """Project targets and queries on the first two principal components of the targets; None without targets.
+
+    The components come from subspace iteration (Halko et al., SIAM Review 2011, algorithm 4.4), always the same for
+    the same rows. It takes 24 products with the centred rows (s, d), so it costs as much as 300 queries among them.
+
+    Parameters
+    ----------
+    count : n
+    vectors : gives the targets (r, d) of some rows
+    queries : (b, d), or None
+    occurrence : N_10 (2, n), or None; see `mapped_rows`
+    """
+    if not count:
+        return None
+    rows = mapped_rows(count, occurrence)
+    targets = vectors(rows)
+    centred = targets - targets.mean(axis=0)
+    axes = _principal(centred)
+    total = float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
+    drawn = centred @ axes
+    explained = np.einsum("ij,ij->j", drawn, drawn, dtype=np.float64) / (total or 1.0)
+    asked = np.empty((0, targets.shape[1]), np.float32) if queries is None else queries - queries.mean(axis=0)
+    return Projection(rows, drawn.astype(np.float32), (asked @ axes).astype(np.float32), explained)
+
+
+def _principal(centred: F32) -> F32:
+    """The first two principal components (d, 2) of centred rows, each so that its largest number is positive."""
+    dim = centred.shape[1]
+    basis = np.random.default_rng(_SEED).normal(size=(dim, min(_BASIS, dim))).astype(np.float32)
+    for _ in range(_ROUNDS):
+        basis, _ = np.linalg.qr(centred.T @ (centred @ basis))
+    _, _, turned = np.linalg.svd(centred @ basis, full_matrices=False)
+    axes = (basis @ turned.T)[:, :2]
+    if axes.shape[1] < 2:
+        axes = np.pad(axes, ((0, 0), (0, 2 - axes.shape[1])))
+    largest = np.abs(axes).argmax(axis=0)
+    signs = np.sign(axes[largest, [0, 1]])
+    found: F32 = np.ascontiguousarray(axes * np.where(signs == 0, 1, signs), dtype=np.float32)
+    return found
