@@ -14,7 +14,7 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 	tests/store/catalog/test_interrupted.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack lint bench docs openapi typescript lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack lint bench docs openapi typescript langchain lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -32,11 +32,11 @@ $(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
 demo: setup  ## search Python's standard library in plain English, raw beside corrected (ARGS=--once ends by itself)
 	$(BIN)/hubless demo $(ARGS)
 
-test: setup typescript  ## everything that CI runs: lint, types, import contracts, tests
+test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript  ## test, and the slow checks too
+test-all: setup typescript .venv-langchain/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 
@@ -63,6 +63,17 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	mv $(OPENAPI).new $(OPENAPI)
 	@test ! -d $(TYPESCRIPT)/node_modules || (cd $(TYPESCRIPT) && npm run --silent types)
 
+# Adapters have environments of their own: what they ask for must be enough
+langchain: setup .venv-langchain/.ready  ## test the LangChain adapter, in an environment of its own
+	$(PYTEST) tests/adapters/test_langchain.py $(ARGS)
+
+.venv-%/.ready: requirements/%.txt clients/%/pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		-e clients/python -e clients/$*
+	@touch $@
+
 # Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
 TYPESCRIPT := clients/typescript
 typescript:  ## what the TypeScript client is built and tested with, if Node 20 or newer is there
@@ -85,6 +96,9 @@ lock:  ## lock the dependencies anew (needs uv)
 		-c requirements/dev.txt --group audit -o requirements/audit.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group node -o requirements/node.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		clients/langchain/pyproject.toml --group clients/langchain/pyproject.toml:test \
+		--no-emit-package hubless-client -o requirements/langchain.txt
 
 AUDIT := .venv-audit
 $(AUDIT)/.ready: requirements/audit.txt
@@ -103,4 +117,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) .venv-langchain site build dist .mypy_cache .ruff_cache .pytest_cache

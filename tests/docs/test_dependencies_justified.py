@@ -16,12 +16,14 @@ def names(requirements):
 
 
 HUBLESS = PROJECT["project"]
+LANGCHAIN = tomllib.loads((ROOT / "clients" / "langchain" / "pyproject.toml").read_text())
 NODE = json.loads((ROOT / "clients" / "typescript" / "package.json").read_text())
 OF_CLIENT = set(names(CLIENT["project"]["dependencies"]))
 DECLARED = {
     "hubless: library, command line and service": set(names(HUBLESS["dependencies"])),
     **{f"hubless[{extra}]": set(names(needed)) for extra, needed in HUBLESS["optional-dependencies"].items()},
     "hubless-client": OF_CLIENT,
+    "langchain-hubless": set(names(LANGCHAIN["project"]["dependencies"])),
     "hubless for TypeScript, development only": {
         *NODE["devDependencies"],
         *names(PROJECT["dependency-groups"]["node"]),

@@ -1,0 +1,298 @@
+"""The vector store. Each operation is one program of steps, which runs sync and async."""
+
+import math
+import uuid
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.vectorstores import VectorStore
+
+from hubless_client import ApiCollectionNotFound, CannotSend, CollectionInfo, Hits
+from hubless_client.steps import BothClients, Program, Step, arun, run
+from langchain_hubless.diversity import diverse
+from langchain_hubless.documents import document_of, payload_of
+from langchain_hubless.errors import translated
+
+DEFAULT_URL = "http://127.0.0.1:8000"
+BATCH = 200  # points in a request: 8,192 dimensions fit into the server's largest body
+EXTREME = 700.0  # math.exp overflows above
+EVERYTHING: dict[str, Any] = {"and": []}
+
+Filter = Mapping[str, Any] | None
+T = TypeVar("T")
+
+
+class HublessVectorStore(VectorStore):
+    """Documents in a collection of a hubless server.
+
+    Scores are similarity − strength · offset: higher is better. The collection is made when it is first used, if the
+    server has none of this name: cosine, string ids, any metadata. It ranks raw until it has a bank of queries, as your
+    users ask them: see `add_query_bank`.
+
+    Parameters
+    ----------
+    embedding : makes vectors of texts
+    collection : its name, or an alias
+    url, api_key : of the server
+    content_key : the payload column of a document's text; metadata has the others
+    strength : how much of the correction is applied, unless a search says: 1 is full, 0 is the raw ranking; None is
+        that of the collection
+    options : further options of `hubless_client.Client`
+
+    Raises
+    ------
+    HublessError : from all methods; it says what to do
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings,
+        collection: str,
+        *,
+        url: str = DEFAULT_URL,
+        api_key: str | None = None,
+        content_key: str = "page_content",
+        strength: float | None = None,
+        **options: Any,
+    ) -> None:
+        self.collection = collection
+        self.content_key = content_key
+        self.strength = strength
+        self._embedding = embedding
+        self._known: CollectionInfo | None = None
+        with translated():
+            self._clients = BothClients(url, api_key=api_key, **options)
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        collection: str = "langchain",
+        **options: Any,
+    ) -> Self:
+        """A store with these texts. Options are those of the class."""
+        store = cls(embedding, collection, **options)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        collection: str = "langchain",
+        **options: Any,
+    ) -> Self:
+        """A store with these texts. Options are those of the class."""
+        store = cls(embedding, collection, **options)
+        await store.aadd_texts(texts, metadatas, ids=ids)
+        return store
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """What makes vectors of texts."""
+        return self._embedding
+
+    def close(self) -> None:
+        """Close the connections that the methods keep open."""
+        self._clients.close()
+
+    async def aclose(self) -> None:
+        """Close the connections that the methods, and the async methods in this event loop, keep open."""
+        await self._clients.aclose()
+
+    # Add, read, delete.
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **_: Any,
+    ) -> list[str]:
+        """Store texts, or replace those of the same ids. Returns their ids; new ones where you give none."""
+        return self._run(self._add(list(texts), metadatas, ids))
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **_: Any,
+    ) -> list[str]:
+        """Store texts, or replace those of the same ids. Returns their ids; new ones where you give none."""
+        return await self._arun(self._add(list(texts), metadatas, ids))
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """The documents of some ids; ids that no document has are left out."""
+        return self._run(self._get(ids))
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """The documents of some ids; ids that no document has are left out."""
+        return await self._arun(self._get(ids))
+
+    def delete(self, ids: list[str] | None = None, *, filter: Filter = None, **_: Any) -> bool:
+        """Delete documents by ids or by a filter; all, if you give neither. Unknown ids are passed over."""
+        return self._run(self._delete(ids, filter))
+
+    async def adelete(self, ids: list[str] | None = None, *, filter: Filter = None, **_: Any) -> bool:
+        """Delete documents by ids or by a filter; all, if you give neither. Unknown ids are passed over."""
+        return await self._arun(self._delete(ids, filter))
+
+    # Search.
+
+    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """The best documents for a text. Options: `filter`, `strength`, `score_threshold`, `params`."""
+        return [document for document, _ in self.similarity_search_with_score(query, k, **options)]
+
+    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+        """The best documents for a text. Options: `filter`, `strength`, `score_threshold`, `params`."""
+        return [document for document, _ in await self.asimilarity_search_with_score(query, k, **options)]
+
+    def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[tuple[Document, float]]:
+        """The best documents for a text, and their corrected scores: higher is better."""
+        return self._run(self._search(query, k, options))
+
+    async def asimilarity_search_with_score(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        """The best documents for a text, and their corrected scores: higher is better."""
+        return await self._arun(self._search(query, k, options))
+
+    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
+        """The best documents for a vector."""
+        return [document for document, _ in self._run(self._search(embedding, k, options))]
+
+    async def asimilarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
+        """The best documents for a vector."""
+        return [document for document, _ in await self._arun(self._search(embedding, k, options))]
+
+    def max_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Documents that fit a text and differ from each other, among its `fetch_k` best."""
+        return self._run(self._diverse(query, k, fetch_k, lambda_mult, options))
+
+    async def amax_marginal_relevance_search(
+        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Documents that fit a text and differ from each other, among its `fetch_k` best."""
+        return await self._arun(self._diverse(query, k, fetch_k, lambda_mult, options))
+
+    def max_marginal_relevance_search_by_vector(
+        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Documents that fit a vector and differ from each other, among its `fetch_k` best."""
+        return self._run(self._diverse(embedding, k, fetch_k, lambda_mult, options))
+
+    async def amax_marginal_relevance_search_by_vector(
+        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    ) -> list[Document]:
+        """Documents that fit a vector and differ from each other, among its `fetch_k` best."""
+        return await self._arun(self._diverse(embedding, k, fetch_k, lambda_mult, options))
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return self._relevance
+
+    # The programs.
+
+    def _add(
+        self, texts: list[str], metadatas: list[dict[str, Any]] | None, ids: list[str] | None
+    ) -> Program[list[str]]:
+        metadatas = [{} for _ in texts] if metadatas is None else metadatas
+        names = [str(uuid.uuid4()) for _ in texts] if ids is None else [name or str(uuid.uuid4()) for name in ids]
+        for parameter, count in (("metadatas", len(metadatas)), ("ids", len(names))):
+            if count != len(texts):
+                raise CannotSend(f"{parameter}: expected {len(texts)}, one for each text, got {count}")
+        payload = [payload_of(text, data or {}, self.content_key) for text, data in zip(texts, metadatas, strict=True)]
+        if not texts:
+            return []
+        yield from self._ready()
+        for start in range(0, len(texts), BATCH):
+            part = slice(start, start + BATCH)
+            vectors = yield self._vectors_of(texts[part])
+            yield self._clients.call("put", self.collection, names[part], vectors, payload[part])
+        return names
+
+    def _get(self, ids: Sequence[str]) -> Program[list[Document]]:
+        yield from self._ready()
+        found: list[Document] = []
+        for start in range(0, len(ids), BATCH):
+            points = yield self._clients.call("points", self.collection, list(ids[start : start + BATCH]))
+            found += [document_of(point.id, point.payload, self.content_key) for point in points]
+        return found
+
+    def _delete(self, ids: list[str] | None, filter: Filter) -> Program[bool]:
+        if ids is not None and filter is not None:
+            raise CannotSend("delete: expected either ids or a filter, got both")
+        yield from self._ready()
+        if ids is None:
+            yield self._clients.call("delete", self.collection, filter=EVERYTHING if filter is None else filter)
+        else:
+            for start in range(0, len(ids), BATCH):
+                yield self._clients.call("delete", self.collection, ids[start : start + BATCH])
+        return True
+
+    def _search(
+        self, query: str | list[float], k: int, options: dict[str, Any]
+    ) -> Program[list[tuple[Document, float]]]:
+        hits = yield from self._hits(query, k, options)
+        return [(document_of(hit.id, hit.payload, self.content_key), hit.score) for hit in hits]
+
+    def _diverse(
+        self, query: str | list[float], k: int, fetch_k: int, weight: float, options: dict[str, Any]
+    ) -> Program[list[Document]]:
+        hits = yield from self._hits(query, max(k, fetch_k), {**options, "with_vector": True})
+        places = diverse([hit.score for hit in hits], [hit.vector or [] for hit in hits], k, weight)
+        return [document_of(hits[place].id, hits[place].payload, self.content_key) for place in places]
+
+    def _hits(self, query: str | list[float], k: int, options: dict[str, Any]) -> Program[Hits]:
+        yield from self._ready()
+        vector = (yield self._vector_of(query)) if isinstance(query, str) else query
+        given = {"limit": k, "strength": self.strength, "with_payload": True}
+        given |= {name: value for name, value in options.items() if value is not None}
+        hits: Hits = yield self._clients.call("query", self.collection, vector, **given)
+        return hits
+
+    def _ready(self) -> Program[CollectionInfo]:
+        """The collection as it was at first, made if there is none."""
+        if self._known is None:
+            try:
+                self._known = yield self._clients.call("collection", self.collection)
+            except ApiCollectionNotFound:
+                vector = yield self._vector_of("dimension")
+                self._known = yield self._clients.call(
+                    "create_collection", self.collection, len(vector), "cosine", "string"
+                )
+        return self._known
+
+    def _relevance(self, score: float) -> float:
+        """A score between 0 and 1. Scores exist only after a search, which has read the collection's metric."""
+        if self._known is not None and self._known.metric == "dot":
+            return 1 / (1 + math.exp(-min(max(score, -EXTREME), EXTREME)))
+        return min(1.0, max(0.0, (1 + score) / 2))
+
+    def _vectors_of(self, texts: list[str]) -> Step:
+        return Step(lambda: self._embedding.embed_documents(texts), lambda: self._embedding.aembed_documents(texts))
+
+    def _vector_of(self, text: str) -> Step:
+        return Step(lambda: self._embedding.embed_query(text), lambda: self._embedding.aembed_query(text))
+
+    def _run(self, program: Program[T]) -> T:
+        with translated():
+            return run(program)
+
+    async def _arun(self, program: Program[T]) -> T:
+        with translated():
+            return await arun(program)

@@ -1,0 +1,201 @@
+"""What the store does beyond LangChain's own tests."""
+
+import asyncio
+
+import numpy as np
+import pytest
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
+from langchain_core.exceptions import LangChainException
+
+from hubless_client import Client
+from langchain_hubless import HublessError, HublessRetriever, HublessVectorStore
+from langchain_hubless.diversity import diverse
+
+
+class Table(Embeddings):
+    """Vectors that the test chooses, and a count of how they were asked for."""
+
+    def __init__(self, **vectors):
+        self.vectors = vectors
+        self.asked = []
+
+    def embed_documents(self, texts):
+        self.asked.append("now")
+        return [self.vectors[text] for text in texts]
+
+    def embed_query(self, text):
+        return self.embed_documents([text])[0]
+
+    async def aembed_documents(self, texts):
+        self.asked.append("later")
+        return [self.vectors[text] for text in texts]
+
+    async def aembed_query(self, text):
+        return (await self.aembed_documents([text]))[0]
+
+
+PLANE = {"east": [1.0, 0.0], "near": [0.9, 0.1], "nearer": [0.95, 0.05], "north": [0.0, 1.0], "dimension": [1.0, 1.0]}
+
+
+@pytest.fixture
+def plane(store):
+    """East, near, nearer and north, with metadata."""
+    store._embedding = Table(**PLANE)
+    texts = ["near", "nearer", "north"]
+    store.add_texts(texts, [{"rank": rank, "tags": ["a", rank]} for rank in range(3)], ids=texts)
+    return store
+
+
+def ids(documents):
+    return [document.id for document in documents]
+
+
+def test_metadata_comes_back_as_it_was(plane):
+    [document] = plane.get_by_ids(["nearer"])
+    assert document == Document(id="nearer", page_content="nearer", metadata={"rank": 1, "tags": ["a", 1]})
+
+
+def test_scores_are_cosines_before_there_is_a_bank(plane):
+    (first, score), *_ = plane.similarity_search_with_score("east", k=1)
+    assert first.id == "nearer"
+    assert score == pytest.approx(0.95 / np.hypot(0.95, 0.05), abs=1e-5)
+
+
+def test_relevance_is_between_0_and_1_and_best_first(plane):
+    found = plane.similarity_search_with_relevance_scores("east", k=3)
+    relevance = [score for _, score in found]
+    assert relevance == sorted(relevance, reverse=True)
+    assert relevance[-1] == pytest.approx(0.5)
+    assert asyncio.run(plane.asimilarity_search_with_relevance_scores("east", k=3)) == found
+
+
+def test_filter_searches_only_documents_that_meet_it(plane):
+    assert ids(plane.similarity_search("east", filter={"field": "rank", "gte": 1})) == ["nearer", "north"]
+    assert ids(plane.similarity_search("east", k=1, filter={"field": "tags", "contains": "a"})) == ["nearer"]
+
+
+def test_search_by_vector(plane):
+    assert ids(plane.similarity_search_by_vector([0.1, 1.0], k=2)) == ["north", "near"]
+
+
+def test_diverse_search_leaves_out_a_near_copy(plane):
+    assert ids(plane.max_marginal_relevance_search("east", k=2, lambda_mult=0.3)) == ["nearer", "north"]
+    assert ids(plane.max_marginal_relevance_search("east", k=2, lambda_mult=1)) == ["nearer", "near"]
+    assert ids(asyncio.run(plane.amax_marginal_relevance_search("east", k=2, lambda_mult=0.3))) == ["nearer", "north"]
+    assert ids(plane.max_marginal_relevance_search_by_vector([1.0, 0.0], k=2, fetch_k=2, lambda_mult=0)) == [
+        "nearer",
+        "near",
+    ]
+
+
+def test_diverse_is_the_plain_formula():
+    rng = np.random.default_rng(1)
+    scores, vectors = rng.normal(size=12), rng.normal(size=(12, 4))
+    rows = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    wanted = []
+    for _ in range(5):
+        left = [place for place in range(12) if place not in wanted]
+        value = [0.4 * scores[i] - 0.6 * max((rows[i] @ rows[j] for j in wanted), default=0) for i in left]
+        wanted.append(left[int(np.argmax(value))])
+    assert diverse(scores, vectors, 5, 0.4) == wanted
+
+
+def test_delete_by_filter_and_delete_all(plane):
+    plane.delete(filter={"field": "rank", "eq": 0})
+    assert ids(plane.similarity_search("east")) == ["nearer", "north"]
+    plane.delete()
+    assert plane.similarity_search("east") == []
+
+
+def test_async_methods_use_the_async_embedding(store):
+    store._embedding = Table(**PLANE)
+
+    async def story():
+        await store.aadd_texts(["near", "north"], ids=["near", "north"])
+        found = await store.asimilarity_search("east", k=1)
+        got = await store.aget_by_ids(["north"])
+        await store.adelete(["near"])
+        return found, got, await store.asimilarity_search("east", k=1)
+
+    found, got, after = asyncio.run(story())
+    assert (ids(found), ids(got), ids(after)) == (["near"], ["north"], ["north"])
+    assert set(store._embedding.asked) == {"later"}
+
+
+def test_store_serves_several_event_loops(plane):
+    for _ in range(2):
+        assert ids(asyncio.run(plane.asimilarity_search("east", k=1))) == ["nearer"]
+
+
+def test_many_texts_go_in_several_requests(store):
+    texts = [f"text {number}" for number in range(450)]
+    given = store.add_texts(texts)
+    assert len(set(given)) == 450
+    assert sorted(document.page_content for document in store.get_by_ids(given)) == sorted(texts)
+    assert len(ids(store.similarity_search("text 7", k=450))) == 450
+
+
+def test_from_texts_makes_the_collection(server, store):
+    other = HublessVectorStore.from_texts(
+        ["a", "b"],
+        DeterministicFakeEmbedding(size=6),
+        [{"x": 1}, {}],
+        ids=["1", "2"],
+        collection=store.collection,
+        **server,
+    )
+    assert other.get_by_ids(["1"]) == [Document(id="1", page_content="a", metadata={"x": 1})]
+
+
+def test_retriever_takes_filter_and_options_of_an_invocation(plane):
+    retriever = HublessRetriever(store=plane, k=2, filter={"field": "rank", "lt": 2})
+    assert ids(retriever.invoke("east")) == ["nearer", "near"]
+    assert ids(retriever.invoke("east", filter={"field": "rank", "eq": 2})) == ["north"]
+    assert ids(asyncio.run(retriever.ainvoke("east", k=1))) == ["nearer"]
+    assert ids(plane.as_retriever(search_type="mmr", search_kwargs={"k": 2, "lambda_mult": 0.3}).invoke("east")) == [
+        "nearer",
+        "north",
+    ]
+
+
+def test_embedding_of_another_dimension_is_named(plane, server):
+    other = HublessVectorStore(DeterministicFakeEmbedding(size=7), plane.collection, **server)
+    with pytest.raises(HublessError, match=r"2 dimensions.*use the embedding model"):
+        other.similarity_search("east")
+    with pytest.raises(HublessError, match="use the embedding model"):
+        other.add_texts(["a"])
+
+
+def test_no_server_says_how_to_start_one():
+    nowhere = HublessVectorStore(DeterministicFakeEmbedding(size=6), "x", url="http://127.0.0.1:9")
+    with pytest.raises(LangChainException, match="hubless serve"):
+        nowhere.similarity_search("a")
+
+
+def test_wrong_key_says_so(server):
+    stranger = HublessVectorStore(DeterministicFakeEmbedding(size=6), "x", url=server["url"], api_key="wrong")
+    with pytest.raises(HublessError, match="give api_key"):
+        stranger.similarity_search("a")
+
+
+def test_collection_of_other_ids_refuses_texts_by_name(store, server):
+    with Client(server["url"], api_key=server["api_key"]) as client:
+        client.create_collection(store.collection, 6, "cosine", "int64")
+    with pytest.raises(HublessError, match="id"):
+        store.add_texts(["a"], ids=["one"])
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda store: store.add_texts(["a"], [{"page_content": "b"}]), "page_content"),
+        (lambda store: store.add_texts(["a"], [{}, {}]), "metadatas: expected 1"),
+        (lambda store: store.add_texts(["a"], ids=["1", "2"]), "ids: expected 1"),
+        (lambda store: store.delete(["1"], filter={"field": "a", "eq": 1}), "either ids or a filter"),
+        (lambda store: store.similarity_search("a", filter={"field": "a"}), "filter"),
+    ],
+)
+def test_wrong_calls_are_refused_by_name(store, call, message):
+    with pytest.raises(HublessError, match=message):
+        call(store)
