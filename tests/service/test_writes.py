@@ -1,5 +1,6 @@
 """Points that are put, patched and deleted over HTTP."""
 
+import shutil
 import threading
 
 import httpx
@@ -303,3 +304,13 @@ def test_write_of_one_worker_is_read_through_any_other(catalog):
             sent = {"points": [point(f"new-{seed}", seed)]}
             seq = httpx.put(f"{url}/points", json=sent, timeout=60).json()["seq"]
             assert httpx.get(f"{url}/points/new-{seed}?min_seq={seq}", timeout=60).status_code == 200
+
+
+def test_copy_of_a_folder_under_another_name_is_a_collection_of_its_own(tmp_path):
+    writing.build(tmp_path)
+    shutil.copytree(tmp_path / writing.NAME, tmp_path / "copied")
+    with writing.writable(tmp_path) as client:
+        put = client.put("../copied/points", json={"points": [writing.point("new", 1)]}).json()
+        assert (put["collection"], put["inserted"]) == ("copied", 1)
+        assert client.get("../copied/points/new").status_code == 200
+        assert client.get("/points/new").status_code == 404

@@ -85,7 +85,8 @@ def open_parts(
         try:
             manifest = read_manifest(folder)
             verify(folder, manifest, hashes=hashes)
-            return _read_version(folder, manifest, encoder, lenient)
+            # a folder may be a copy under another name, and has writes of its own
+            return _read_version(folder, manifest.model_copy(update={"collection": name}), encoder, lenient)
         except (BundleError, StorageError):
             # another version may have become current meanwhile, and this one been pruned
             if version is not None or home.folder(name) == folder:
