@@ -20,7 +20,6 @@ ORDER = (
     "sinkhorn_sample",
     "nnn_vs_package",
     "index_recipes",
-    "exact_search",
     "correction_is_free",
     "filters",
     "http_service",

@@ -16,6 +16,7 @@ from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, VersionInfo
 
 if TYPE_CHECKING:
+    from hubless.builder.reindex.run import reindex
     from hubless.lab.arrays import compare, diagnose, scan, tune
     from hubless.lab.evaluate import evaluate
     from hubless.lab.matrices import SimilarityMatrices
@@ -45,28 +46,30 @@ __all__ = [
     "merge",
     "offsets",
     "open",
+    "reindex",
     "scan",
     "tune",
 ]
 
-_LAB = {
-    "SimilarityMatrices": "matrices",
-    "compare": "arrays",
-    "diagnose": "arrays",
-    "evaluate": "evaluate",
-    "scan": "arrays",
-    "tune": "arrays",
+_LATER = {
+    "SimilarityMatrices": "lab.matrices",
+    "compare": "lab.arrays",
+    "diagnose": "lab.arrays",
+    "evaluate": "lab.evaluate",
+    "reindex": "builder.reindex.run",
+    "scan": "lab.arrays",
+    "tune": "lab.arrays",
 }
-"""What is of the lab by their module: read when they are first used, as a service never does."""
+"""What a service never uses, by their module: read when they are first used."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAB:
+    if name not in _LATER:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"hubless.lab.{_LAB[name]}"), name)
+    return getattr(import_module(f"hubless.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAB})
+    return sorted({*globals(), *_LATER})

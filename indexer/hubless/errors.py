@@ -15,6 +15,7 @@
     │   ├── VersionNotFound
     │   ├── AliasNotFound
     │   └── PointNotFound
+    ├── JobRunning              another job changes the collection
     ├── PreconditionFailed      what is to be changed is not as it was expected to be
     ├── CollectionExists        a collection of that name is there, with other settings
     ├── CollectionAliased       aliases stand for the collection that is to be deleted
@@ -152,6 +153,16 @@ class CollectionAliased(HublessError):
     """Aliases stand for the collection that is to be deleted."""
 
     code = "collection_aliased"
+
+
+class JobRunning(HublessError):
+    """Another job changes the collection: names its owner, and when the lease expires if that is on another machine."""
+
+    code = "job_running"
+
+    def __init__(self, home: Path, owner: str, seconds: float | None = None) -> None:
+        expires = "" if seconds is None else f"; if it died, its lease expires in {max(0, seconds):.0f} seconds"
+        super().__init__(f"collection {home.name!r} is being changed by {owner}{expires}")
 
 
 class BundleError(HublessError):

@@ -2,12 +2,16 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
-from support import small
+from support import jobs, small
+
+import hubless
+from hubless.cli.application import main
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
@@ -27,7 +31,7 @@ def test_compose_file_follows_the_compose_schema(tmp_path):
     assert validate(wrong) == 1
 
 
-@pytest.mark.parametrize("name", ["service", "build", "hubless"])
+@pytest.mark.parametrize("name", ["service", "build", "reindex", "hubless"])
 def test_container_is_hardened(name):
     container = SERVICES[name]
     assert container["read_only"] is True
@@ -38,12 +42,12 @@ def test_container_is_hardened(name):
 
 def test_all_share_the_catalog_and_the_service_can_be_kept_from_writing_it():
     assert SERVICES["service"]["volumes"] == ["catalog:/catalog:${HUBLESS_MOUNT:-rw}"]
-    for name in ("build", "hubless"):
+    for name in ("build", "reindex", "hubless"):
         assert "catalog:/catalog" in SERVICES[name]["volumes"]
         assert any(volume.endswith(":/input:ro") for volume in SERVICES[name]["volumes"])
 
 
-@pytest.mark.parametrize("name", ["build", "hubless"])
+@pytest.mark.parametrize("name", ["build", "reindex", "hubless"])
 def test_jobs_start_only_when_asked_for_and_do_not_come_back(name):
     assert SERVICES[name]["profiles"] == [name]
     assert SERVICES[name]["restart"] == "no"
@@ -75,3 +79,38 @@ def test_page_asks_with_the_key_that_it_made_both_with_compose_and_without():
 
 def test_service_is_published_on_this_machine_only_unless_told_otherwise():
     assert SERVICES["service"]["ports"] == ["${HUBLESS_PUBLISH:-127.0.0.1:8000}:8000"]
+
+
+def test_reindex_runs_the_job_of_the_input_folder(tmp_path, monkeypatch):
+    words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
+    jobs.write(tmp_path)
+    places = {"/catalog": str(tmp_path / "catalog"), "/input/job.yaml": str(tmp_path / "job.yaml")}
+    command = [places.get(word, word) for word in words]
+    with patched_main(command[: command.index("--wait-for")], monkeypatch) as code:
+        assert code == 0
+    assert hubless.open(tmp_path / "catalog", jobs.NAME).count == 60
+
+
+def test_cron_job_of_kubernetes_is_hardened_and_calls_the_command_rightly(tmp_path, monkeypatch):
+    described = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "reindex.yaml").read_text())
+    assert (described["kind"], described["spec"]["concurrencyPolicy"]) == ("CronJob", "Forbid")
+    pod = described["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    jobs.write(tmp_path)
+    places = {"/catalog": str(tmp_path / "catalog"), "/job/job.yaml": str(tmp_path / "job.yaml")}
+    command = [places.get(word, word) for word in container["command"]]
+    with patched_main([*command[: command.index("--wait-for")], "--plan"], monkeypatch) as code:
+        assert code == 0
+
+
+@contextmanager
+def patched_main(words, monkeypatch):
+    """Run the command line in this process; how it ended."""
+    monkeypatch.setattr(sys, "argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    yield ended.value.code or 0

@@ -10,9 +10,9 @@ import pytest
 from support.labelled import pairs, saved
 
 import hubless
+from hubless.builder.parameter_file import read_correction
 from hubless.cli.application import main
 from hubless.lab.compare import compare
-from hubless.lab.tune import read_correction
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from support.labelled import pairs
 
+from hubless.builder.parameter_file import read_correction
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
 from hubless.lab.entries import Entry
 from hubless.lab.grids import PRESETS, grid_entries
 from hubless.lab.trials import Pairs, strict_trial
-from hubless.lab.tune import best_of, read_correction, tune
+from hubless.lab.tune import best_of, tune
 
 HUBBY = pairs(200)
 EVEN = pairs(160, lean=0)

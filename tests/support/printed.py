@@ -1,5 +1,6 @@
 """Every command of the command line, with arguments that make it print something."""
 
+import json
 from importlib.metadata import entry_points
 
 import numpy as np
@@ -35,6 +36,7 @@ WORDS = {
     "alias": "--catalog {}/catalog --alias other --collection things",
     "prune": f"{_ON} --keep 1",
     "merge": _ON,
+    "reindex": "{}/job.yaml --catalog {}/catalog",
     "query": f"{_ON} --vectors {{}}/one.npy",
     "evaluate": f"{_TARGETS} {_LABELS} --strict --seeds 2 --correction none --correction auto",
     "tune": f"{_TARGETS} {_LABELS} --seeds 1 --folds 2 --correction none --correction csls",
@@ -43,6 +45,7 @@ WORDS = {
     "report": f"{_BANK} --output {{}}/report.html",
 }
 VARIANTS = {
+    "reindex, planned": "reindex {}/job.yaml --catalog {}/catalog --plan",
     "query, explained": f"query {WORDS['query']} --explain",
     "query, compared": f"query {WORDS['query']} --compare",
     "evaluate a collection": f"evaluate {_ON} {_LABELS}",
@@ -64,3 +67,7 @@ def write_files(folder):
     np.save(folder / "right.npy", np.arange(COUNT))
     lines = [f"a thing of many words with the number {row},{1990 + row % 30}" for row in range(COUNT)]
     (folder / "payload.csv").write_text("\n".join(["title,year", *lines]))
+    job = {"version": 1, "collection": "followed", "targets": "targets.npy", "query_bank": "bank.npy"}
+    (folder / "job.yaml").write_text(
+        json.dumps({**job, "gates": {"recall": {"min": 0.9}, "rows": {"max_change": 0.5}}})
+    )

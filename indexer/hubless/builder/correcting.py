@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from hubless.builder.checkpoints import Checkpoints, NoCheckpoints
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import QueryTime
@@ -22,18 +23,28 @@ class Corrected:
     query_time: QueryTime | None
 
 
-def correct(vectors: Compared, bank: VectorSource, recipe: Recipe, steps: Steps, fit: str = "") -> Corrected:
+def correct(
+    vectors: Compared,
+    bank: VectorSource,
+    recipe: Recipe,
+    steps: Steps,
+    fit: str = "",
+    checkpoints: Checkpoints | None = None,
+) -> Corrected:
     """Fit the correction on a bank (b, d), and compute the offsets of all targets.
 
     Parameters
     ----------
     bank : the query bank of the vectors, or a part of it
     fit : names the fit in the progress, where there are several
+    checkpoints : keep the fit and the offsets, so that a killed build goes on; None keeps nothing
     """
-    targets = vectors.targets
+    targets, kept = vectors.targets, checkpoints or NoCheckpoints()
+    name = fit.strip().replace(" ", "-") or "shipped"
     steps.step(f"fitting the correction{fit}")
-    fitted = recipe.method.fit(bank, targets, vectors.target_bank)
-    offsets = fitted.offsets(targets, steps.step(f"computing offsets{fit}", targets.shape[0]))
+    fitted = kept.fit(f"fit-{name}", recipe.correction, lambda: recipe.method.fit(bank, targets, vectors.target_bank))
+    advance = steps.step(f"computing offsets{fit}", targets.shape[0])
+    offsets = kept.offsets(f"offsets-{name}", fitted, targets, advance)
     constant = float(offsets.astype("float64").mean())
     query_time = fitted.query_time(targets, steps.step(f"preparing for queries{fit}", targets.shape[0]))
     return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)

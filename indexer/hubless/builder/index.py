@@ -1,5 +1,6 @@
 """An index of arrays: fit, query, add, remove, save. What `hubless.open` gives is one too."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks import Measuring, bank_sample, measuring_of
-from hubless.builder.correcting import Corrected
+from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, may_grow, remake
 from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
 from hubless.builder.live import check_live, chosen_strength
-from hubless.builder.making import Made, checked_bank, make, make_empty, make_indexed
-from hubless.builder.measuring import measure_hubness
+from hubless.builder.making import Made, checked_bank, make, make_empty
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe
 from hubless.builder.writing import manifest, manifest_of, write_made
@@ -37,7 +36,7 @@ from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
-from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, RowsOf, in_memory, under_metric
 from hubless.vectors.unchanged import Seen
 
 UNNAMED, UNSAVED = "index", "unsaved"
@@ -249,14 +248,23 @@ class Index(Collection):
             changes = self._changes or Changes.of(parts, self._filter_cache)
             self._change(changes.removing(rows))
 
-    def follow(self, catalog: Catalog) -> None:
+    @property
+    def parts(self) -> Parts:
+        """What it is made of now."""
+        return self._parts
+
+    def follow(self, catalog: Catalog, until: int | None = None) -> None:
         """Take in what was written to the collection since its version was built.
+
+        Parameters
+        ----------
+        until : the number of the last write to take in; None for all
 
         Raises
         ------
         LogDamaged, StorageError
         """
-        living = Living(Collection(self._parts, self._filter_cache), catalog.log(self.name))
+        living = Living(Collection(self._parts, self._filter_cache), catalog.log(self.name, until))
         living.catch_up()
         if living.log is not None:
             living.log.close()
@@ -306,11 +314,20 @@ class Index(Collection):
                 # of another collection the writes are no part of any log
                 seq = parts.seq if home == self._home else 0
                 made_of = _manifest_of(parts, made, self._changes, name, staged.version)
+                if home == self._home and made_of.job is not None and self._base_folder is not None:
+                    shutil.copyfile(self._base_folder / bundle.SOURCES, staged.folder / bundle.SOURCES)
+                else:
+                    made_of = made_of.model_copy(update={"job": None})
                 saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
             opened = open_parts(catalog, name, version=saved.version, hashes=False)
             self._become(replace(opened, encoder=parts.encoder))
             self._changes, self._home = None, home
         return saved
+
+    @property
+    def _base_folder(self) -> Path | None:
+        """The folder of the version that this was opened from."""
+        return self._parts.folder if self._changes is None else self._changes.base.folder
 
     def _made(self, parts: Parts, steps: Steps, path: Path) -> Made:
         """What to save. Writes the file of the index."""
@@ -320,19 +337,9 @@ class Index(Collection):
             write_index(made.targets.index, path)
             return made
         if not isinstance(targets, IndexedTargets):
-            source = StoredVectors(targets, "targets")
-            without_bank = parts.bank_sample is None and parts.manifest.measured is None
-            measuring = (
-                Measuring(bank_sample(source, self._recipe.seed), held_out=False)
-                if without_bank
-                else measuring_of(parts.bank_sample, correction, parts.canary())
-            )
-            bank = ArrayVectors(measuring.queries, "query bank")
-            corrected = Corrected(source, correction, parts.offsets, query_time)
-            hubness = measure_hubness(corrected, measuring, steps)
-            made = make_indexed(corrected, hubness, bank, measuring, parts.bank_sample, self._recipe, steps, path)
-            # targets served as queries: good enough to tune the index, and no measure of hubness
-            return replace(made, measured=None, occurrence=None) if without_bank else made
+            if (enlarged := self._enlarged(parts, steps, path)) is not None:
+                return enlarged
+            return remake(parts, StoredVectors(targets, "targets"), parts.offsets, self._recipe, steps, path)
         write_index(targets.index, path)
         return Made(
             targets=targets,
@@ -344,7 +351,21 @@ class Index(Collection):
             canary=parts.canary(),
             index=parts.manifest.index,
             measured=parts.manifest.measured,
+            trained=False,
         )
+
+    def _enlarged(self, parts: Parts, steps: Steps, path: Path) -> Made | None:
+        """The index with what was added, without what was removed; None if it has to be built anew."""
+        changes = self._changes
+        if changes is None or not may_grow(parts, changes.count_added, len(parts.offsets)):
+            return None
+        rows = base_rows(parts.targets)
+        kept = rows[rows >= 0]
+        more = RowsOf(StoredVectors(parts.targets, "targets"), len(kept), len(rows))
+        folder = self._base_folder
+        file = None if folder is None else folder / bundle.INDEX
+        enlarged = Enlarged(base_of(parts.targets), file, kept, more, parts.offsets)
+        return enlarge(parts, enlarged, self._recipe.aims, path, steps)
 
 
 def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:
@@ -362,7 +383,7 @@ def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array
 
 
 def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, version: str) -> Manifest:
-    before = parts.manifest
+    before, added = parts.manifest, 0 if changes is None else changes.count_added
     return manifest(
         made,
         before.correction,
@@ -378,6 +399,9 @@ def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, v
         strength=before.strength,
         strength_choice=before.strength_choice,
         notes=[*before.notes, *([] if changes is None else [changes.note])],
+        job=before.job,
+        frozen=min(len(made.offsets), before.frozen + added),
+        grown=0 if made.trained else before.grown + added,
     )
 
 
@@ -390,6 +414,7 @@ def open_index(
     filter_cache: int = FILTER_CACHE,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
+    until: int | None = None,
 ) -> Index:
     """Open a collection as it is now: its current version, and what was written to it since.
 
@@ -402,6 +427,7 @@ def open_index(
     filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
+    until : the number of the last write to take in; None for all
 
     Raises
     ------
@@ -420,5 +446,5 @@ def open_index(
     except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
         raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
     if version is None:
-        index.follow(home)
+        index.follow(home, until)
     return index

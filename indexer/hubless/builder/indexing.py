@@ -20,6 +20,7 @@ from hubless.knn import (
 )
 from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of
 from hubless.progress import Steps
+from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HalfVectors, VectorSource
 
@@ -109,10 +110,38 @@ def _opened(index: faiss.Index, path: Path | None) -> faiss.Index:
 def _tuned(kind: IndexType, index: faiss.Index, pivot: F32 | None, asked: Asked, aims: Aims, steps: Steps) -> Indexed:
     steps.step(f"tuning the {kind.name} index")
     queries = augment_queries(asked.queries, 1.0, pivot)
-    # scores of the stored vectors: in float16 they differ a little from those of the targets
-    stored = index.reconstruct_batch(asked.rows.ravel()).reshape(*asked.rows.shape, index.d)
-    curve = recall_curve(kind, index, queries, np.einsum("md,mkd->mk", queries, stored))
+    curve = recall_curve(kind, index, queries, stored_scores(index, queries, asked.rows))
     return Indexed(kind, index, pivot, curve, cheapest_setting(curve, aims), [])
+
+
+def stored_scores(index: faiss.Index, queries: F32, rows: I64) -> F32:
+    """Scores (m, k) of some rows by the stored vectors. In float16 they differ a little from those of the targets.
+
+    Parameters
+    ----------
+    queries : (m, d') augmented
+    rows : (m, k) of each query
+    """
+    stored = index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, index.d)
+    scores: F32 = np.einsum("md,mkd->mk", queries, stored)
+    return scores
+
+
+def index_record(kind: IndexType, setting: Setting, curve: list[Setting], aims: Aims, notes: list[str]) -> IndexRecord:
+    """What the manifest says of an index."""
+    return IndexRecord(
+        type=kind.name,
+        precision=kind.precision,
+        parameters=setting.parameters,
+        aims=AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms),
+        curve=[
+            SettingRecord(
+                parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
+            )
+            for each in curve
+        ],
+        notes=notes,
+    )
 
 
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:

@@ -85,19 +85,7 @@ def open_inputs(
         loaded.check()
     if loaded is not None:
         check_dim(loaded.dim, dim, "encoder", items.vectors.name)
-    table, columns = items.payload, list(items.payload_columns)
-    if table is not None and payload is None:
-        table = typed_payload(table, payload_schema, columns)
-    elif payload is None and payload_schema:
-        raise InputError("payload schema", "a payload", "none")
-    if payload is not None:
-        table = as_payload(payload, payload_schema)
-        columns = list(table.schema.names)
-    if table is not None:
-        with _reading_payload():
-            rows = table.count_rows()
-        if rows != count:
-            raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    table, columns = _payload(payload, payload_schema, items)
     given = {"targets": items, "query_bank": bank}
     given |= {name: more for name, more in (("target_bank", extra), ("live_queries", live)) if more is not None}
     beside = {"ids": ids, "payload": payload, "encoder": encoder}
@@ -113,6 +101,53 @@ def open_inputs(
         {name: _files_record(opened.files) for name, opened in given.items() if opened.files}
         | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
     )
+
+
+@dataclass(frozen=True)
+class OpenedTargets:
+    """Targets, opened and checked: vectors (n, d), ids (n,) if there are any, and payload (n,) rows."""
+
+    vectors: VectorSource
+    ids: pa.Array | None
+    payload: Dataset | None
+    payload_columns: list[str]
+
+
+def open_targets(
+    targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None
+) -> OpenedTargets:
+    """Open a file of targets and what stands beside it, by the parameters of `build`.
+
+    Raises
+    ------
+    InputError, StorageError
+        naming the file and what is wrong with it.
+    """
+    items = as_items(targets, "targets")
+    found = items.ids if ids is None else _ids(ids, items, items.vectors.shape[0])
+    table, columns = _payload(payload, payload_schema, items)
+    return OpenedTargets(items.vectors, found, table, columns)
+
+
+def _payload(
+    payload: PayloadLike | None, payload_schema: PayloadTypes | None, items: Items
+) -> tuple[Dataset | None, list[str]]:
+    """The payload that was given, or else that in the file of the vectors; and its columns."""
+    table, columns = items.payload, list(items.payload_columns)
+    if table is not None and payload is None:
+        table = typed_payload(table, payload_schema, columns)
+    elif payload is None and payload_schema:
+        raise InputError("payload schema", "a payload", "none")
+    if payload is not None:
+        table = as_payload(payload, payload_schema)
+        columns = list(table.schema.names)
+    if table is not None:
+        count = items.vectors.shape[0]
+        with reading_payload():
+            rows = table.count_rows()
+        if rows != count:
+            raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
+    return table, columns
 
 
 def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
@@ -170,7 +205,7 @@ def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
     OSError
         if the disk refuses.
     """
-    with _reading_payload():
+    with reading_payload():
         schema, batches = _stored_batches(payload, columns)
         with (
             pq.ParquetWriter(folder / bundle.PAYLOAD, schema) as writer,
@@ -183,7 +218,7 @@ def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
 
 def held_payload(payload: Dataset, columns: list[str]) -> Payload:
     """Payload in memory, with the types that it would be stored with. Raises `InputError` as `write_payload`."""
-    with _reading_payload():
+    with reading_payload():
         schema, batches = _stored_batches(payload, columns)
         return Payload(plain_table(pa.Table.from_batches(batches, schema)))
 
@@ -217,7 +252,7 @@ def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: 
     table = held_payload(opened, columns).table()
     if len(table) != count:
         raise InputError("payload", f"{count} rows, one a vector", f"{len(table)} rows")
-    with _reading_payload():
+    with reading_payload():
         arrays = [
             table[each.name].cast(each.type) if each.name in columns else pa.nulls(count, each.type) for each in schema
         ]
@@ -241,7 +276,8 @@ def _stored_batches(payload: Dataset, columns: list[str]) -> tuple[pa.Schema, It
 
 
 @contextmanager
-def _reading_payload() -> Iterator[None]:
+def reading_payload() -> Iterator[None]:
+    """Turn what the readers of payload raise into an `InputError`. Errors of the disk stay."""
     try:
         yield
     except (pa.ArrowException, OSError) as error:

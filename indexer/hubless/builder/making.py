@@ -9,28 +9,29 @@ from numpy.typing import NDArray
 
 from hubless.builder.bank_checks import CheckedBank, check_bank
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
+from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
 from hubless.builder.correcting import Corrected, correct
-from hubless.builder.indexing import Asked, Indexed, build_index
+from hubless.builder.indexing import Asked, Indexed, build_index, index_record
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.kernels.reductions import top_k
-from hubless.knn import INDEXES, Aims, augment
+from hubless.knn import INDEXES, augment
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
 from hubless.search.indexed import IndexedTargets
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import AimsRecord, IndexRecord, Measured, SettingRecord
+from hubless.store.bundle import IndexRecord, Measured
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
 
 
 @dataclass(frozen=True)
 class Made:
-    """All parts of a version but ids, payload and encoder."""
+    """All parts of a version but ids, payload and encoder. `trained` says whether its index was trained for it."""
 
     targets: IndexedTargets
     offsets: F32
@@ -41,6 +42,7 @@ class Made:
     canary: Canary
     index: IndexRecord
     measured: Measured | None
+    trained: bool = True
 
 
 def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> CheckedBank:
@@ -55,7 +57,9 @@ def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> Ch
     return check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed).logged()
 
 
-def make(vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = None) -> Made:
+def make(
+    vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = None, checkpoints: Checkpoints | None = None
+) -> Made:
     """Measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
@@ -64,6 +68,7 @@ def make(vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = No
     Parameters
     ----------
     path : of the file of the index; None keeps the index in memory
+    checkpoints : keep what was computed, so that a killed build goes on; None keeps nothing
 
     Raises
     ------
@@ -73,16 +78,29 @@ def make(vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = No
     bank = vectors.query_bank
     fitting, measuring = hold_out(bank, recipe.seed)
     with naming_held_out(bank, fitting):
-        hubness = _held_out_hubness(vectors, fitting, measuring, recipe, steps)
-    corrected = correct(vectors, bank, recipe, steps)
-    return make_indexed(corrected, hubness, fitting, measuring, bank_sample(bank, recipe.seed), recipe, steps, path)
+        hubness = _held_out_hubness(vectors, fitting, measuring, recipe, steps, checkpoints or NoCheckpoints())
+    corrected = correct(vectors, bank, recipe, steps, checkpoints=checkpoints)
+    sample = bank_sample(bank, recipe.seed)
+    return make_indexed(corrected, hubness, fitting, measuring, sample, recipe, steps, path, checkpoints)
 
 
 def _held_out_hubness(
-    vectors: Compared, fitting: VectorSource, measuring: Measuring, recipe: Recipe, steps: Steps
+    vectors: Compared,
+    fitting: VectorSource,
+    measuring: Measuring,
+    recipe: Recipe,
+    steps: Steps,
+    checkpoints: Checkpoints,
 ) -> MeasuredHubness:
     """The fit ends with this function, so that it and the one that ships are never in memory together."""
-    return measure_hubness(correct(vectors, fitting, recipe, steps, " without held-out queries"), measuring, steps)
+
+    def measure() -> Arrays:
+        corrected = correct(vectors, fitting, recipe, steps, " without held-out queries", checkpoints)
+        measured = measure_hubness(corrected, measuring, steps)
+        return {"queries": np.array(measured.queries), "occurrence": measured.occurrence}
+
+    found = checkpoints.arrays("hubness", measure)
+    return MeasuredHubness(int(found["queries"]), found["occurrence"])
 
 
 def make_indexed(
@@ -94,6 +112,7 @@ def make_indexed(
     recipe: Recipe,
     steps: Steps,
     path: Path | None,
+    checkpoints: Checkpoints | None = None,
 ) -> Made:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
 
@@ -109,7 +128,11 @@ def make_indexed(
     steps.step("searching exactly")
     _, rows = top_k(measuring.queries, targets, K_OCCURRENCE, offsets)
     asked = Asked(measuring.queries, rows)
-    indexed = build_index(recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps)
+
+    def build(path: Path | None) -> Indexed:
+        return build_index(recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps)
+
+    indexed = (checkpoints or NoCheckpoints()).indexed(path, build)
     setting = indexed.setting
     stored = IndexedTargets(indexed.kind, indexed.index, targets.shape[1], setting.parameters, indexed.pivot)
     return Made(
@@ -120,7 +143,7 @@ def make_indexed(
         occurrence=hubness.occurrence,
         bank_sample=sample,
         canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, rows.shape[1]),
-        index=_index_record(indexed, recipe.aims),
+        index=index_record(indexed.kind, setting, indexed.curve, recipe.aims, indexed.notes),
         measured=measured_record(hubness, measuring, setting.recall),
     )
 
@@ -148,20 +171,4 @@ def make_empty(dim: int, correction: CentredCorrection, sample: F32 | None) -> M
         },
         index=IndexRecord(type=kind.name, parameters={}),
         measured=None,
-    )
-
-
-def _index_record(indexed: Indexed, aims: Aims) -> IndexRecord:
-    return IndexRecord(
-        type=indexed.kind.name,
-        precision=indexed.kind.precision,
-        parameters=indexed.setting.parameters,
-        aims=AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms),
-        curve=[
-            SettingRecord(
-                parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
-            )
-            for each in indexed.curve
-        ],
-        notes=indexed.notes,
     )

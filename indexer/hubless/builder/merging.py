@@ -5,6 +5,7 @@ from pathlib import Path
 from hubless.builder.index import open_index
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
+from hubless.store.lease import lease
 
 
 def merge(
@@ -28,6 +29,8 @@ def merge(
     Raises
     ------
     CollectionNotFound
+    JobRunning
+        if another job changes the collection.
     InputError
         if no target is left.
     StorageError
@@ -35,11 +38,13 @@ def merge(
     """
     home = Catalog(catalog)
     name = home.resolve(collection)
-    index = open_index(home, name, lenient=True)
-    made = None
-    if index.seq > index.manifest.log_seq:
-        made = index.save(catalog, name, progress=progress)
-    if keep is not None:
-        home.prune(name, keep)
-    home.cut_log(name)
+    home.current(name)
+    with lease(home.path / name, "hubless merge"):
+        index = open_index(home, name, lenient=True)
+        made = None
+        if index.seq > index.manifest.log_seq:
+            made = index.save(catalog, name, progress=progress)
+        if keep is not None:
+            home.prune(name, keep)
+        home.cut_log(name)
     return made

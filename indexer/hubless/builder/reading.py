@@ -6,7 +6,7 @@ else go to a temporary file, which is mapped. It has no name, so nothing is left
 
 import hashlib
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,14 +50,15 @@ def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Com
         if source is None:
             continue
         # a bank is kept in the state of most corrections, so there is memory for it
-        read[name], record = _read(source, metric, folder, in_memory=name == "query_bank")
+        read[name], record = read_source(source, metric, folder, in_memory=name == "query_bank")
         records.setdefault(name, record)
     return Compared(read["targets"], read["query_bank"], read.get("target_bank"), read.get("live_queries"), records)
 
 
-def _read(
+def read_source(
     source: VectorSource, metric: str, folder: Path | None, *, in_memory: bool
 ) -> tuple[VectorSource, InputRecord]:
+    """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
     count, dim = source.shape
     digest = hashlib.sha256()
     rows = _checked(source, metric, digest)
@@ -69,7 +70,7 @@ def _read(
     elif in_memory:
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
-        read = HeldVectors(_in_file(rows, source.shape, folder), source.name)
+        read = HeldVectors(in_file(rows, source.shape, folder), source.name)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
 
 
@@ -82,7 +83,8 @@ def _checked(source: VectorSource, metric: str, digest: Any) -> Iterator[F32]:
         start += len(block)
 
 
-def _in_file(rows: Iterator[F32], shape: tuple[int, int], folder: Path | None) -> F32:
+def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None) -> F32:
+    """Blocks of rows as one array (n, d), mapped from a temporary file without a name."""
     with tempfile.TemporaryFile(dir=folder) as file:
         for block in rows:  # written, not stored by way of the map: a full disk would kill the process
             file.write(block.data)

@@ -24,6 +24,7 @@ from hubless.cli.hubs import diagnose_command, report_command, scan_command
 from hubless.cli.merging import merge_command
 from hubless.cli.printing import PrintedWarnings
 from hubless.cli.query import query_command
+from hubless.cli.reindexing import reindex_command
 from hubless.cli.tune import tune_command
 from hubless.demo.command import demo
 from hubless.errors import HublessError, one_line
@@ -64,6 +65,7 @@ app.command("rollback")(rollback_command)
 app.command("alias")(alias_command)
 app.command("prune")(prune_command)
 app.command("merge")(merge_command)
+app.command("reindex")(reindex_command)
 app.command("query")(query_command)
 app.command("evaluate")(evaluate_command)
 app.command("tune")(tune_command)

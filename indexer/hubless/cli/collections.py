@@ -9,6 +9,7 @@ import typer
 
 import hubless
 from hubless.builder.measuring import by_chance
+from hubless.builder.parameter_file import read_correction
 from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (
@@ -30,7 +31,6 @@ from hubless.kernels.devices import CPU
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
-from hubless.lab.tune import read_correction
 from hubless.store.bundle import StrengthRecord
 from hubless.vectors.payload_text import TYPES
 

@@ -3,7 +3,8 @@
 import faiss
 
 from hubless.knn.base import IndexType, TrainingSample
-from hubless.progress import Steps
+from hubless.progress import Advance, Steps, no_progress
+from hubless.vectors.arrays import I64
 from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample
 
 
@@ -27,8 +28,21 @@ def make_index(
     if trained_on is not None:
         index.train(trained_on.vectors)
         trained_on = None  # to free its memory before blocks are added
-    advance = steps.step(f"building the {kind.name} index", count)
-    for block in vectors.blocks(block_rows(dim)):
+    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", count))
+    return index
+
+
+def add_vectors(index: faiss.Index, vectors: VectorSource, advance: Advance = no_progress) -> None:
+    """Add vectors (a, d') to a trained index, after those that it has."""
+    for block in vectors.blocks(block_rows(vectors.shape[1])):
         index.add(block)
         advance(len(block))
-    return index
+
+
+def add_stored(index: faiss.Index, other: faiss.Index, rows: I64, advance: Advance = no_progress) -> None:
+    """Add the stored vectors of some rows of another index, as they are."""
+    step = block_rows(index.d)
+    for start in range(0, len(rows), step):
+        some = rows[start : start + step]
+        index.add(other.reconstruct_batch(some))
+        advance(len(some))

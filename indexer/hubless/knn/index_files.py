@@ -25,8 +25,12 @@ def write_index(index: faiss.Index, path: Path) -> None:
         faiss.write_index(_aligned(index), faiss.PyCallbackIOWriter(file.write))
 
 
-def read_index(path: Path) -> faiss.Index:
+def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
     """Open an index, mapped into memory. Vectors, graphs and lists are not copied; codes of fast scan are.
+
+    Parameters
+    ----------
+    mapped : otherwise all is copied, and the index can be changed
 
     Raises
     ------
@@ -34,7 +38,7 @@ def read_index(path: Path) -> faiss.Index:
         if it is not a Faiss index.
     """
     try:
-        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC)
+        index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)
     except RuntimeError as error:
         raise BundleDamaged(path, f"not a readable index: {_reason(error)}") from error
     if not isinstance(index, faiss.IndexPreTransform):

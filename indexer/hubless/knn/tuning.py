@@ -31,16 +31,19 @@ class Setting:
     latency_ms: float
 
 
-def recall_curve(kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32) -> list[Setting]:
+def recall_curve(
+    kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32, tried: Sequence[dict[str, Any]] | None = None
+) -> list[Setting]:
     """Measure the kind's settings, from the cheapest on, until two in a row find everything.
 
     Parameters
     ----------
     queries : (m, d') augmented
     exact_scores : (m, k) by exact search in the stored vectors, best first
+    tried : settings to measure; None for all of the kind
     """
     curve: list[Setting] = []
-    for parameters in kind.ladder(index.ntotal):
+    for parameters in kind.ladder(index.ntotal) if tried is None else tried:
         scores, _ = kind.search(index, queries, exact_scores.shape[1], parameters)
         latency = _latency(kind, index, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters)
         curve.append(Setting(parameters, agreement(scores, exact_scores), latency))

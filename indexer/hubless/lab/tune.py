@@ -11,7 +11,7 @@ import numpy as np
 from hubless import measures
 from hubless.builder.live import drawn, refuse_targets, strength_by_offsets, verdict
 from hubless.corrections import correction as make_correction
-from hubless.errors import InputError, StorageError, one_line, storage_errors
+from hubless.errors import InputError, storage_errors
 from hubless.lab.entries import Entry
 from hubless.lab.grids import Grid, grid_entries, left_out_of_grids
 from hubless.lab.labelled import Draws, auto_notes, open_labelled
@@ -84,33 +84,6 @@ class Tuned:
         """
         with storage_errors(Path(path)):
             replace_text(Path(path), json.dumps(self.as_json(), indent=2, ensure_ascii=False) + "\n")
-
-
-def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a correction from a parameter file, as `tune` writes it.
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if it is no parameter file, or names an unknown correction or parameter.
-    """
-    path = Path(path)
-    name = f"correction from ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, "correction from: there is no such file")
-    try:
-        read = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(name, "a JSON file, as tune writes it", one_line(error)) from error
-    if not isinstance(read, dict) or not isinstance(read.get("correction"), str):
-        raise InputError(name, 'an object with "correction" and "parameters"', one_line(ValueError(repr(read)[:80])))
-    parameters = read.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
-    make_correction(read["correction"], parameters)
-    return read["correction"], parameters
 
 
 def tune(

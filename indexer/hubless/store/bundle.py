@@ -31,6 +31,7 @@ PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
 BANK_SAMPLE = "bank_sample.npy"
 PROJECTION = "projection.npz"
+SOURCES = "sources.arrow"
 
 _HASH = "manifest_sha256"
 _READ_BYTES = 2**20
@@ -156,6 +157,40 @@ class InputRecord(_Record):
     sha256: str
 
 
+class FileStamp(_Record):
+    """A file as a job found it. `mtime_ns` is 0 if the file had changed so lately that its time says nothing."""
+
+    path: str = Field(description="Seen from the folder of the job file.")
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+class SourceRecord(_Record):
+    """A source of targets: its file, and those with its ids and payload."""
+
+    files: list[FileStamp]
+    rows: int
+
+
+class JobRecord(_Record):
+    """How `hubless reindex` made a version, or the one that it was merged from."""
+
+    sources: list[SourceRecord] = Field(description="The targets' files, in the order that sources.arrow counts them.")
+    banks: dict[str, list[FileStamp]] = Field(description="The other files, by what they are for.")
+    fit: dict[str, Any] = Field(description="Settings that the offsets depend on.")
+    index: dict[str, Any] = Field(description="Settings that the index depends on.")
+    fitted: str = Field(description="When the correction was fitted.")
+    offsets: Literal["fitted", "kept"] = Field(description="Whether the correction was fitted anew for this version.")
+    built: Literal["trained", "grown"] = Field(description="Whether the index was trained anew, or rows were added.")
+    why: list[str] = Field(description="Why it was fitted or trained anew, or was not.")
+    new: int = Field(description="Targets that files brought.")
+    changed: int = Field(description="Targets that files changed.")
+    gone: int = Field(description="Targets that left the files.")
+    written: int = Field(description="Writes of the log that were folded in.")
+    gates: dict[str, Any] = Field({}, description="What the gates measured, and their bounds.")
+
+
 class Provenance(_Record):
     """The origin of a bundle."""
 
@@ -185,6 +220,9 @@ class Manifest(_Record):
     strength_choice: StrengthRecord | None = None
     notes: list[str] = []
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
+    frozen: int = Field(0, description="Targets that came after the fit: their offsets come from the fit as it was.")
+    grown: int = Field(0, description="Targets that were added to the index after it was trained.")
+    job: JobRecord | None = None
     provenance: Provenance
     files: dict[str, FileRecord]
 

@@ -159,9 +159,14 @@ class Catalog:
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / _VERSIONS / wanted
 
-    def log(self, name: str) -> Log:
-        """Return the log of what was written to a collection since its versions were built."""
-        return Log(self.path / name)
+    def log(self, name: str, until: int | None = None) -> Log:
+        """Return the log of what was written to a collection since its versions were built.
+
+        Parameters
+        ----------
+        until : the last write that it shows; None for all
+        """
+        return Log(self.path / name, until)
 
     def cut_log(self, name: str) -> int:
         """Remove from the log of a collection what all its versions have. Return the number of the last such write.

@@ -48,6 +48,7 @@ class Log:
     Parameters
     ----------
     home : folder of the collection
+    until : `since` gives no writes after this one; None for all
 
     Raises
     ------
@@ -59,9 +60,10 @@ class Log:
         from `writing`, if the collection was deleted since.
     """
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, until: int | None = None) -> None:
         self.path = home / LOG
         self._home = _opened_folder(self, home)
+        self._until = until
         self._connection: sqlite3.Connection | None = None
         self._using = RLock()
 
@@ -129,6 +131,8 @@ class Log:
             try:
                 rows = connection.execute("SELECT seq, kind, body, crc FROM writes WHERE seq > ? ORDER BY seq", [seq])
                 for number, kind, body, crc in rows:
+                    if self._until is not None and number > self._until:
+                        break
                     if number != seq + len(found) + 1 or crc != _crc(kind, body):
                         raise sqlite3.DatabaseError("its checksum is wrong")
                     found.append(Entry(number, kind, body))

@@ -240,6 +240,14 @@ def summary_of(home: Path) -> Summary | None:
     return Summary(sum(rows for rows, _ in found), sum(each.seen for each in headers), min(map(_start, headers)))
 
 
+def is_sample(file: Path) -> bool:
+    """Whether a Parquet file says that it holds live queries of a service."""
+    try:
+        return _HEADER in (pq.read_schema(file).metadata or {})
+    except (pa.ArrowException, OSError):
+        return False
+
+
 class SampleWriter:
     """Adds live queries to the files of a sample. Processes that share a folder may each have one.
 

@@ -180,6 +180,30 @@ class SelectedVectors:
 
 
 @dataclass(frozen=True)
+class RowsOf:
+    """The rows of a source from one number up to another."""
+
+    source: VectorSource
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        return self.source.name
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.stop - self.start, self.source.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for start in range(self.start, self.stop, rows):
+            yield self.source.take(np.arange(start, min(start + rows, self.stop)))
+
+    def take(self, rows: I64) -> F32:
+        return self.source.take(self.start + rows)
+
+
+@dataclass(frozen=True)
 class _ChangedRows:
     """A source with its rows changed, each by itself."""
 

@@ -1,7 +1,7 @@
 """Bodies and URLs of requests as plain JSON values. `requests` then checks the values."""
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl
 
 import orjson
@@ -11,7 +11,6 @@ from starlette.requests import ClientDisconnect
 from hubless.errors import InputError, UnknownField
 from hubless_service.http.heavy import check_shape
 from hubless_service.http.problems import Problem, clip
-from hubless_service.http.trace import EXCHANGE
 from hubless_service.settings import Settings
 
 JSON = "application/json"
@@ -31,12 +30,7 @@ async def receive(request: Request, settings: Settings, *, batch: bool = False) 
         `body_too_large`, `request_timeout`.
     """
     limit = settings.max_body_bytes if batch else min(settings.max_query_bytes, settings.max_body_bytes)
-    exchange = request.scope.get(EXCHANGE)
-    if exchange and (whole := exchange.whole_body()) is not None:
-        if len(whole) > limit:
-            raise _too_large(limit, f"{len(whole)} bytes")
-        return cast(bytes, whole)
-    announced = header(request, b"content-length")
+    announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
     parts, size, more = list[bytes](), 0, True
@@ -66,25 +60,15 @@ def media_type(request: Request, *accepted: str) -> str:
     Problem
         `unsupported_media_type`, also for a compressed body.
     """
-    coding = header(request, b"content-encoding") or "identity"
+    coding = request.headers.get("content-encoding", "identity")
     if coding != "identity":
         raise Problem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
-    sent = header(request, b"content-type")
-    if sent in accepted:
-        return sent
+    sent = request.headers.get("content-type", "")
     kind = sent.partition(";")[0].strip().lower()
     if kind not in accepted:
         expected = " or ".join(accepted)
         raise Problem("unsupported_media_type", f"content-type: expected {expected}, got {clip(sent) or 'none'}")
     return kind
-
-
-def header(request: Request, wanted: bytes) -> str:
-    """The first value of a header; empty if there is none."""
-    for name, value in request.scope["headers"]:
-        if name == wanted:
-            return str(value, "latin-1")
-    return ""
 
 
 def parse(body: bytes) -> Any:

@@ -1,0 +1,159 @@
+"""Checkpoints of a build: what was computed is kept, so that a killed build goes on from there.
+
+Each is a file of arrays that appears as a whole. A step that finds its file reads it instead of working. So that both
+ways give the same bytes, the work is divided the same way each time, and a fit always goes through its stored state.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.builder.indexing import Indexed
+from hubless.corrections import FITTED, FittedCorrection
+from hubless.errors import storage_errors
+from hubless.knn import INDEXES, Setting, read_index
+from hubless.progress import Advance
+from hubless.store import bundle
+from hubless.store.bundle import read_arrays
+from hubless.store.durable import sync
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import RowsOf, VectorSource
+
+Arrays = Mapping[str, NDArray[Any]]
+
+SHARD_ROWS = 65_536
+"""Targets whose offsets are computed between two checkpoints."""
+_JSON = "json"
+
+
+class Checkpoints(Protocol):
+    """Where the steps of a build keep what they computed."""
+
+    def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
+        """What the work gives, or gave before."""
+
+    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
+        """The fit of a correction."""
+
+    def offsets(self, name: str, fitted: "GivesOffsets", targets: VectorSource, advance: Advance) -> F32:
+        """The offsets (n,) of targets."""
+
+    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+        """The index that the work builds at a path."""
+
+
+class GivesOffsets(Protocol):
+    """A fitted correction, centred or not."""
+
+    def offsets(self, targets: VectorSource, advance: Advance = ...) -> F32: ...
+
+
+class NoCheckpoints:
+    """Keeps nothing: every step works."""
+
+    def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
+        return work()
+
+    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
+        return work()
+
+    def offsets(self, name: str, fitted: GivesOffsets, targets: VectorSource, advance: Advance) -> F32:
+        return fitted.offsets(targets, advance)
+
+    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+        return work(path)
+
+
+class StoredCheckpoints:
+    """Keeps them in a folder.
+
+    Raises
+    ------
+    StorageError
+        from every method, if the disk refuses.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
+        path = self.folder / f"{name}.npz"
+        if not path.exists():
+            arrays = work()
+            new = path.with_suffix(".new")
+            with storage_errors(path), new.open("wb") as file:
+                np.savez(file, allow_pickle=False, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(path)
+        return read_arrays(path)
+
+    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
+        def state() -> Arrays:
+            fitted = work()
+            return {**fitted.state(), _JSON: _as_array(fitted.details)}
+
+        arrays = dict(self.arrays(name, state))
+        details = _from_array(arrays.pop(_JSON))
+        return FITTED[correction].from_state(arrays, details)
+
+    def offsets(self, name: str, fitted: GivesOffsets, targets: VectorSource, advance: Advance) -> F32:
+        count = targets.shape[0]
+        shards = [np.empty(0, np.float32)]
+        for number, start in enumerate(range(0, count, SHARD_ROWS)):
+            rows = RowsOf(targets, start, min(start + SHARD_ROWS, count))
+            kept = self.arrays(f"{name}-{number}", lambda rows=rows: {"h": fitted.offsets(rows)})["h"]  # type: ignore[misc]
+            advance(len(kept))
+            shards.append(kept)
+        return np.concatenate(shards)
+
+    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+        """Build the index here, and link it to the path: a killed build finds it again."""
+        own = self.folder / bundle.INDEX
+
+        def record() -> Arrays:
+            built = work(own)
+            sync(own)
+            told = {"kind": built.kind.name, "curve": [asdict(each) for each in built.curve], "notes": built.notes}
+            setting = asdict(built.setting)
+            pivot = {} if built.pivot is None else {"pivot": built.pivot}
+            return {_JSON: _as_array({**told, "setting": setting}), **pivot}
+
+        arrays = self.arrays("index", record)
+        told = _from_array(arrays[_JSON])
+        if path is not None:
+            with storage_errors(path):
+                _link(own, path)
+        return Indexed(
+            INDEXES[told["kind"]],
+            read_index(own if path is None else path),
+            arrays.get("pivot"),
+            [Setting(**each) for each in told["curve"]],
+            Setting(**told["setting"]),
+            told["notes"],
+        )
+
+
+def _link(file: Path, path: Path) -> None:
+    """Give a file a second name; where the disk has no such thing, copy it."""
+    with suppress(OSError):
+        os.link(file, path)
+        return
+    with file.open("rb") as source, path.open("wb") as copy:
+        while block := source.read(2**22):
+            copy.write(block)
+
+
+def _as_array(value: Any) -> NDArray[np.uint8]:
+    return np.frombuffer(json.dumps(value).encode(), np.uint8)
+
+
+def _from_array(array: NDArray[Any]) -> Any:
+    return json.loads(array.tobytes())

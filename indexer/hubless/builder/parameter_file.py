@@ -1,0 +1,35 @@
+"""The parameter file that `tune` writes: a correction and its parameters."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError, StorageError, one_line
+
+
+def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a correction from a parameter file, as `tune` writes it.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it is no parameter file, or names an unknown correction or parameter.
+    """
+    path = Path(path)
+    name = f"correction from ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "correction from: there is no such file")
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(name, "a JSON file, as tune writes it", one_line(error)) from error
+    if not isinstance(read, dict) or not isinstance(read.get("correction"), str):
+        raise InputError(name, 'an object with "correction" and "parameters"', one_line(ValueError(repr(read)[:80])))
+    parameters = read.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
+    make_correction(read["correction"], parameters)
+    return read["correction"], parameters

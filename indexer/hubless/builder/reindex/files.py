@@ -1,0 +1,133 @@
+"""The files that a job names: which they are, and whether they are those of the last time."""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from hubless.builder.reindex.job_file import Source
+from hubless.errors import InputError, StorageError, storage_errors
+from hubless.store.bundle import FileStamp, record_of
+
+ENDINGS = (".npy", ".npz", ".parquet")
+_PATTERN = re.compile(r"[*?\[]")
+_ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
+SETTLED_SECONDS = 2
+"""The time of a file that changed so lately says nothing: it may change again within the same tick of the clock."""
+
+
+@dataclass(frozen=True)
+class SourceFile:
+    """A file of targets, and those with its ids and payload, if there are any."""
+
+    path: Path
+    ids: Path | None
+    payload: Path | None
+
+    @property
+    def files(self) -> list[Path]:
+        """All of them, the file of vectors first."""
+        return [each for each in (self.path, self.ids, self.payload) if each is not None]
+
+
+def found_sources(sources: Iterable[Source], folder: Path) -> list[SourceFile]:
+    """Return the files of targets, in the order of the job file, and of their names.
+
+    Raises
+    ------
+    InputError
+        if a file is named twice, or several files share one with ids or payload.
+    StorageError
+        if there is no such file.
+    """
+    found: dict[Path, SourceFile] = {}
+    for number, source in enumerate(sources):
+        name = f"targets.{number}"
+        paths = found_files(source.path, folder, name)
+        beside = [None if each is None else _one(each, folder, name) for each in (source.ids, source.payload)]
+        if len(paths) > 1 and any(beside):
+            raise InputError(
+                f"{name}.path", "a single file, as it has a file with ids or payload", f"{len(paths)} files"
+            )
+        for path in paths:
+            if path in found:
+                raise InputError(f"{name}.path", "files that no other entry names", path.name)
+            found[path] = SourceFile(path, *beside)
+    return list(found.values())
+
+
+def found_files(given: str, folder: Path, name: str) -> list[Path]:
+    """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches.
+
+    Raises
+    ------
+    InputError
+        for an address instead of a path.
+    StorageError
+        if there are none.
+    """
+    if _ADDRESS.match(given):
+        raise InputError(f"{name}.path", "a path on this machine, such as that of a mounted bucket", given)
+    path = folder / given
+    with storage_errors(path):
+        if path.is_dir():
+            found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)
+        elif path.exists() or not _PATTERN.search(given):
+            found = [path] if path.is_file() else []
+        else:
+            # an absolute pattern begins at the root, any other in the folder, whose own name is no pattern
+            top, pattern = _from_root(path) if Path(given).is_absolute() else (folder, given)
+            found = sorted(each for each in top.glob(pattern) if each.is_file())
+    if not found:
+        raise StorageError(path, f"{name}: there is no such file")
+    return found
+
+
+def _from_root(path: Path) -> tuple[Path, str]:
+    root = Path(path.anchor)
+    return root, str(path.relative_to(root))
+
+
+def _one(given: str, folder: Path, name: str) -> Path:
+    path = folder / given
+    if not path.is_file():
+        raise StorageError(path, f"{name}: there is no such file")
+    return path
+
+
+class Stamps:
+    """Takes the stamps of files. A file with the size and the time of its last stamp is not read again.
+
+    Parameters
+    ----------
+    folder : of the job file; paths in stamps are seen from there
+    known : stamps of the last time
+    read_all : read all files, whatever their times say
+    """
+
+    def __init__(self, folder: Path, known: Iterable[FileStamp] = (), *, read_all: bool = False) -> None:
+        self._folder = folder
+        self._known: Mapping[str, FileStamp] = {} if read_all else {stamp.path: stamp for stamp in known}
+
+    def of(self, path: Path) -> FileStamp:
+        """Return the stamp of a file. Raises `StorageError` if it cannot be read."""
+        with storage_errors(path):
+            now, stat = time.time(), path.stat()
+            name = os.fsencode(os.path.relpath(path, self._folder)).decode("utf-8", "replace")
+            known = self._known.get(name)
+            if known and known.mtime_ns and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
+                return known
+            settled = now - stat.st_mtime > SETTLED_SECONDS
+            mtime = stat.st_mtime_ns if settled else 0
+            return FileStamp(path=name, size=stat.st_size, mtime_ns=mtime, sha256=record_of(path).sha256)
+
+    def of_all(self, paths: Iterable[Path]) -> list[FileStamp]:
+        """Return the stamps of several files."""
+        return [self.of(path) for path in paths]
+
+
+def same(some: Iterable[FileStamp], others: Iterable[FileStamp]) -> bool:
+    """Return whether the content of some files is that of others, whatever their names and times."""
+    return [each.sha256 for each in some] == [each.sha256 for each in others]

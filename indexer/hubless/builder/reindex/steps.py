@@ -1,0 +1,199 @@
+"""The work of a run: the targets of the next version → offsets → index → measurements, in checkpoints."""
+
+import logging
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy as np
+
+from hubless.builder.bank_checks import COVERED, narrow_notes
+from hubless.builder.banks import Measuring, hold_out, mixed
+from hubless.builder.checkpoints import StoredCheckpoints
+from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, remake
+from hubless.builder.live import check_live, chosen_strength, warnings
+from hubless.builder.making import Made, checked_bank, make
+from hubless.builder.reading import Compared, read_source
+from hubless.builder.reindex.files import found_files, same
+from hubless.builder.reindex.next_rows import NextRows
+from hubless.builder.reindex.plan import Plan
+from hubless.errors import InputError
+from hubless.kernels.devices import on_device
+from hubless.measures.coverage import coverage
+from hubless.measures.evenness import ChosenStrength
+from hubless.progress import Steps
+from hubless.search.indexed import StoredVectors
+from hubless.search.parts import Parts
+from hubless.store import bundle
+from hubless.store.bundle import BankRecord, StrengthRecord
+from hubless.store.query_sample import is_sample, read_sample
+from hubless.vectors.arrays import check_dim
+from hubless.vectors.files import as_items
+from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource, in_memory, sample
+
+log = logging.getLogger("hubless.banks")
+
+
+@dataclass(frozen=True, eq=False)
+class Built:
+    """What was made, and how.
+
+    Attributes
+    ----------
+    fitted : when the correction was fitted, ISO 8601
+    frozen, grown : how many targets came after the fit, and after the training of the index
+    why : what was decided on the way
+    """
+
+    made: Made
+    bank: BankRecord | None
+    strength: float
+    strength_record: StrengthRecord | None
+    fitted: str
+    frozen: int
+    grown: int
+    notes: list[str]
+    why: list[str] = field(default_factory=list)
+
+
+def open_bank(plan: Plan) -> VectorSource:
+    """The query bank of the job, (b, d) as given: several are mixed.
+
+    Raises
+    ------
+    InputError, StorageError
+    """
+    banks = plan.job.query_bank
+    parts = [_open(bank.path, f"query_bank.{number}", "query bank", plan) for number, bank in enumerate(banks)]
+    if banks[0].share is None or len(parts) == 1:
+        return parts[0] if len(parts) == 1 else StackedVectors(parts, "query bank")
+    shares = [bank.share or 0.0 for bank in banks]
+    return HeldVectors(mixed(list(zip(parts, shares, strict=True)), seed=plan.job.seed), "query bank")
+
+
+def _open(path: str, entry: str, name: str, plan: Plan) -> VectorSource:
+    """The vectors of an entry of the job: of a query sample, or of files."""
+    files = found_files(path, plan.folder, entry)
+    if files[0].suffix == ".parquet" and (is_sample(files[0])):
+        return HeldVectors(read_sample(plan.folder / path).vectors, name)
+    parts = [as_items(each, name).vectors for each in files]
+    return parts[0] if len(parts) == 1 else StackedVectors(parts, name)
+
+
+def build_version(plan: Plan, rows: NextRows, index: Path, steps: Steps) -> Built:
+    """Make the next version of its targets.
+
+    Parameters
+    ----------
+    index : path of the file of the index
+
+    Raises
+    ------
+    InputError, StorageError
+        as `hubless.build`.
+    """
+    checkpoints = StoredCheckpoints(plan.work)
+    with on_device(plan.recipe.device):
+        if plan.refit or rows.before is None:
+            return _fitted(plan, rows, index, checkpoints, steps)
+        return _kept(plan, rows, rows.before, index, checkpoints, steps)
+
+
+def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoints, steps: Steps) -> Built:
+    """Fit the correction anew, and train the index anew."""
+    metric, job, recipe = plan.job.metric, plan.job, plan.recipe
+    given: dict[str, VectorSource | None] = {"target_bank": None, "live_queries": None}
+    for name in given:
+        if path := getattr(job, name):
+            opened = _open(path, name, name.replace("_", " "), plan)
+            given[name], _ = read_source(opened, metric, index.parent, in_memory=False)
+    bank, _ = read_source(open_bank(plan), metric, None, in_memory=True)
+    targets = rows.vectors(index.parent)
+    for source in (bank, *given.values()):
+        if source is not None:
+            check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
+    vectors = Compared(targets, bank, given["target_bank"], given["live_queries"], {})
+    checked = checked_bank(vectors, recipe, job.bank_of_targets)
+    check_live(vectors)
+    made = make(vectors, recipe, steps, index, checkpoints)
+    chosen = chosen_strength(vectors.live_queries, made, steps)
+    return Built(
+        made,
+        checked.record,
+        1.0 if chosen is None else chosen.strength,
+        _record(chosen),
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        0,
+        0,
+        [*checked.notes, *warnings(chosen)],
+    )
+
+
+def _kept(
+    plan: Plan, rows: NextRows, before: Parts, index: Path, checkpoints: StoredCheckpoints, steps: Steps
+) -> Built:
+    """Keep the fitted correction: new rows get their offsets from it."""
+    manifest, offsets = before.manifest, before.offsets[rows.kept]
+    if rows.put is not None:
+        advance = steps.step("computing offsets", rows.put.shape[0])
+        more = checkpoints.offsets("offsets-put", before.correction(), rows.put, advance)
+        offsets = np.concatenate([offsets, more])
+    if not len(offsets):
+        raise InputError("targets", "at least one target", "none")
+    stored = base_rows(before.targets)[rows.kept]
+    in_index, aims = stored[stored >= 0], plan.recipe.aims
+    came = rows.count - len(in_index)
+    made, why, measuring = None, [], _measuring(plan)
+    if not plan.retrain:
+        # what follows a log has no folder of its own
+        file = plan.catalog.folder(plan.job.collection, manifest.version) / bundle.INDEX
+        enlarged = Enlarged(base_of(before.targets), file, in_index, rows.more(len(in_index)), offsets)
+        if (made := enlarge(before, enlarged, aims, index, steps, measuring)) is None:
+            why = ["the index missed its recall with the rows that were added, and was trained anew"]
+    if made is None:
+        targets = rows.vectors(index.parent)
+        made = remake(before, targets, offsets, plan.recipe, steps, index, checkpoints, measuring)
+    frozen = min(rows.count, manifest.frozen + came)
+    bank = bank_now(before, made)
+    narrow = [] if bank is None else narrow_notes(bank)
+    for each in narrow:
+        log.warning(each)
+    note = f"{frozen:,} of {rows.count:,} targets came after the fit of the correction, which gave them their offsets"
+    return Built(
+        made,
+        bank,
+        manifest.strength,
+        manifest.strength_choice,
+        manifest.job.fitted if manifest.job else manifest.created,
+        frozen,
+        0 if made.trained else manifest.grown + came,
+        [*narrow, *([note] if frozen else [])],
+        why,
+    )
+
+
+def _measuring(plan: Plan) -> Measuring | None:
+    """The queries that a fit on the bank would hold out, so that figures of all versions come from the same ones.
+
+    The kept fit has seen them. None if the bank has changed since.
+    """
+    record = plan.base.job if plan.base else None
+    names = [name for name in plan.banks if name.startswith("query_bank")]
+    if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
+        return None
+    bank, _ = read_source(open_bank(plan), plan.job.metric, None, in_memory=True)
+    return Measuring(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
+
+
+def bank_now(before: Parts, made: Made) -> BankRecord | None:
+    """What is known of the bank that the correction was fitted on, with its coverage of the targets that there are."""
+    known, queries = before.manifest.bank, before.bank_sample
+    if known is None or queries is None:
+        return known
+    some = in_memory(sample(StoredVectors(made.targets, "targets"), COVERED))
+    found = coverage(queries, some)
+    return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
+
+
+def _record(chosen: ChosenStrength | None) -> StrengthRecord | None:
+    return None if chosen is None else StrengthRecord(**asdict(chosen))

@@ -1,0 +1,149 @@
+"""The command that brings a collection up to its job file. Parsing and printing only."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hubless.builder.reindex.job_file import schema
+from hubless.builder.reindex.metrics_file import write_metrics
+from hubless.builder.reindex.plan import Plan, make_plan
+from hubless.builder.reindex.run import Outcome, opened, reindex
+from hubless.cli.options import CATALOG_VARIABLE, JsonOption
+from hubless.cli.printing import facts, print_json, print_table, table_of
+from hubless.errors import HublessError, JobRunning
+from hubless.store.durable import check_place
+
+RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
+"""Exit codes beside 0, 1 and 2."""
+
+
+def reindex_command(
+    job: Annotated[Path | None, typer.Argument(metavar="JOB.yaml", help="The job file.")] = None,
+    catalog: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder of the collections, instead of the job's."),
+    ] = None,
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be done, and do nothing.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Fit the correction and train the index anew.")] = False,
+    read_all: Annotated[
+        bool, typer.Option("--read-all", help="Read files even if their time and size are the old ones.")
+    ] = False,
+    wait_for: Annotated[
+        str | None, typer.Option(metavar="URL", help="Wait until this service serves the new version.")
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long to wait at most.")] = 300,
+    metrics: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write metrics for Prometheus' textfile collector.")
+    ] = None,
+    schema_: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a job file.")] = False,
+    json_: JsonOption = False,
+) -> int:
+    """Bring a collection up to its job file.
+
+    Takes in what is new, changed or gone in the files, and what was written to the service. Publishes the new version
+    if it passes the gates. If it is killed, run it again: it goes on where it was.
+
+    \b
+    Exit codes:
+      0  done, or nothing to do
+      1  failed
+      2  wrong usage
+      3  another job changes the collection
+      4  a gate failed, nothing was published
+      5  published, but the service did not switch in time
+    """
+    if schema_:
+        print_json(schema())
+        return 0
+    if job is None:
+        raise typer.BadParameter("give a job file", param_hint="JOB.yaml")
+    if plan:
+        described, folder, home = opened(job, catalog)
+        _print_plan(make_plan(described, folder, home, read_all=read_all, full=full), json_)
+        return 0
+    if metrics is not None:
+        check_place(metrics)
+    try:
+        done = reindex(job, catalog=catalog, full=full, read_all=read_all, wait_for=wait_for, timeout=timeout)
+    except JobRunning as error:
+        typer.echo(f"error: {error}", err=True)
+        return RUNNING
+    except HublessError:
+        if metrics is not None:
+            write_metrics(metrics, opened(job, catalog)[0].collection, None)
+        raise
+    if metrics is not None:
+        write_metrics(metrics, done.plan.job.collection, done)
+    if json_:
+        print_json(done.as_json())
+    else:
+        _print_outcome(done)
+    if done.failed:
+        for each in done.failed:
+            typer.echo(f"error: gate {each}", err=True)
+        return GATE
+    if done.waited is not None and not done.waited.switched:
+        typer.echo(f"error: {wait_for} did not switch in {timeout:g} seconds; it said {done.waited.said}", err=True)
+        return NOT_SWITCHED
+    return 0
+
+
+def _print_plan(plan: Plan, json_: bool) -> None:
+    if json_:
+        print_json(plan.as_json())
+        return
+    table = table_of("file", "", "targets", "new", "changed", "gone", texts=["file"], title=_headline(plan))
+    for each in plan.rows.files:
+        counts = (each.rows, each.new, each.changed, each.gone)
+        table.add_row(each.path, each.state, *(f"{count:,}" if count else "" for count in counts))
+    print_table(table)
+    print_table(facts(_decisions(plan)))
+
+
+def _headline(plan: Plan) -> str:
+    current = plan.base.version if plan.base else "no version yet"
+    return f"{plan.job.collection}: {current}"
+
+
+def _decisions(plan: Plan) -> dict[str, str]:
+    if not plan.why:
+        return {"to do": "nothing"}
+    train = plan.refit or plan.retrain
+    return {
+        "because": "\n".join(plan.why),
+        "correction": "fit anew" if plan.refit else "keep the fit; it gives new targets their offsets",
+        "index": "train anew" if train else "add to it",
+    }
+
+
+def _print_outcome(done: Outcome) -> None:
+    made = done.manifest
+    if made is None or made.job is None:
+        typer.echo("nothing changed, so nothing was built")
+        return
+    job, measured = made.job, made.measured
+    rows = {
+        "collection": made.collection,
+        "version": f"{made.version}{'' if done.published else ', not published'}",
+        "targets": f"{made.count:,}: {job.new:,} new, {job.changed:,} changed, {job.gone:,} gone in the files",
+        "writes": f"{job.written:,} folded in, up to {made.log_seq:,}" if job.written else "none since",
+        "because": "\n".join(job.why),
+        "correction": f"{made.correction.name}, {'fitted' if job.offsets == 'fitted' else 'kept from'} {job.fitted}",
+        "frozen offsets": f"{made.frozen:,}, {made.frozen / made.count:.1%} of the targets" if made.frozen else "none",
+        "index": f"{made.index.type}, {'trained anew' if job.built == 'trained' else 'added to'}",
+        "recall@10": f"{measured.recall_at_10:.3f}" if measured else "",
+        "skewness of N_10": f"{measured.hubness_raw.skewness:.2f} raw, "
+        f"{measured.hubness_corrected.skewness:.2f} corrected"
+        if measured
+        else "",
+        "deleted": ", ".join(done.deleted),
+        "took": f"{done.seconds:,.1f} s",
+    }
+    print_table(facts(rows))
+    if done.gates:
+        table = table_of("gate", "measured", "bound", "", texts=["gate"])
+        for each in done.gates:
+            value = "" if each.value is None else f"{each.value:.4g}"
+            table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")
+        print_table(table)

@@ -1,0 +1,101 @@
+"""A job file says what is wrong with it, and where."""
+
+import json
+
+import jsonschema
+import pytest
+
+from hubless.builder.reindex.job_file import read_job, schema
+from hubless.errors import InputError, StorageError
+
+JOB = """\
+version: 1
+collection: photos
+targets: items/*.parquet
+query_bank:
+  - {path: a.npy, share: 0.5}
+  - path: b.npy
+    share: 0.5
+gates:
+  rows: {min: 10}
+  recall:
+    min: 0.9
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(text):
+        path = tmp_path / "job.yaml"
+        path.write_text(text)
+        return read_job(path)
+
+    return reading
+
+
+def test_job_is_read_with_defaults_and_short_forms(read):
+    job = read(JOB)
+    assert [source.path for source in job.targets] == ["items/*.parquet"]
+    assert [(bank.path, bank.share) for bank in job.query_bank] == [("a.npy", 0.5), ("b.npy", 0.5)]
+    assert (job.metric, job.correction.name, job.gates.recall.min) == ("cosine", "auto", 0.9)
+    assert read(JOB.replace("items/*.parquet", "[a.npz, {path: b.npy, ids: b.txt}]")).targets[1].ids == "b.txt"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ("recall:", "recal:", "line 10: gates.recal: expected recall, the nearest known key, got recal"),
+        ("share: 0.5}", "shares: 0.5}", "line 5: query_bank.0.shares: expected share, the nearest known key"),
+        ("collection:", "xyz:", "line 1: collection: expected a value, got none"),
+        ("gates:", "quux: 1\ngates:", "line 8: quux: expected one of version, catalog, collection"),
+        ("min: 0.9", "", "line 10: gates.recall: expected a bound, or no such key, got None"),
+        ("{min: 10}", "{}", "line 9: gates.rows: expected a bound: min or max or max_change, got {}"),
+        ("{min: 10}", "{min: null}", "line 9: gates.rows: expected a bound"),
+        ("min: 0.9", "min: high", "line 11: gates.recall.min: expected a valid number"),
+        ("min: 0.9", "min: 1.5", "line 11: gates.recall.min: expected less than or equal to 1, got 1.5"),
+        ("version: 1", "version: 2", "line 1: version: expected 1, which this hubless reads, got 2"),
+        ("version: 1", "version: true", "line 1: version: expected 1"),
+        ("version: 1\n", "", "line 1: version: expected a value"),
+        ("share: 0.5}", "share: 0.4}", "line 4: query_bank: expected a share of each bank, together 1, or of none"),
+        ("share: 0.5}", "}", "line 4: query_bank: expected a share of each bank"),
+        ("photos", "a b", "line 2: collection: expected 1 to 64 letters"),
+        ("gates:", "payload_schema: {zip: text}\ngates:", "line 8: payload_schema: expected types that are one of"),
+        ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "line 8: correction: expected either `from`"),
+        ("gates:", "seed: 1\nseed: 2\ngates:", "line 9: expected each key once, got seed again"),
+        ("gates:", "seed: [\ngates:", "expected YAML, got a mistake"),
+        ("gates:", "executor: {type: ray}\ngates:", "line 8: executor.type: expected 'local', got 'ray'"),
+        ("[", "", ""),
+    ],
+)
+def test_mistake_is_named_with_its_line_and_what_was_expected(read, before, after, told):
+    with pytest.raises(InputError) as caught:
+        read(JOB.replace(before, after, 1) if told else "&a [*a]")
+    assert told in str(caught.value)
+    assert str(caught.value).startswith("job.yaml")
+
+
+@pytest.mark.parametrize("text", ["", "[]", "photos", "\x00", "a: !!python/object:os.system {}", "a: *b"])
+def test_file_that_is_no_job_is_refused(read, text):
+    with pytest.raises(InputError, match=r"job\.yaml"):
+        read(text)
+
+
+def test_missing_and_binary_files_are_refused(tmp_path):
+    with pytest.raises(StorageError, match="there is no such job file"):
+        read_job(tmp_path / "job.yaml")
+    (tmp_path / "job.yaml").write_bytes(b"\xff\xfe\x00\x01")
+    with pytest.raises(InputError, match="text in UTF-8"):
+        read_job(tmp_path / "job.yaml")
+
+
+def test_schema_takes_what_the_reader_takes():
+    checker = jsonschema.Draft202012Validator(schema())
+    whole = {
+        "version": 1,
+        "collection": "photos",
+        "targets": [{"path": "a"}],
+        "query_bank": [{"path": "b", "share": 1}],
+    }
+    assert checker.is_valid(whole)
+    assert not checker.is_valid({**whole, "quux": 1})
+    assert json.dumps(schema())

@@ -1,0 +1,404 @@
+"""`hubless reindex`: the collection follows the files and the log, and only through its gates."""
+
+import json
+import os
+import time
+
+import numpy as np
+import pytest
+from support import jobs, small, writing
+from support.jobs import NAME, names, run, stored, unit, vector, write_targets
+
+import hubless
+from hubless.builder.creating import create
+from hubless.errors import DimensionMismatch, DuplicateIds, InputError, JobRunning, PreconditionFailed, StorageError
+from hubless.store import lease as leases
+from hubless.store.lease import lease
+from hubless.store.log import Log
+
+
+@pytest.fixture
+def folder(tmp_path):
+    jobs.write(tmp_path / "job")
+    return tmp_path / "job"
+
+
+@pytest.fixture
+def built(folder):
+    run(folder)
+    return folder
+
+
+def expected(*ids, **seeds):
+    """What the collection must hold: vectors by their ids, some of another seed."""
+    return {each: unit(vector(each, seeds.get(each.replace("-", "_"), 0))) for each in ids}
+
+
+def check(folder, wanted):
+    found = stored(folder)
+    assert found.keys() == wanted.keys()
+    for each, rows in wanted.items():
+        np.testing.assert_allclose(found[each], rows, atol=1e-6)
+    assert hubless.open(folder / "catalog", NAME).check_canaries() is None
+
+
+def test_first_run_gives_the_offsets_of_a_build_with_the_same_files(folder):
+    done = run(folder)
+    assert done.published
+    assert (done.manifest.job.offsets, done.manifest.job.built) == ("fitted", "trained")
+    assert (done.manifest.job.new, done.manifest.frozen) == (60, 0)
+    other = hubless.build(
+        folder / "other",
+        NAME,
+        folder / "items",
+        folder / "bank.npy",
+        correction="csls",
+        parameters={"k": 3},
+        index="flat",
+        progress=False,
+    )
+    ours, theirs = (hubless.open(folder / where, NAME) for where in ("catalog", "other"))
+    np.testing.assert_array_equal(ours.offsets, theirs.offsets)
+    assert done.manifest.measured == other.measured
+    assert ours.payload([0]) == theirs.payload([0])
+
+
+def test_nothing_changed_builds_nothing_whatever_the_times_say(built):
+    before = stored(built)
+    for file in (built / "items").iterdir():
+        file.touch()
+    done = run(built)
+    assert (done.manifest, done.published, done.plan.why) == (None, False, [])
+    assert len(hubless.Catalog(built / "catalog").version_ids(NAME)) == 1
+    assert stored(built).keys() == before.keys()
+
+
+def test_new_changed_and_gone_targets_are_taken_over_and_get_their_offsets_from_the_kept_fit(built):
+    write_targets(built / "items" / "b.parquet", names(45, 60), seed=0)
+    write_targets(built / "items" / "c.parquet", ["item-45x-70", "item-71"])
+    write_targets(built / "items" / "a.parquet", ["item-3"], seed=5)
+    jobs.rewrite(built, refit={"frozen": 1}, index={"type": "flat", "grown": 1})
+    fit = hubless.open(built / "catalog", NAME).correction()
+    done = run(built)
+    states = {each.path: (each.state, each.new, each.changed, each.gone) for each in done.plan.rows.files}
+    # the payload of b went too, so all its rows changed
+    assert states == {
+        "items/a.parquet": ("changed", 0, 1, 39),
+        "items/b.parquet": ("changed", 0, 15, 5),
+        "items/c.parquet": ("new", 2, 0, 0),
+    }
+    check(built, expected("item-3", "item-45x-70", "item-71", *names(45, 60), item_3=5))
+    opened = hubless.open(built / "catalog", NAME)
+    assert (opened.manifest.job.offsets, opened.manifest.job.built) == ("kept", "grown")
+    np.testing.assert_allclose(opened.offsets, fit.offsets(opened.source), atol=1e-6)
+    assert opened.payload([opened.row("item-71")]) == [{"title": None}]
+
+
+def test_target_that_moves_to_another_file_is_left_alone(built):
+    (built / "items" / "b.parquet").rename(built / "items" / "z.parquet")
+    done = run(built)
+    assert done.manifest is None
+    states = {each.path: (each.state, each.new, each.changed, each.gone) for each in done.plan.rows.files}
+    assert states["items/z.parquet"] == ("new", 0, 0, 0)
+    assert states["items/b.parquet"] == ("gone", 0, 0, 0)
+
+
+def test_writes_are_folded_in_and_unchanged_files_do_not_undo_them(built):
+    with writing.writable(built / "catalog") as client:
+        points = [writing.point("item-1", 7, title="other"), writing.point("by-hand", 8)]
+        assert client.put("/points", json={"points": points}).status_code == 200
+        assert client.post("/points/delete", json={"ids": ["item-2"]}).status_code == 200
+    write_targets(built / "items" / "c.parquet", ["item-80"])
+    done = run(built)
+    assert (done.manifest.log_seq, done.manifest.job.written) == (2, 2)
+    assert (done.manifest.count, done.manifest.frozen) == (61, 3)
+    found = stored(built)
+    assert "item-2" not in found
+    rng = np.random.default_rng(7).normal(size=small.DIM).round(4).astype(np.float32)
+    np.testing.assert_allclose(found["item-1"], unit(rng), atol=1e-6)
+    assert {"by-hand", "item-80"} <= found.keys()
+    assert run(built).manifest is None
+    # a full run begins with the collection too, not with the files alone
+    again = run(built, full=True)
+    assert (again.manifest.job.offsets, again.manifest.frozen) == ("fitted", 0)
+    assert stored(built).keys() == found.keys()
+
+
+def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):
+    jobs.rewrite(built, retention={"versions": 1})
+    with writing.writable(built / "catalog", poll_seconds=0.02) as client:
+        client.put("/points", json={"points": [writing.point("first", 1)]})
+        plan = hubless.reindex(built / "job.yaml", catalog=built / "catalog", progress=False)
+        client.put("/points", json={"points": [writing.point("second", 2)]})
+        while client.post("/count").json()["version"] != plan.manifest.version:
+            pass
+        assert client.post("/count").json()["count"] == 62
+        log = Log(built / "catalog" / NAME)
+        assert (log.first(), log.last(), plan.cut) == (2, 2, 1)
+        log.close()
+        assert run(built).cut == 2
+    assert {"first", "second"} <= stored(built).keys()
+
+
+def test_merge_between_two_runs_keeps_what_the_job_knows_of_its_files(built):
+    with writing.writable(built / "catalog") as client:
+        client.put("/points", json={"points": [writing.point("by-hand", 8)]})
+    merged = hubless.merge(built / "catalog", NAME)
+    assert (merged.frozen, merged.grown) == (1, 1)
+    assert merged.job is not None
+    assert run(built).manifest is None
+    write_targets(built / "items" / "b.parquet", names(40, 59))
+    assert run(built).manifest.count == 60
+
+
+def test_large_share_of_frozen_offsets_asks_for_a_new_fit(built):
+    write_targets(built / "items" / "c.parquet", names(60, 70))
+    jobs.rewrite(built, refit={"frozen": 0.1})
+    done = run(built)
+    assert done.manifest.job.offsets == "fitted"
+    assert any("14.3% of the targets came after the fit" in each for each in done.manifest.job.why)
+    assert done.manifest.frozen == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [
+        ({"correction": {"name": "nnn", "parameters": {"k": 3}}}, "correction is nnn, and was csls"),
+        ({"seed": 3}, "seed is 3, and was 0"),
+        ({"refit": {"days": 1e-9}}, "days old"),
+    ],
+)
+def test_changed_settings_of_the_fit_ask_for_a_new_one(built, settings, why):
+    jobs.rewrite(built, **settings)
+    done = run(built)
+    assert done.manifest.job.offsets == "fitted"
+    assert any(why in each for each in done.manifest.job.why)
+
+
+def test_changed_bank_asks_for_a_new_fit_unless_it_never_shall(built):
+    np.save(built / "bank.npy", small.vectors(80, 3))
+    jobs.rewrite(built, refit={"bank": "never"})
+    assert run(built).manifest is None
+    jobs.rewrite(built)
+    done = run(built)
+    assert done.manifest.job.why == ["query_bank.0 changed"]
+    assert done.manifest.bank.queries == 80
+
+
+def test_other_kind_of_index_is_trained_with_the_offsets_as_they_are(built):
+    before = hubless.open(built / "catalog", NAME).offsets
+    jobs.rewrite(built, index={"type": "hnsw"})
+    done = run(built)
+    assert (done.manifest.job.offsets, done.manifest.job.built, done.manifest.index.type) == ("kept", "trained", "hnsw")
+    np.testing.assert_array_equal(hubless.open(built / "catalog", NAME).offsets, before)
+
+
+def test_gated_correction_is_prepared_anew_for_all_targets(folder):
+    jobs.rewrite(folder, correction={"name": "dis"})
+    run(folder)
+    write_targets(folder / "items" / "c.parquet", ["item-80"])
+    done = run(folder)
+    assert done.manifest.job.offsets == "fitted"
+    assert any("prepares all targets together" in each for each in done.manifest.job.why)
+
+
+def test_collection_that_was_built_otherwise_is_taken_over_with_its_other_targets(folder):
+    vectors = np.stack([vector(each) for each in ["item-1", "item-900"]])
+    bank = small.query_bank()
+    hubless.build(folder / "catalog", NAME, vectors, bank, ids=["item-1", "item-900"], progress=False)
+    done = run(folder)
+    assert "the current version was not made by a job" in done.manifest.job.why
+    check(folder, expected(*names(0, 60), "item-900"))
+
+
+@pytest.mark.parametrize("schema", [None, {"title": "string"}, {}], ids=["free", "columns", "no payload"])
+def test_collection_that_was_created_over_http_is_filled_and_gets_its_correction(folder, schema):
+    create(folder / "catalog", NAME, dim=small.DIM, metric="cosine", id_type="string", payload_schema=schema)
+    with writing.writable(folder / "catalog") as client:
+        title = {} if schema == {} else {"title": "mine"}
+        client.put("/points", json={"points": [writing.point("by-hand", 8, **title)]})
+    done = run(folder)
+    assert (done.manifest.count, done.manifest.correction.name, done.manifest.log_seq) == (61, "csls", 1)
+    opened = hubless.open(folder / "catalog", NAME)
+    titles = [each.get("title") for each in opened.payload([opened.row("by-hand"), opened.row("item-3")])]
+    assert titles == [None if schema == {} else "mine", "title 3"]
+    assert run(folder).manifest is None
+
+
+def test_several_banks_are_mixed_by_their_shares(folder):
+    np.save(folder / "other.npy", small.vectors(20, 9))
+    banks = [{"path": "bank.npy", "share": 0.75}, {"path": "other.npy", "share": 0.25}]
+    jobs.rewrite(folder, query_bank=banks)
+    assert run(folder).manifest.bank.queries == 80
+    jobs.rewrite(folder, query_bank=["bank.npy", "other.npy"])
+    done = run(folder)
+    assert done.manifest.bank.queries == small.BANK + 20
+    assert done.manifest.provenance.inputs["query_bank"].name == "2 files"
+
+
+@pytest.mark.parametrize(
+    ("gate", "bound", "told"),
+    [
+        ("rows", {"min": 61}, "rows.min: 60 is below the bound, 61"),
+        ("rows", {"max": 59}, "rows.max: 60 is above the bound, 59"),
+        ("hubness", {"max_skewness": -5}, "hubness.max_skewness"),
+        ("hubness", {"max_most": 1}, "hubness.max_most"),
+        ("coverage", {"min": 0.5}, "coverage.min: too few"),
+    ],
+)
+def test_failed_gate_leaves_the_version_unpublished_and_names_number_and_bound(folder, gate, bound, told):
+    jobs.rewrite(folder, gates={gate: bound})
+    done = run(folder)
+    assert not done.published
+    assert [str(each).startswith(told) for each in done.failed] == [True]
+    assert hubless.Catalog(folder / "catalog").collections() == []
+    jobs.rewrite(folder)
+    assert run(folder).published
+
+
+def test_gates_compare_with_the_version_before(built):
+    write_targets(built / "items" / "a.parquet", names(0, 40), seed=1)
+    pairs = names(0, 10)
+    np.save(built / "queries.npy", np.stack([vector(each) for each in pairs]))
+    (built / "right.txt").write_text("\n".join(pairs))
+    first = {"queries": "queries.npy", "relevant": "right.txt", "max_drop": 0.5}
+    gates = {"rows": {"max_change": 0.01}, "canaries": {"max_changed": 0.3}, "r_at_1": first}
+    jobs.rewrite(built, gates=gates)
+    done = run(built)
+    results = {each.gate: (each.value, each.passed) for each in done.gates}
+    assert results["rows.max_change"] == (0, True)
+    assert results["canaries.max_changed"][0] > 0.3
+    assert results["r_at_1.max_drop"][0] > 0.5
+    assert sorted(each.gate for each in done.failed) == ["canaries.max_changed", "r_at_1.max_drop"]
+    assert not done.published
+    jobs.rewrite(built, gates={"r_at_1": {**first, "max_drop": 1, "min": 0.0}})
+    assert run(built).manifest.job.gates["r_at_1.min"]["value"] < 0.5
+
+
+def test_gates_that_compare_pass_the_first_version(folder):
+    jobs.rewrite(folder, gates={"rows": {"max_change": 0}, "canaries": {"max_changed": 0}})
+    done = run(folder)
+    assert done.published
+    assert [each.value for each in done.gates] == [None, None]
+
+
+def test_old_versions_are_deleted_by_number_and_age(built):
+    def rerun(**retention):
+        jobs.rewrite(built, retention=retention)
+        run(built, full=True)
+        return len(hubless.Catalog(built / "catalog").version_ids(NAME))
+
+    assert rerun() == 2
+    assert rerun(days=1) == 3
+    assert rerun(days=1e-9) == 1
+    assert rerun(versions=2) == 2
+    assert rerun(versions=2, days=1) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "told"),
+    [
+        (lambda folder: jobs.rewrite(folder, targets="missing/*.parquet"), StorageError, "targets.0: there is no such"),
+        (lambda folder: jobs.rewrite(folder, targets="s3://bucket/items"), InputError, "a path on this machine"),
+        (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
+        (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),
+        (lambda folder: jobs.rewrite(folder, encoder="nowhere.toml"), StorageError, "nowhere.toml"),
+        (
+            lambda folder: write_targets(folder / "items/c.parquet", ["item-5"]),
+            DuplicateIds,
+            "a.parquet and in c.parquet",
+        ),
+        (lambda folder: write_targets(folder / "items/c.parquet", [5]), InputError, "ids of one type"),
+        (lambda folder: write_targets(folder / "items/c.parquet", ["x-1"], title=[5]), InputError, "payload"),
+        (lambda folder: np.save(folder / "items/c.npy", small.targets()), InputError, "ids, as row numbers of several"),
+        (
+            lambda folder: np.savez(folder / "items/c.npz", vectors=np.ones((2, 3), "f4"), ids=["x-1", "x-2"]),
+            InputError,
+            "8 dimensions, as targets (b.parquet) has",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_words_and_changes_nothing(folder, change, error, told):
+    jobs.rewrite(folder, targets="items/*")
+    change(folder)
+    with pytest.raises(error) as caught:
+        run(folder)
+    assert told in str(caught.value)
+    assert not (folder / "catalog").exists() or hubless.Catalog(folder / "catalog").collections() == []
+
+
+def test_other_dimension_or_metric_than_the_collection_is_refused(built):
+    np.savez(built / "items" / "c.npz", vectors=np.ones((2, 3), "f4"), ids=["x-1", "x-2"])
+    jobs.rewrite(built, targets="items/*")
+    with pytest.raises(DimensionMismatch, match="8 dimensions, as the collection has"):
+        run(built)
+    jobs.rewrite(built, metric="dot")
+    with pytest.raises(InputError, match="metric: expected cosine"):
+        run(built)
+
+
+def test_file_that_vanishes_between_plan_and_work_is_named(folder, monkeypatch):
+    from hubless.builder.reindex import run as running
+
+    begin = running._begin
+
+    def vanish(plan):
+        begin(plan)
+        (folder / "items" / "b.parquet").unlink()
+
+    monkeypatch.setattr(running, "_begin", vanish)
+    with pytest.raises(InputError, match=r"b.parquet\): expected a file that stays .* one that is gone"):
+        run(folder)
+
+
+def test_second_job_of_a_collection_is_told_who_runs_the_first(built):
+    write_targets(built / "items" / "c.parquet", ["item-80"])
+    with lease(built / "catalog" / NAME, "some work"):
+        with pytest.raises(JobRunning, match="'photos' is being changed by some work, process"):
+            run(built)
+        with pytest.raises(JobRunning):
+            hubless.merge(built / "catalog", NAME)
+    assert run(built).published
+
+
+def test_lease_of_another_machine_expires_when_it_is_silent(built, monkeypatch):
+    other = built / "catalog" / NAME / ".lease.elsewhere"
+    other.write_text(json.dumps({"owner": "a job elsewhere", "since": "today"}))
+    with pytest.raises(JobRunning, match=r"a job elsewhere, since today; if it died, its lease expires in \d+ seconds"):
+        run(built)
+    monkeypatch.setattr(leases, "SILENT_SECONDS", 0.0)
+    assert run(built).manifest is None
+    assert not other.exists()
+
+
+def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):
+    from hubless.builder.reindex import run as running
+
+    write_targets(built / "items" / "c.parquet", ["item-80"])
+    write = running.write_made
+
+    def publish_another(made, folder):
+        write(made, folder)
+        hubless.open(built / "catalog", NAME).save(built / "catalog", NAME)
+
+    monkeypatch.setattr(running, "write_made", publish_another)
+    with pytest.raises(PreconditionFailed, match="became current while the job ran"):
+        run(built)
+    monkeypatch.undo()
+    assert run(built).published
+
+
+def test_unchanged_file_is_read_again_only_when_asked(built, monkeypatch):
+    from hubless.builder.reindex import files
+
+    for file in [*(built / "items").iterdir(), built / "bank.npy"]:
+        old = time.time() - 100
+        os.utime(file, (old, old))
+    run(built, full=True)
+    read = []
+    real = files.record_of
+    monkeypatch.setattr(files, "record_of", lambda path: read.append(path.name) or real(path))
+    assert run(built).manifest is None
+    assert read == []
+    run(built, read_all=True)
+    assert sorted(read) == ["a.parquet", "b.parquet", "bank.npy"]

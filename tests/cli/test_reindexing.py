@@ -1,0 +1,130 @@
+"""The command `reindex`: what people read, what machines read, and exit codes."""
+
+import httpx
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from support import jobs
+from support.jobs import NAME, names, write_targets
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.builder.reindex import waiting
+from hubless.store.lease import lease
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+
+@pytest.fixture
+def job(tmp_path):
+    return jobs.write(tmp_path / "job")
+
+
+@pytest.fixture
+def reindex(run, job):
+    """Run the command on the job."""
+    return lambda *words: run("reindex", job, "--catalog", job.parent / "catalog", *words)
+
+
+def test_plan_prints_what_would_be_done_in_80_columns_and_does_nothing(reindex, job, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    first = reindex("--plan")
+    assert (first.code, first.err) == (0, "")
+    assert "there is no version yet" in first.out
+    assert not (job.parent / "catalog").exists()
+    reindex()
+    assert "nothing" in reindex("--plan").out
+    write_targets(job.parent / "items" / "a.parquet", names(0, 40), seed=1)
+    (job.parent / "items" / "b.parquet").unlink()
+    write_targets(job.parent / "items" / "c.parquet", ["item-80"])
+    planned = reindex("--plan")
+    assert max(map(len, planned.out.splitlines())) <= 80
+    monkeypatch.setenv("COLUMNS", "200")
+    cells = {line[0]: line[1:] for line in reindex("--plan").table}
+    assert cells["items/a.parquet"] == ["changed", "40", "", "40", ""]
+    assert cells["items/b.parquet"] == ["gone", "", "", "", "20"]
+    assert cells["items/c.parquet"] == ["new", "1", "1", "", ""]
+    told = reindex("--plan", "--json").json
+    assert told["targets"] == {"new": 1, "changed": 40, "gone": 20}
+    assert (told["changed"], told["correction"], told["index"]) == (True, "fit", "train")
+    assert len(hubless.Catalog(job.parent / "catalog").version_ids(NAME)) == 1
+
+
+def test_summary_says_what_came_in_and_why(reindex, job):
+    reindex()
+    write_targets(job.parent / "items" / "c.parquet", names(60, 63))
+    ended = reindex()
+    assert ended.code == 0
+    cells = {line[0]: line[1] for line in ended.table}
+    assert cells["targets"] == "63: 3 new, 0 changed, 0 gone in the files"
+    assert cells["because"] == "3 targets of files are new"
+    assert cells["frozen offsets"] == "3, 4.8% of the targets"
+    assert cells["index"] == "flat, added to"
+    again = reindex()
+    assert (again.code, again.out.strip()) == (0, "nothing changed, so nothing was built")
+
+
+def test_failed_gate_exits_with_4_and_names_number_and_bound(reindex, job):
+    jobs.rewrite(job.parent, gates={"rows": {"min": 61}})
+    ended = reindex("--json")
+    assert ended.code == 4
+    assert ended.err == "error: gate rows.min: 60 is below the bound, 61\n"
+    assert (ended.json["built"], ended.json["published"]) == (True, False)
+    assert ended.json["gates"] == [{"gate": "rows.min", "value": 60, "bound": 61.0, "passed": False, "note": ""}]
+
+
+def test_job_that_runs_already_exits_with_3_and_wrong_usage_with_2(reindex, run, job):
+    with lease(job.parent / "catalog" / NAME, "another job"):
+        ended = reindex()
+    assert ended.code == 3
+    assert "is being changed by another job" in ended.err
+    assert run("reindex").code == 2
+    job.write_text("version: 1")
+    ended = reindex()
+    assert ended.code == 1
+    assert ended.err == "error: job.yaml, line 1: collection: expected a value, got none\n"
+
+
+def test_schema_is_that_of_a_job_file(run):
+    schema = run("reindex", "--schema").json
+    assert {"version", "collection", "targets", "query_bank"} == set(schema["required"])
+
+
+def samples(path):
+    families = text_string_to_metric_families(path.read_text())
+    return {(each.name, each.labels.get("gate")): each.value for family in families for each in family.samples}
+
+
+def test_metrics_are_written_whether_it_succeeds_or_fails(reindex, job, tmp_path):
+    path = tmp_path / "reindex.prom"
+    jobs.rewrite(job.parent, gates={"rows": {"min": 1}})
+    assert reindex("--metrics", path).code == 0
+    found = samples(path)
+    assert found["hubless_reindex_success", None] == 1
+    assert found["hubless_reindex_targets", None] == 60
+    assert found["hubless_reindex_gate_value", "rows.min"] == 60
+    jobs.rewrite(job.parent, targets="nowhere.npy")
+    assert reindex("--metrics", path).code == 1
+    assert samples(path)["hubless_reindex_success", None] == 0
+    assert [each.name for each in tmp_path.iterdir() if each.name.startswith("reindex.prom")] == ["reindex.prom"]
+    assert reindex("--metrics", tmp_path / "nowhere" / "x.prom").code == 1
+
+
+def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job, monkeypatch):
+    monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
+    reindex()
+    jobs.rewrite(job.parent, retention={"versions": 1})
+    with serving(create_app(Settings(catalog=job.parent / "catalog", poll_seconds=0.02))) as url:
+        wait_until_ready(url)
+        ended = reindex("--full", "--wait-for", url, "--json")
+        assert (ended.code, ended.json["switched"], len(ended.json["deleted"])) == (0, True, 1)
+        assert httpx.get(f"{url}/v1/collections/{NAME}").json()["version"] == ended.json["version"]
+
+
+def test_service_that_does_not_switch_exits_with_5_and_old_versions_stay(reindex, job, monkeypatch):
+    monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
+    reindex()
+    jobs.rewrite(job.parent, retention={"versions": 1})
+    ended = reindex("--full", "--wait-for", "http://127.0.0.1:1", "--timeout", "0.1")
+    assert ended.code == 5
+    assert "did not switch in 0.1 seconds" in ended.err
+    assert len(hubless.Catalog(job.parent / "catalog").version_ids(NAME)) == 2
