@@ -13,14 +13,14 @@ from support.printed import COMMANDS, WORDS, words
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_takes_json_and_shows_no_type_of_a_flag(run, command):
-    shown = run(command, "--help").out
+    shown = run(*command.split(), "--help").out
     assert re.search(r"(?m)^ +--json +Print ", shown)
     assert "<bool>" not in shown
 
 
 @pytest.mark.parametrize("command", WORDS)
 def test_json_is_one_document_and_all_that_is_printed(run, command, prepared):
-    ended = run(command, *words(command, prepared), "--json")
+    ended = run(*command.split(), *words(command, prepared), "--json")
     assert (ended.code, ended.err) == (0, "")
     assert isinstance(json.loads(ended.out), dict)
 

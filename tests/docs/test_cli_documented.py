@@ -20,7 +20,7 @@ OPTION = r"(\[?)(--[a-z-]+)(?: ([^\s\[\]]+))?\]?(\.\.\.)?"
 
 def documented(command):
     """Option -> whether it is required, its default or the name of its value, and whether it is repeatable."""
-    synopsis = re.search(rf"(?ms)^## {command}$.*?^```text\nhubless {command} (.*?)^```", PAGE).group(1)
+    synopsis = re.search(rf"(?ms)^#+ {command}$.*?^```text\nhubless {command} (.*?)^```", PAGE).group(1)
     return {
         name: (not optional, value or None, bool(repeated))
         for optional, name, value, repeated in re.findall(OPTION, synopsis)
@@ -45,7 +45,7 @@ def real(command):
 
 
 def test_every_command_is_documented_and_no_other():
-    assert set(re.findall(r"(?m)^## ([a-z-]+)$", PAGE)) == set(FOUND)
+    assert set(re.findall(r"(?m)^##+ ([a-z-]+(?: [a-z-]+)?)$", PAGE)) - {"bank"} == set(FOUND)
 
 
 @pytest.mark.parametrize("command", FOUND)

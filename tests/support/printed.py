@@ -8,18 +8,28 @@ import typer
 from support.hubs import pairs
 
 from hubless.cli import application
+from hubless.store.query_sample import Limits, LiveQueries, SampleWriter
 
 COUNT = 300
 
 
 def commands():
     """Name -> command, those of the library and those that its entry points add."""
-    found = dict(typer.main.get_command(application.app).commands)
+    found = dict(_flat(typer.main.get_command(application.app).commands))
     for added in entry_points(group=application.COMMANDS):
         alone = typer.Typer()
         alone.command(added.name)(added.load())
         found[added.name] = typer.main.get_command(alone)
     return found
+
+
+def _flat(commands):
+    """Commands of groups by the names of both: `bank show`."""
+    for name, command in commands.items():
+        if hasattr(command, "commands"):
+            yield from ((f"{name} {inner}", each) for inner, each in command.commands.items())
+        else:
+            yield name, command
 
 
 COMMANDS = list(commands())
@@ -37,6 +47,11 @@ WORDS = {
     "prune": f"{_ON} --keep 1",
     "merge": _ON,
     "reindex": "{}/job.yaml --catalog {}/catalog",
+    "bank show": f"{_ON} --queries {{}}/live/things",
+    "bank thin": f"{_ON} --queries {{}}/live/things --output {{}}/live.npy --fresh {{}}/fresh.npy",
+    "bank merge": "--bank {}/bank.npy --queries {}/live/things --share .5 --output {}/merged.npy",
+    "bank check": f"{_ON} --bank {{}}/bank.npy --live-queries {{}}/queries.npy",
+    "bank forget": "--queries {}/live/things --all",
     "query": f"{_ON} --vectors {{}}/one.npy",
     "evaluate": f"{_TARGETS} {_LABELS} --strict --seeds 2 --correction none --correction auto",
     "tune": f"{_TARGETS} {_LABELS} --seeds 1 --folds 2 --correction none --correction csls",
@@ -70,4 +85,26 @@ def write_files(folder):
     job = {"version": 1, "collection": "followed", "targets": "targets.npy", "query_bank": "bank.npy"}
     (folder / "job.yaml").write_text(
         json.dumps({**job, "gates": {"recall": {"min": 0.9}, "rows": {"max_change": 0.5}}})
+    )
+    write_sample(folder / "live", queries[:COUNT])
+
+
+def write_sample(folder, vectors, clients=("shop", "phone")):
+    """A query sample of the collection `things`, as the service writes it."""
+    writer = SampleWriter(folder, Limits())
+    writer.open()
+    count = len(vectors)
+    writer.add(
+        "things",
+        "cosine",
+        LiveQueries(
+            vectors,
+            np.array([writer.draw_of(vector) for vector in vectors], np.uint64),
+            np.ones(count, np.int64),
+            np.zeros(count, np.int64),
+            tuple(clients[row % len(clients)] for row in range(count)),
+            (None,) * count,
+        ),
+        count,
+        0.0,
     )

@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from hubless.cli.banks import bank_app
 from hubless.cli.collections import (
     alias_command,
     build_command,
@@ -66,6 +67,7 @@ app.command("alias")(alias_command)
 app.command("prune")(prune_command)
 app.command("merge")(merge_command)
 app.command("reindex")(reindex_command)
+app.add_typer(bank_app)
 app.command("query")(query_command)
 app.command("evaluate")(evaluate_command)
 app.command("tune")(tune_command)

@@ -109,19 +109,36 @@ def distinct(raw: Answers) -> I64:
     ----------
     raw : (m, k) rows that each query finds without correction; −1 where it finds fewer
     """
-    kept: list[int] = []
+    stands = alike(raw, SAME_ANSWERS)
+    return np.flatnonzero(stands == np.arange(len(stands)))
+
+
+def alike(answers: Answers, same: float) -> I64:
+    """The query (m,) that stands for each: itself, or the earlier one whose answer has most targets in common with it.
+
+    Only queries that stand for themselves stand for others. A query that finds nothing has −1.
+
+    Parameters
+    ----------
+    answers : (m, k) rows that each query finds; −1 where it finds fewer
+    same : share of its targets that an answer must have in common with an earlier one, above 0
+    """
+    stands = np.full(len(answers), -1)
     having: dict[int, list[int]] = {}
-    for query, line in enumerate(raw.tolist()):
+    for query, line in enumerate(answers.tolist()):
         found = {row for row in line if row >= 0}
         shared: dict[int, int] = {}
         for row in found:
             for earlier in having.get(row, ()):
                 shared[earlier] = shared.get(earlier, 0) + 1
-        if found and max(shared.values(), default=0) < SAME_ANSWERS * len(found):
-            kept.append(query)
+        most = max(shared.values(), default=0)
+        if found and most < same * len(found):
+            stands[query] = query
             for row in found:
                 having.setdefault(row, []).append(query)
-    return np.array(kept, np.int64)
+        elif found:
+            stands[query] = min(earlier for earlier, count in shared.items() if count == most)
+    return stands
 
 
 def _errors(answers: Answers, best: int, seed: int) -> F64:

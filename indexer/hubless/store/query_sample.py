@@ -173,6 +173,15 @@ class QuerySample:
         return self.queries.vectors
 
 
+def holds_sample(path: str | Path) -> bool:
+    """Whether a path is a folder of the query sample, or a file of it; also the folder of all collections."""
+    place = Path(path)
+    if not place.is_dir():
+        return is_sample(place)
+    with storage_errors(place):
+        return any(file.name in (_LOCK, _SALT) or _NAMED.fullmatch(file.name) for file in place.iterdir())
+
+
 def read_sample(path: str | Path) -> QuerySample:
     """Read the live queries of a collection, as the service keeps them.
 

@@ -1,0 +1,122 @@
+"""Whether a query bank is any good for the targets of a collection: looked at, and tried on fresh live queries."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.builder.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, UNRELATED, check_bank
+from hubless.builder.live import POOR, drawn, refuse_targets, verdict
+from hubless.corrections import Correction
+from hubless.errors import InputError
+from hubless.kernels.reductions import rankings
+from hubless.measures.evenness import ENOUGH, FULL, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.likeness import share_among
+from hubless.store.bundle import BankRecord
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+_FOUND = 10
+
+
+@dataclass(frozen=True)
+class Review:
+    """What is to be said about a query bank.
+
+    Attributes
+    ----------
+    good : whether nothing speaks against it
+    against : what does, a sentence each
+    notes : what else is worth knowing
+    record : its numbers
+    chosen : the strength that fresh live queries speak for; None without such queries
+    """
+
+    good: bool
+    against: list[str]
+    notes: list[str]
+    record: BankRecord
+    chosen: ChosenStrength | None
+
+
+def review(
+    bank: VectorSource,
+    targets: VectorSource,
+    metric: str,
+    method: Correction,
+    fresh: VectorSource | None = None,
+    served: F32 | None = None,
+) -> Review:
+    """Look at a query bank, and fit a correction with it to see what it does to fresh live queries.
+
+    These speak against the bank if their answers are spread most evenly at strength ¼ or less; or if they are less even
+    than with the offsets that are served, each at the strength that suits it best, by more than a standard error.
+
+    Parameters
+    ----------
+    bank : (b, d) as it is compared
+    targets : (n, d) as they are compared
+    method : the correction to fit; of one that rescores, only the offsets are tried
+    fresh : (m, d) live queries that are not in the bank
+    served : (n,) offsets of the version that is served, to compare with
+
+    Raises
+    ------
+    InputError
+        if the bank or the live queries hold targets, or more than a tenth of the live queries are in the bank.
+    """
+    checked = check_bank(bank, targets, metric)
+    record, against = checked.record, _against(checked.record)
+    chosen = None
+    notes = [note for note in checked.notes if note not in against]
+    if fresh is not None:
+        live = drawn(fresh)
+        refuse_targets(live, targets)
+        if (known := share_among(live, bank)) > MOST_TARGETS:
+            raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
+        offsets = method.fit(bank, targets).offsets(targets)
+        chosen, others = _tried(live, targets, offsets, served)
+        against += _spoken_against(chosen, others)
+        if chosen.state != "too_few" and chosen.strength > POOR:
+            notes.append(verdict(chosen))
+        if chosen.state == "few":
+            notes.append(f"{ENOUGH} different live queries would say it more surely.")
+    return Review(not against, against, notes, record, chosen)
+
+
+def _against(record: BankRecord) -> list[str]:
+    against = []
+    if record.related_to_targets is not None and record.related_to_targets <= UNRELATED:
+        against.append("The query bank has nothing to do with the targets: is it from the same model?")
+    if record.coverage is not None and record.coverage < LOW_COVERAGE:
+        against.append(f"The query bank covers only {record.coverage:.0%} of the targets.")
+    if record.queries < ENOUGH_TO_COMPARE // 2:
+        against.append(f"The query bank has only {record.queries} queries: give it 100 at least.")
+    return against
+
+
+def _tried(
+    live: F32, targets: VectorSource, offsets: F32, served: F32 | None
+) -> tuple[ChosenStrength, ChosenStrength | None]:
+    """The strengths that live queries speak for: with new offsets, and with those that are served."""
+    k = min(_FOUND, targets.shape[0])
+    scaled = [np.float32(strength) * each for each in (offsets, served) if each is not None for strength in STRENGTHS]
+    rows = np.stack([found for _, found in rankings(live, targets, k, *scaled)])
+    count = len(STRENGTHS)
+    new = most_even(rows[:count], targets.shape[0])
+    return new, most_even(rows[count:], targets.shape[0]) if served is not None else None
+
+
+def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> list[str]:
+    against = []
+    if chosen.state == "too_few" or chosen.strength <= POOR:
+        against.append(verdict(chosen))
+    elif served is not None and chosen.strength <= FULL:
+        ours, theirs = max(chosen.entropy), max(served.entropy)
+        raw = STRENGTHS.index(0.0)
+        # how much chance moves the difference from the raw ranking stands for how much it moves this one
+        if theirs - ours > max(chosen.error[raw], served.error[raw]):
+            against.append(
+                f"The version that is served spreads the answers to live queries more evenly: entropy {theirs:.3f}, "
+                f"with this bank {ours:.3f}."
+            )
+    return against

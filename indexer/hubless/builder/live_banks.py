@@ -1,0 +1,157 @@
+"""Query banks from live queries: near-duplicates counted once, nobody's too many, outliers out.
+
+Popular is not hubby. If many people rightly ask for the same targets, a bank with all of their queries takes these
+targets for hubs. So queries with nearly the same answers count once, and what people agree on can become a prior.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.errors import InputError
+from hubless.kernels.reductions import top_k, top_k_mean
+from hubless.measures.evenness import SAME_ANSWERS, alike
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.sources import HeldVectors, VectorSource
+
+SAME = SAME_ANSWERS
+"""Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
+CLIENT_SHARE = 0.25
+CONFIRMED = 0.5
+"""What each further query that agrees adds to the prior of a target, which begins with 1."""
+_FOUND = 10
+_CSLS = 10  # queries of which a target's mean similarity is taken
+_FAR_OUT = 3.0
+
+
+@dataclass(frozen=True)
+class Thinned:
+    """What is left of live queries (m, d), and what is not.
+
+    Attributes
+    ----------
+    rows : (r,) of the queries that are left, ascending
+    near_duplicates, capped, outliers : (…,) rows of queries that are not, and why: nearly the same answers as an
+        earlier one, of a client that has more than its share, further from all targets than queries are
+    answers : (m,) the target that each query finds first
+    like : (m,) the row of the query that stands for each, itself for those that are left; −1 for outliers
+    """
+
+    rows: I64
+    near_duplicates: I64
+    capped: I64
+    outliers: I64
+    answers: I64
+    like: I64
+
+
+def thin(
+    queries: F32,
+    targets: VectorSource,
+    clients: Sequence[str] | None = None,
+    *,
+    same: float = SAME,
+    client_share: float = CLIENT_SHARE,
+) -> Thinned:
+    """Choose the live queries that make a good query bank.
+
+    Answers are those of `csls` with these queries as its bank, so that a hub that all of them find makes no two alike.
+    An outlier's highest similarity with a target is below Q₁ − 3·(Q₃ − Q₁), Tukey's far-out fence over all queries.
+
+    Parameters
+    ----------
+    queries : (m, d) as they are compared
+    targets : (n, d) as they are compared
+    clients : (m,) who asked each; None for nobody knows
+    same : share of the first ten answers in common from which on two queries count once, above 0; above 1 for none
+    client_share : most of what is left that one client may have, above 0; with few clients an equal share each, so
+        that a single one has everything
+
+    Raises
+    ------
+    InputError
+        if a parameter is out of range.
+
+    Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
+    """
+    if not same > 0:
+        raise InputError("same", "a share above 0", f"{same:g}")
+    if not 0 < client_share <= 1:
+        raise InputError("client share", "a share above 0, at most 1", f"{client_share:g}")
+    k = min(_FOUND, targets.shape[0])
+    best, _ = top_k(queries, targets, 1)
+    inside = _near_enough(best[:, 0])
+    kept = queries[inside]
+    _, found = top_k(kept, targets, k, _csls(kept, targets))
+    stands = inside[alike(found, same)]
+    like = np.full(len(queries), -1)
+    like[inside] = stands
+    answers = np.full(len(queries), -1)
+    answers[inside] = found[:, 0]
+    different = np.flatnonzero(like == np.arange(len(queries)))
+    allowed = (
+        different if clients is None else _capped([clients[row] for row in different.tolist()], different, client_share)
+    )
+    return Thinned(
+        rows=allowed,
+        near_duplicates=np.flatnonzero((like >= 0) & (like != np.arange(len(queries)))),
+        capped=np.setdiff1d(different, allowed),
+        outliers=np.flatnonzero(like < 0),
+        answers=answers,
+        like=like,
+    )
+
+
+def demand(thinned: Thinned, targets: int) -> F64:
+    """A target prior (n,): 1, and for targets that people agree on ½ more for each further query.
+
+    Queries that count as one confirm an answer if two or more of them find it first. A single query confirms nothing:
+    it may have found a hub. Repeats of a query do not count, so that one person cannot make demand by asking again.
+    Give it to `sn`, `dbsn` or `auto` as target prior.
+
+    Parameters
+    ----------
+    targets : n
+    """
+    asked = thinned.like >= 0
+    pairs = np.stack([thinned.like[asked], thinned.answers[asked]], axis=1)
+    agreed, counts = np.unique(pairs, axis=0, return_counts=True)
+    prior = np.ones(targets)
+    np.add.at(prior, agreed[:, 1], CONFIRMED * (counts - 1))
+    return prior
+
+
+def _near_enough(similarities: F32) -> I64:
+    """Rows of the queries that are no outliers."""
+    low, high = np.quantile(similarities, (0.25, 0.75))
+    return np.flatnonzero(similarities >= low - _FAR_OUT * (high - low))
+
+
+def _csls(queries: F32, targets: VectorSource) -> F32:
+    """Half the mean of the ten highest similarities of each target with the queries, (n,)."""
+    mean = top_k_mean(HeldVectors(queries, "queries"), targets, min(_CSLS, len(queries)))
+    offsets: F32 = (mean / 2).astype(np.float32)
+    return offsets
+
+
+def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
+    """The rows that are left if no client has more than its share of these. The first ones of each stay."""
+    names, client, counts = np.unique(np.array(clients), return_inverse=True, return_counts=True)
+    most = _most(counts, max(share, 1 / len(names)))
+    seen = np.zeros(len(names), np.int64)
+    kept = []
+    for row, number in zip(rows.tolist(), client.tolist(), strict=True):
+        if seen[number] < most:
+            seen[number] += 1
+            kept.append(row)
+    return np.array(kept, np.int64)
+
+
+def _most(counts: NDArray[np.integer], share: float) -> int:
+    """The highest c with c ≤ share · Σ min(count, c); the smallest count always is, as no share is below 1/clients."""
+    for most in range(int(counts.max()), int(counts.min()), -1):
+        if most <= share * np.minimum(counts, most).sum():
+            return most
+    return int(counts.min())

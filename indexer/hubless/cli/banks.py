@@ -1,0 +1,317 @@
+"""The commands for query banks. Parsing and printing only."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from hubless.builder.bank_review import Review, review
+from hubless.builder.banks import mixed
+from hubless.builder.live_banks import CLIENT_SHARE, SAME, demand, thin
+from hubless.cli.options import CatalogIfAny, CatalogOption, CollectionOption, JsonOption, open_collection
+from hubless.cli.printing import facts, print_json, print_table, table_of, warn
+from hubless.corrections import correction as make_correction
+from hubless.errors import storage_errors
+from hubless.lab.gallery import Gallery, gallery_of
+from hubless.measures.coverage import coverage
+from hubless.measures.occurrence import entropy, k_occurrence
+from hubless.store.durable import replaced
+from hubless.store.query_sample import QuerySample, forget, holds_sample, read_sample
+from hubless.vectors.arrays import F32
+from hubless.vectors.files import as_items
+from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+
+NOT_GOOD = 4
+"""Exit code of `check` if something speaks against the bank."""
+MOST_COMPARED = 4096
+
+_LIVE = "Live queries: a folder of the query sample, or a file of vectors."
+
+LiveOption = Annotated[Path, typer.Option("--queries", metavar="PATH", help=_LIVE)]
+OutputOption = Annotated[Path, typer.Option(metavar="FILE", help="Write the bank here, as .npy.")]
+SeedOption = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")]
+CollectionIfAny = Annotated[
+    str | None, typer.Option("--collection", metavar="NAME", help="Compare with the targets of this collection.")
+]
+
+bank_app = typer.Typer(
+    name="bank",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="""Make query banks of what people ask.
+
+    Let the service keep a sample of live queries (HUBLESS_QUERY_SAMPLE). Then
+    look at it, thin it, mix it with the bank you have, check the result, and
+    build with it. docs/operations.md, "The query sample", shows each step.""",
+)
+
+
+@dataclass(frozen=True)
+class _Live:
+    """Live queries as they were given."""
+
+    vectors: F32
+    sample: QuerySample | None
+
+
+@bank_app.command("show")
+def show_command(
+    queries: LiveOption, catalog: CatalogIfAny = None, collection: CollectionIfAny = None, json_: JsonOption = False
+) -> None:
+    """Show what live queries, or a bank, hold.
+
+    How many, how old, how often repeated, whose; with --collection also how
+    many say nearly the same, how much of the targets they cover, and how even
+    their answers are: 1 finds all targets equally often.
+    """
+    live = _read(queries)
+    shown: dict[str, Any] = {"queries": len(live.vectors), "dim": live.vectors.shape[1]}
+    clients: Counter[str] = Counter()
+    if live.sample is not None:
+        shown |= _of_sample(live.sample)
+        clients = Counter(live.sample.queries.clients)
+        shown["clients"] = {name: count / len(live.vectors) for name, count in clients.most_common()}
+    else:
+        shown["repeated"] = 1 - len(np.unique(live.vectors, axis=0)) / len(live.vectors)
+    if collection is not None:
+        shown |= _beside(live, gallery_of(open_collection(catalog, collection, None)))
+    if json_:
+        print_json(shown)
+        return
+    print_table(facts({name.replace("_", " "): _plain(name, value) for name, value in shown.items()}))
+    if clients:
+        table = table_of("client", "queries", "share", texts={"client"})
+        for name, count in clients.most_common(10):
+            table.add_row(name, f"{count:,}", f"{count / len(live.vectors):.1%}")
+        print_table(table)
+
+
+@bank_app.command("thin")
+def thin_command(
+    queries: LiveOption,
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    output: OutputOption,
+    same: Annotated[
+        float, typer.Option(metavar="X", help="Queries with this share of answers in common count once.")
+    ] = SAME,
+    client_share: Annotated[
+        float, typer.Option(metavar="X", help="Most of the bank that one client may have.")
+    ] = CLIENT_SHARE,
+    fresh: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Keep up to 200 queries out, and write them here for check.")
+    ] = None,
+    target_prior: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write how often each target is wanted, as .npy.")
+    ] = None,
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+) -> None:
+    """Make a bank of live queries.
+
+    What many people ask counts once, or the correction would push down what
+    they rightly want. No client has more than its share. Queries far from all
+    targets are left out. Keep fresh queries out of the bank with --fresh: they
+    tell `hubless bank check` and `hubless build --live-queries` if it is good.
+    """
+    gallery = gallery_of(open_collection(catalog, collection, None))
+    live = _read(queries)
+    vectors = in_memory(gallery.queries(live.vectors, "queries"))
+    rows, held_out = _held_out(len(vectors), seed, fresh is not None)
+    clients = [live.sample.queries.clients[row] for row in rows.tolist()] if live.sample else None
+    thinned = thin(vectors[rows], gallery.targets, clients, same=same, client_share=client_share)
+    _save(output, vectors[rows[thinned.rows]])
+    if fresh is not None:
+        _save(fresh, vectors[held_out])
+    if target_prior is not None:
+        _save(target_prior, demand(thinned, gallery.targets.shape[0]))
+    counts = {
+        "given": len(vectors),
+        "kept": len(thinned.rows),
+        "near_duplicates": len(thinned.near_duplicates),
+        "over_the_share_of_a_client": len(thinned.capped),
+        "outliers": len(thinned.outliers),
+        "fresh": len(held_out),
+    }
+    if json_:
+        print_json(counts | {"output": str(output), "outlier_rows": rows[thinned.outliers].tolist()})
+        return
+    print_table(facts({name.replace("_", " "): f"{count:,}" for name, count in counts.items()}))
+    typer.echo(f"wrote {output}")
+
+
+@bank_app.command("merge")
+def merge_banks_command(
+    bank: Annotated[Path, typer.Option(metavar="FILE", help="The bank you have.")],
+    queries: LiveOption,
+    output: OutputOption,
+    share: Annotated[float, typer.Option(metavar="X", help="Share of the new bank that live queries make up.")] = 0.9,
+    size: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Queries of the new bank at most; by default all it can.")
+    ] = None,
+    metric: Annotated[str, typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1.")] = "cosine",
+    seed: SeedOption = 0,
+    json_: JsonOption = False,
+) -> None:
+    """Mix a bank with live queries, drawn at random from both.
+
+    From 500 live queries on, a share of .9 is right if the old bank is narrow.
+    With fewer, or with a good old bank, take .5.
+    """
+    given = under_metric(as_items(bank, "bank").vectors, metric)
+    live = under_metric(ArrayVectors(_read(queries).vectors, "live queries"), metric)
+    rows = mixed([(given, 1 - share), (live, share)] if share < 1 else [(live, share)], size, seed)
+    _save(output, rows)
+    if json_:
+        print_json({"queries": len(rows), "share": share, "output": str(output)})
+    else:
+        typer.echo(f"wrote {output}: {len(rows):,} queries, {share:.0%} of them live")
+
+
+@bank_app.command("check")
+def check_command(
+    bank: Annotated[Path, typer.Option(metavar="FILE", help="The bank to check.")],
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    live_queries: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="About 200 live queries that are not in the bank.")
+    ] = None,
+    correction: Annotated[str, typer.Option(metavar="NAME", help="The correction to try it with.")] = "auto",
+    json_: JsonOption = False,
+) -> None:
+    """Say if a bank is any good for a collection, before you build with it.
+
+    It is not if it covers too little, comes from another model, or makes the
+    answers to fresh live queries less even than the version that is served.
+    Without --live-queries nobody knows if people ask like the bank. Exit code
+    4 says that something speaks against it.
+    """
+    served = open_collection(catalog, collection, None)
+    gallery = gallery_of(served)
+    fresh = None if live_queries is None else gallery.queries(_read(live_queries).vectors, "live queries")
+    found = review(
+        gallery.queries(bank, "bank"),
+        gallery.targets,
+        gallery.metric,
+        make_correction(correction),
+        fresh,
+        served.offsets if served.is_folded else None,
+    )
+    if json_:
+        print_json(asdict(found))
+    else:
+        _print_review(found)
+    if not found.good:
+        raise typer.Exit(NOT_GOOD)
+
+
+@bank_app.command("forget")
+def forget_command(
+    queries: Annotated[Path, typer.Option("--queries", metavar="DIR", help="A folder of the query sample.")],
+    client: Annotated[str | None, typer.Option(metavar="NAME", help="Delete the queries of this client.")] = None,
+    all_: Annotated[bool, typer.Option("--all", help="Delete all of them.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Delete live queries from the sample. The service may run meanwhile.
+
+    `hubless bank show` names the clients. Queries that the service has not
+    written yet, of the last 15 seconds, come after that.
+    """
+    if (client is None) != all_:
+        raise typer.BadParameter("give either --client or --all", param_hint="--client")
+    gone = forget(queries, client)
+    if json_:
+        print_json({"deleted": gone})
+    else:
+        typer.echo(f"deleted {gone:,} {'query' if gone == 1 else 'queries'}")
+
+
+def _read(path: Path) -> _Live:
+    if holds_sample(path):
+        sample = read_sample(path)
+        for name, why in sample.skipped.items():
+            warn(f"{name} is left out: it is {why}")
+        return _Live(sample.vectors, sample)
+    return _Live(in_memory(as_items(path, "queries").vectors), None)
+
+
+def _of_sample(sample: QuerySample) -> dict[str, Any]:
+    queries = sample.queries
+    return {
+        "collection": sample.collection,
+        "asked": sample.seen,
+        "begins": sample.begins.isoformat(),
+        "ends": sample.ends.isoformat(),
+        "files": len(sample.files),
+        "asked_again": float(np.mean(queries.counts > 1)) if len(queries) else 0.0,
+        "texts": float(np.mean([text is not None for text in queries.texts])) if len(queries) else 0.0,
+    }
+
+
+def _beside(live: _Live, gallery: Gallery) -> dict[str, Any]:
+    """What the targets of a collection say about queries."""
+    vectors = in_memory(gallery.queries(live.vectors, "queries"))
+    rng = np.random.default_rng(0)
+    some = vectors[np.sort(rng.permutation(len(vectors))[:MOST_COMPARED])]
+    thinned = thin(some, gallery.targets)
+    targets = gallery.targets.shape[0]
+    drawn = np.sort(rng.permutation(targets)[:MOST_COMPARED])
+    spread = entropy(k_occurrence(thinned.answers[thinned.rows][:, np.newaxis], targets))
+    most = np.log(min(targets, len(thinned.rows)))
+    return {
+        "near_duplicates": len(thinned.near_duplicates) / len(some),
+        "outliers": len(thinned.outliers) / len(some),
+        "coverage": coverage(some, gallery.targets.take(drawn)),
+        "evenness": min(1.0, spread / most) if most > 0 else 1.0,
+    }
+
+
+_SHARES = {"repeated", "asked_again", "texts", "near_duplicates", "outliers", "coverage"}
+
+
+def _plain(name: str, value: Any) -> str:
+    if value is None or name == "clients":
+        return f"{len(value):,}" if value else ""
+    if name in _SHARES:
+        return f"{value:.1%}"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _held_out(count: int, seed: int, wanted: bool) -> tuple[Any, Any]:
+    """Rows for the bank, and up to 200 or a third for the check."""
+    order = np.random.default_rng(seed).permutation(count)
+    held = min(200, count // 3) if wanted else 0
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def _save(path: Path, rows: Any) -> None:
+    if path.suffix != ".npy":
+        raise typer.BadParameter("expected a file ending in .npy", param_hint=str(path))
+    with storage_errors(path), replaced(path) as new, new.open("wb") as file:
+        np.save(file, rows)
+
+
+def _print_review(found: Review) -> None:
+    record, chosen = found.record, found.chosen
+    rows = {
+        "queries": f"{record.queries:,}",
+        "coverage": "" if record.coverage is None else f"{record.coverage:.0%}",
+        "repeated": f"{record.repeated:.0%}",
+        "fresh live queries": "" if chosen is None else f"{chosen.different:,} different of {chosen.queries:,}",
+        "strength they speak for": "" if chosen is None else f"{chosen.strength:g}",
+    }
+    print_table(facts(rows))
+    _print_all("Against it", found.against)
+    _print_all("Also", found.notes)
+    typer.echo("The bank is good." if found.good else "Do not publish a version with this bank.")
+
+
+def _print_all(heading: str, sentences: Sequence[str]) -> None:
+    if sentences:
+        typer.echo(f"{heading}: " + " ".join(sentences))

@@ -1,0 +1,128 @@
+"""Banks from live queries: what many ask counts once, nobody has too many, and outliers stay out."""
+
+import numpy as np
+import pytest
+from support.hubs import pairs, unit
+
+from hubless.builder.bank_review import review
+from hubless.builder.live_banks import CONFIRMED, demand, thin
+from hubless.corrections import correction
+from hubless.errors import InputError
+from hubless.vectors.sources import ArrayVectors
+
+QUERIES, ITEMS, _ = pairs(1000, apart=1.0, common=1.0)
+TARGETS = ArrayVectors(ITEMS[600:], "targets")
+LIVE, BANK = QUERIES[:300], QUERIES[300:600]
+RNG = np.random.default_rng(5)
+
+
+def worded_anew(query, times):
+    """The query as other people put it."""
+    return unit(query + 0.02 * RNG.normal(size=(times, len(query)))).astype(np.float32)
+
+
+def test_what_many_ask_counts_once():
+    wanted = worded_anew(LIVE[0], 40)
+    found = thin(np.concatenate([LIVE[1:200], wanted]), TARGETS)
+    of_wanted = [row for row in found.rows if row >= 199]
+    assert len(of_wanted) <= 10
+    assert len(found.rows) >= 100
+    assert len(found.near_duplicates) + len(found.rows) + len(found.outliers) == 239
+    assert set(found.like[found.near_duplicates]) <= set(found.rows)
+
+
+def test_nothing_counts_once_above_a_share_of_1():
+    found = thin(np.concatenate([LIVE, LIVE]), TARGETS, same=1.5)
+    assert len(found.near_duplicates) == 0
+    assert len(thin(np.concatenate([LIVE, LIVE]), TARGETS, same=1.0).near_duplicates) >= 300
+
+
+def test_targets_that_people_agree_on_get_a_higher_prior_and_single_finds_do_not():
+    queries = np.concatenate([LIVE[1:200], worded_anew(LIVE[0], 40)])
+    found = thin(queries, TARGETS)
+    prior = demand(found, TARGETS.shape[0])
+    assert prior.min() == 1
+    assert found.answers[199:].tolist().count(int(prior.argmax())) >= 30
+    assert prior.max() >= 1 + CONFIRMED * 25
+    single = thin(LIVE, TARGETS, same=1.5)
+    assert demand(single, TARGETS.shape[0]).tolist() == [1] * TARGETS.shape[0]
+
+
+def test_queries_far_from_all_targets_are_left_out_and_named():
+    away = unit(LIVE.mean(axis=0) - 3 * TARGETS.array.mean(axis=0) + RNG.normal(size=(5, LIVE.shape[1])))
+    found = thin(np.concatenate([LIVE, away.astype(np.float32)]), TARGETS)
+    assert found.outliers.tolist() == list(range(300, 305))
+    assert (found.answers[300:] == -1).all()
+
+
+@pytest.mark.parametrize(
+    ("counts", "share", "kept"),
+    [
+        ({"a": 100, "b": 50, "c": 50, "d": 50, "e": 50}, 0.25, 66),
+        ({"a": 300}, 0.25, 300),
+        ({"a": 200, "b": 100}, 0.25, 100),
+        ({"a": 290, "b": 1, "c": 1, "d": 1, "e": 1}, 0.1, 1),
+        ({"a": 100, "b": 100, "c": 100}, 0.25, 100),
+    ],
+)
+def test_no_client_has_more_than_its_share_of_what_is_left(counts, share, kept):
+    clients = [name for name, count in counts.items() for _ in range(count)]
+    found = thin(LIVE[: len(clients)], TARGETS, clients, same=1.5, client_share=share)
+    left = [clients[row] for row in found.rows]
+    assert left.count("a") == kept
+    assert left.count("a") <= max(share, 1 / len(counts)) * len(left) + 1e-9
+    assert len(found.capped) == len(clients) - len(left)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"), [("same", 0), ("same", float("nan")), ("client_share", 0), ("client_share", 1.1)]
+)
+def test_share_out_of_range_is_refused(parameter, value):
+    with pytest.raises(InputError, match="a share above 0"):
+        thin(LIVE, TARGETS, **{parameter: value})
+
+
+def reviewed(bank, fresh=LIVE, served=None):
+    live = None if fresh is None else ArrayVectors(fresh, "live queries")
+    return review(ArrayVectors(bank, "bank"), TARGETS, "cosine", correction("auto"), live, served)
+
+
+def foreign_bank():
+    rng = np.random.default_rng(3)
+    return unit(rng.normal(size=(300, 64)) * 0.6 + 2 * rng.normal(size=(3, 64))[rng.integers(3, size=300)])
+
+
+def test_bank_of_queries_like_the_live_ones_is_good():
+    found = reviewed(BANK)
+    assert found.good
+    assert not found.against
+    assert found.chosen.strength >= 0.75
+    assert reviewed(BANK, None).chosen is None
+
+
+def test_foreign_bank_is_not_good_by_what_live_queries_say():
+    found = reviewed(foreign_bank().astype(np.float32))
+    assert not found.good
+    assert found.chosen.strength <= 0.25
+    assert "does not fit them" in " ".join(found.against)
+
+
+def test_bank_that_is_worse_than_what_is_served_is_not_good():
+    served = correction("auto").fit(ArrayVectors(BANK, "bank"), TARGETS).offsets(TARGETS)
+    noisy = np.concatenate([BANK[:60], foreign_bank()[:60]]).astype(np.float32)
+    found = reviewed(noisy, served=served)
+    assert any("more evenly" in sentence for sentence in found.against)
+    assert reviewed(BANK[:280], served=served).good
+
+
+def test_live_queries_of_the_bank_and_targets_are_refused():
+    with pytest.raises(InputError, match="queries that are not in the bank"):
+        reviewed(BANK, BANK[:100])
+    with pytest.raises(InputError, match="queries that people asked"):
+        reviewed(BANK, ITEMS[600:700])
+
+
+def test_few_live_queries_say_nothing_and_speak_against_it():
+    found = reviewed(BANK, LIVE[:5])
+    assert not found.good
+    assert "no strength can be chosen" in found.against[0]

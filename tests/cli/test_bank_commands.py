@@ -1,0 +1,125 @@
+"""`hubless bank`: show, thin, merge, check and forget, on real files."""
+
+import numpy as np
+import pytest
+from support.hubs import pairs, unit
+from support.printed import COUNT, write_sample
+
+
+@pytest.fixture
+def on(prepared):
+    return "--catalog", prepared / "catalog", "--collection", "things"
+
+
+def load(path):
+    return np.load(path)
+
+
+def test_show_tells_counts_and_clients(run, prepared):
+    shown = run("bank", "show", "--queries", prepared / "live" / "things", "--json").json
+    assert (shown["queries"], shown["asked"], shown["files"]) == (COUNT, COUNT, 1)
+    assert shown["clients"] == {"shop": 0.5, "phone": 0.5}
+    assert shown["begins"] < shown["ends"]
+    printed = run("bank", "show", "--queries", prepared / "live" / "things").out
+    assert "shop" in printed
+    assert "50.0%" in printed
+
+
+def test_show_beside_a_collection_tells_what_its_targets_say(run, prepared, on):
+    shown = run("bank", "show", "--queries", prepared / "live" / "things", *on, "--json").json
+    assert 0 < shown["coverage"] <= 1
+    assert 0 < shown["evenness"] <= 1
+    assert 0 <= shown["near_duplicates"] < 1
+    alone = run("bank", "show", "--queries", prepared / "bank.npy", "--json").json
+    assert set(alone) == {"queries", "dim", "repeated"}
+
+
+def test_show_names_files_that_it_leaves_out(run, prepared):
+    (prepared / "live" / "things" / "notes.txt").write_text("mine")
+    ended = run("bank", "show", "--queries", prepared / "live" / "things", "--json")
+    assert "notes.txt is left out" in ended.err
+    assert ended.json["queries"] == COUNT
+
+
+def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, on, tmp_path):
+    bank, fresh, prior = (tmp_path / f"{name}.npy" for name in ("bank", "fresh", "prior"))
+    files = ("--output", bank, "--fresh", fresh, "--target-prior", prior)
+    told = run("bank", "thin", "--queries", prepared / "live" / "things", *on, *files, "--json").json
+    rows = {row.tobytes() for row in load(bank)}
+    assert len(rows) == told["kept"] == len(load(bank))
+    assert len(load(fresh)) == told["fresh"] == 100
+    assert not rows & {row.tobytes() for row in load(fresh)}
+    left = told["near_duplicates"] + told["over_the_share_of_a_client"] + told["outliers"]
+    assert told["kept"] + told["fresh"] + left == told["given"] == COUNT
+    assert load(prior).shape == (COUNT,)
+    assert load(prior).min() == 1
+
+
+def test_thin_holds_a_client_to_its_share(run, prepared, on, tmp_path):
+    queries = pairs(2 * COUNT, apart=1.5)[0][:COUNT]
+    write_sample(tmp_path / "flooded", queries, clients=("flood",) * 9 + ("a", "b", "c", "d"))
+    given = ("--queries", tmp_path / "flooded" / "things", *on, "--output", tmp_path / "bank.npy")
+    told = run("bank", "thin", *given, "--same", "2", "--json").json
+    assert told["over_the_share_of_a_client"] > 100
+    assert run("bank", "thin", *given, "--same", "2", "--client-share", "1", "--json").json["kept"] == COUNT
+
+
+def test_merge_mixes_by_the_share(run, prepared, tmp_path):
+    given = ("--bank", prepared / "bank.npy", "--queries", prepared / "live" / "things")
+    output = tmp_path / "next.npy"
+    assert run("bank", "merge", *given, "--share", ".75", "--size", "200", "--output", output).code == 0
+    old, merged = load(prepared / "bank.npy"), load(output)
+    assert len(merged) == 200
+    assert ((merged @ unit(old).T).max(axis=1) > 0.9999).sum() == 50
+    assert "75% of them live" in run("bank", "merge", *given, "--share", ".75", "--output", output).out
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("--share", "1.5"), "shares above 0"),
+        (("--share", "0"), "shares above 0"),
+        (("--size", "0"), "greater than or equal to 1"),
+        (("--output", "bank.txt"), "ending in .npy"),
+        (("--queries", "nowhere"), "no such file"),
+    ],
+)
+def test_wrong_options_of_merge_are_named(run, prepared, tmp_path, words, told):
+    given = {"--bank": prepared / "bank.npy", "--queries": prepared / "live" / "things", "--output": tmp_path / "o.npy"}
+    given[words[0]] = words[1]
+    ended = run("bank", "merge", *(word for pair in given.items() for word in pair))
+    assert ended.code in (1, 2)
+    assert told in ended.err
+
+
+def test_check_of_a_good_bank_is_0_and_of_a_bad_one_4(run, prepared, on, tmp_path):
+    live = ("--live-queries", prepared / "queries.npy")
+    good = run("bank", "check", "--bank", prepared / "bank.npy", *live, *on)
+    assert (good.code, "The bank is good." in good.out) == (0, True)
+    dim = load(prepared / "bank.npy").shape[1]
+    rng = np.random.default_rng(3)
+    three = 2 * rng.normal(size=(3, dim))[rng.integers(3, size=300)]
+    np.save(tmp_path / "foreign.npy", unit(0.6 * rng.normal(size=(300, dim)) + three))
+    bad = run("bank", "check", "--bank", tmp_path / "foreign.npy", *live, *on, "--json")
+    assert bad.code == 4
+    assert bad.json["good"] is False
+    assert bad.json["against"]
+    printed = run("bank", "check", "--bank", tmp_path / "foreign.npy", *live, *on)
+    assert "Do not publish" in printed.out
+
+
+def test_forget_deletes_those_of_a_client_or_all(run, prepared):
+    home = prepared / "live" / "things"
+    assert run("bank", "forget", "--queries", home, "--client", "shop").out == "deleted 150 queries\n"
+    assert run("bank", "show", "--queries", home, "--json").json["clients"] == {"phone": 1.0}
+    assert run("bank", "forget", "--queries", home, "--all", "--json").json == {"deleted": 150}
+    ended = run("bank", "show", "--queries", home)
+    assert ended.code == 1
+    assert "an empty folder" in ended.err
+
+
+def test_forget_wants_to_know_what(run, prepared):
+    home = prepared / "live" / "things"
+    assert run("bank", "forget", "--queries", home).code == 2
+    assert run("bank", "forget", "--queries", home, "--all", "--client", "shop").code == 2
+    assert run("bank", "show", "--queries", home, "--json").json["queries"] == COUNT
