@@ -59,9 +59,10 @@ class WriteMethods:
         self,
         collection: str,
         ids: Iterable[str | int],
-        vectors: MatrixLike,
+        vectors: MatrixLike | None = None,
         payload: Iterable[Mapping[str, Any] | None] | None = None,
         *,
+        texts: Iterable[str] | None = None,
         mode: str | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -71,20 +72,30 @@ class WriteMethods:
         Parameters
         ----------
         ids : (a,) as the ids of the collection are; the server takes 1,000 at once
-        vectors : (a, d)
+        vectors : (a, d); None stores targets that are found by payload and id only
         payload : (a,) values by column; what a target lacks is null
+        texts : (a,) instead of vectors, for collections that have an encoder
         mode : "upsert", the default; "insert" refuses ids that are there, "update" those that are not
         request_id, timeout : as in every call
         """
-        names, packed = listed("ids", ids), pack_many(vectors)
-        rows = [None] * len(names) if payload is None else listed("payload", payload)
-        for parameter, count in (("vectors", packed.rows), ("payload", len(rows))):
-            if count != len(names):
-                raise CannotSend(f"{parameter}: expected {len(names)}, one for each id, got {count}")
-        points = [
-            {"id": wanted, "vector": in_base64(packed.row(row))} | ({} if values is None else {"payload": dict(values)})
-            for row, (wanted, values) in enumerate(zip(names, rows, strict=True))
-        ]
+        if vectors is not None and texts is not None:
+            raise CannotSend("put: expected either vectors or texts, got both")
+        names = listed("ids", ids)
+        given: dict[str, list[Any]] = {}
+        if vectors is not None:
+            packed = pack_many(vectors)
+            given["vectors"] = [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]
+        if texts is not None:
+            given["texts"] = [{"text": text} for text in listed("texts", texts)]
+        if payload is not None:
+            given["payload"] = [{} if row is None else {"payload": dict(row)} for row in listed("payload", payload)]
+        for parameter, values in given.items():
+            if len(values) != len(names):
+                raise CannotSend(f"{parameter}: expected {len(names)}, one for each id, got {len(values)}")
+        points: list[dict[str, Any]] = [{"id": wanted} for wanted in names]
+        for values in given.values():
+            for point, value in zip(points, values, strict=True):
+                point.update(value)
         return self._written("PUT", collection, points, mode, request_id, timeout)
 
     @ClientMethod

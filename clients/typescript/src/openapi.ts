@@ -70,8 +70,8 @@ export interface components {
             number: number;
             /** @description How many of the bank's queries the version stores. */
             stored: number;
-            /** @description One number a dimension. */
-            vector: number[];
+            /** @description One number a dimension; null for a stored target that has none. */
+            vector: number[] | null;
             version: string;
         };
         /**
@@ -577,8 +577,8 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description One number a dimension. */
-            vector?: number[];
+            /** @description One number a dimension; null for a stored target that has none. */
+            vector?: number[] | null;
             version: string;
         };
         /**
@@ -627,8 +627,10 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. */
-            vector: number[] | string;
+            /** @description Instead of the vector, for collections that have an encoder. */
+            text?: string | null;
+            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. A target with neither vector nor text is found by its payload and id only. */
+            vector?: number[] | string | null;
         };
         /**
          * ProblemAnswer
@@ -741,8 +743,8 @@ export interface components {
             score: number;
             /** @description Inner product with the query; the cosine under metric cosine. */
             similarity: number;
-            /** @description One number a dimension. */
-            vector?: number[];
+            /** @description One number a dimension; null for a stored target that has none. */
+            vector?: number[] | null;
         };
         /**
          * QueryHits
@@ -899,8 +901,8 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description One number a dimension. */
-            vector?: number[];
+            /** @description One number a dimension; null for a stored target that has none. */
+            vector?: number[] | null;
         };
         /**
          * TargetsWithCount

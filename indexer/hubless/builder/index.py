@@ -32,11 +32,11 @@ from hubless.search.parts import Parts
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import I64, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
-from hubless.vectors.sources import ArrayVectors, RowsOf, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, in_memory, under_metric
 from hubless.vectors.unchanged import Seen
 
 UNNAMED, UNSAVED = "index", "unsaved"
@@ -192,7 +192,7 @@ class Index(Collection):
                     payload=rows,
                     encoder=inputs.encoder,
                     prepared=lambda: made.query_time,
-                    occurrence=made.occurrence,
+                    occurrence=lambda: made.occurrence,
                     bank_sample=made.bank_sample,
                     correction=lambda: made.correction,
                     canary=lambda: made.canary,
@@ -304,12 +304,14 @@ class Index(Collection):
             if not len(parts.offsets) and home != self._home:
                 raise InputError("index", "at least one target", "none")
             with Catalog(catalog).staging(name) as staged, storage_errors(staged.folder):
-                write_ids(parts.ids.array, staged.folder / bundle.IDS)
+                order = _with_vectors_first(parts)
+                write_ids(_in_order(parts.ids.array, order), staged.folder / bundle.IDS)
                 if parts.encoder is not None:
                     parts.encoder.save(staged.folder)
                 if parts.payload is not None:
-                    write_payload(open_dataset(parts.payload.table()), parts.payload.schema.names, staged.folder)
-                made = self._made(parts, steps, staged.folder / bundle.INDEX)
+                    table = _in_order(parts.payload.table(), order)
+                    write_payload(open_dataset(table), parts.payload.schema.names, staged.folder)
+                made = self._made(parts, order, steps, staged.folder / bundle.INDEX)
                 write_made(made, staged.folder)
                 # of another collection the writes are no part of any log
                 seq = parts.seq if home == self._home else 0
@@ -329,24 +331,34 @@ class Index(Collection):
         """The folder of the version that this was opened from."""
         return self._parts.folder if self._changes is None else self._changes.base.folder
 
-    def _made(self, parts: Parts, steps: Steps, path: Path) -> Made:
-        """What to save. Writes the file of the index."""
+    def _made(self, parts: Parts, order: I64 | None, steps: Steps, path: Path) -> Made:
+        """What to save. Writes the file of the index.
+
+        Parameters
+        ----------
+        order : of the rows, those that have a vector first; None as they are
+        """
         correction, query_time, targets = parts.correction(), parts.prepared(), parts.targets
-        if not len(targets):
+        room, offsets = targets.room(None), parts.offsets if order is None else parts.offsets[order]
+        if not room:
             made = make_empty(targets.dim, correction, parts.bank_sample)
             write_index(made.targets.index, path)
-            return made
+            return replace(made, offsets=offsets)
         if not isinstance(targets, IndexedTargets):
+            source = StoredVectors(targets, "targets")
+            if order is not None:
+                first = SelectedVectors(source, order[:room], "targets")
+                return _with_all(remake(parts, first, offsets[:room], self._recipe, steps, path), offsets)
             if (enlarged := self._enlarged(parts, steps, path)) is not None:
                 return enlarged
-            return remake(parts, StoredVectors(targets, "targets"), parts.offsets, self._recipe, steps, path)
+            return remake(parts, source, parts.offsets, self._recipe, steps, path)
         write_index(targets.index, path)
         return Made(
             targets=targets,
             offsets=parts.offsets,
             correction=correction,
             query_time=query_time,
-            occurrence=parts.occurrence,
+            occurrence=parts.occurrence(),
             bank_sample=parts.bank_sample,
             canary=parts.canary(),
             index=parts.manifest.index,
@@ -366,6 +378,27 @@ class Index(Collection):
         file = None if folder is None else folder / bundle.INDEX
         enlarged = Enlarged(base_of(parts.targets), file, kept, more, parts.offsets)
         return enlarge(parts, enlarged, self._recipe.aims, path, steps)
+
+
+def _with_vectors_first(parts: Parts) -> I64 | None:
+    """The order in which rows are stored; None if that is the order that they have."""
+    there = parts.targets.have_vectors(np.arange(len(parts.offsets)))
+    if there.all() or isinstance(parts.targets, IndexedTargets):
+        return None
+    return np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])
+
+
+def _in_order(rows: Any, order: I64 | None) -> Any:
+    """Ids or payload in an order."""
+    return rows if order is None else rows.take(order)
+
+
+def _with_all(made: Made, offsets: F32) -> Made:
+    """The same with the targets that have no vector, which nobody has found."""
+    occurrence = made.occurrence
+    if occurrence is not None:
+        occurrence = np.pad(occurrence, ((0, 0), (0, len(offsets) - occurrence.shape[1])))
+    return replace(made, offsets=offsets, occurrence=occurrence)
 
 
 def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:

@@ -43,7 +43,7 @@ def write_made(made: Made, folder: Path) -> None:
     np.savez(folder / bundle.CANARY, allow_pickle=False, **made.canary)
     if made.query_time is not None:
         np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **made.query_time.arrays())
-    drawn = project(len(made.offsets), made.targets.vectors, made.bank_sample, made.occurrence)
+    drawn = project(len(made.targets), made.targets.vectors, made.bank_sample, made.occurrence)
     if drawn is not None:
         np.savez(folder / bundle.PROJECTION, allow_pickle=False, **drawn.arrays())
 
@@ -102,6 +102,7 @@ def manifest(
         measured=made.measured,
         provenance=Provenance(inputs=records, seed=seed, versions=_versions()),
         files={},
+        vectorless=len(made.offsets) - made.targets.index.ntotal,
         **named,
     )
 

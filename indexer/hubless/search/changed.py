@@ -5,16 +5,17 @@ Rows are numbered without gaps: first those of the base that are left, in their 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import faiss
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import PointNotFound
 from hubless.knn import IndexType
+from hubless.search.beside import Beside
 from hubless.search.indexed import How, IndexedTargets, check_scores
 from hubless.search.matches import Matches, MatchesCache
 from hubless.vectors.arrays import F32, I64
@@ -23,32 +24,77 @@ from hubless.vectors.payload import Masks, Payload
 
 
 @dataclass(frozen=True, eq=False)
-class Numbering:
-    """Which rows of the base are left, and how many rows were added.
+class Left:
+    """Which rows of a base are left. What is made of it is made once, when it is first needed.
 
     Parameters
     ----------
     total : rows of the base
-    left : (r,) those that are left, ascending; None for all
-    arrivals : (a,) of each added row, how many were added before it, those included that are gone; ascending
+    rows : (r,) those that are left, ascending; None for all
     """
 
     total: int
-    left: I64 | None
-    arrivals: I64
-    _places: I64 | None = field(init=False, repr=False)
+    rows: I64 | None = None
+    _kept: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
 
-    def __post_init__(self) -> None:
-        places = None
-        if self.left is not None:
-            places = np.full(self.total, -1)
-            places[self.left] = np.arange(len(self.left))
-        object.__setattr__(self, "_places", places)
+    def __len__(self) -> int:
+        return self.total if self.rows is None else len(self.rows)
+
+    def without(self, rows: NDArray[np.integer]) -> "Left":
+        """Fewer rows: without some rows of the base that are left."""
+        if not len(rows):
+            return self
+        kept = np.arange(self.total) if self.rows is None else self.rows
+        return Left(self.total, np.delete(kept, np.searchsorted(kept, np.sort(rows))))
+
+    def has(self, row: int) -> bool:
+        """Whether a row of the base is left."""
+        if self.rows is None:
+            return True
+        place = int(np.searchsorted(self.rows, row))
+        return place < len(self.rows) and int(self.rows[place]) == row
+
+    @cached_property
+    def places(self) -> I64 | None:
+        """For each row of the base its place among those that are left, −1 for those that are gone; None for all."""
+        if self.rows is None:
+            return None
+        places = np.full(self.total, -1)
+        places[self.rows] = np.arange(len(self.rows))
+        return places
+
+    @cached_property
+    def matches(self) -> Matches | None:
+        """The same as matches; None for all."""
+        return None if self.rows is None else _selected(self.rows, self.total)
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the base, of the rows that are left, along the last axis."""
+        return values if self.rows is None else values[..., self.rows]
+
+    def kept(self, name: str, values: NDArray[Any]) -> NDArray[Any]:
+        """As `of`, taken once for each name."""
+        if name not in self._kept:
+            self._kept[name] = self.of(values)
+        return self._kept[name]
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """Which rows of the base are left, and which rows were added.
+
+    Parameters
+    ----------
+    arrivals : (a,) of each added row, how many were added before it, those included that are gone; ascending
+    """
+
+    base: Left
+    arrivals: I64
 
     @property
     def of_base(self) -> int:
         """How many rows are of the base."""
-        return self.total if self.left is None else len(self.left)
+        return len(self.base)
 
     @property
     def added(self) -> int:
@@ -58,11 +104,21 @@ class Numbering:
     @property
     def removed(self) -> int:
         """How many rows of the base are gone."""
-        return self.total - self.of_base
+        return self.base.total - self.of_base
 
     @property
     def count(self) -> int:
         return self.of_base + self.added
+
+    @property
+    def total(self) -> int:
+        """Rows of the base, those that are gone included."""
+        return self.base.total
+
+    @property
+    def left(self) -> I64 | None:
+        """Rows of the base that are left; None for all."""
+        return self.base.rows
 
     def place(self, row: int) -> int:
         """Where a row stands among all that there ever were: no change moves it."""
@@ -90,12 +146,8 @@ class Numbering:
 
     def from_base(self, rows: I64) -> I64:
         """The rows of some rows of the base; −1 for those that were removed."""
-        return rows if self._places is None else self._places[rows]
-
-    def joined(self, of_base: NDArray[Any], of_added: NDArray[Any]) -> NDArray[Any]:
-        """One value a row, from those of all rows of the base and of the added ones, along the last axis."""
-        kept = of_base if self.left is None else of_base[..., self.left]
-        return np.concatenate([kept, of_added], axis=-1)
+        places = self.base.places
+        return rows if places is None else places[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,20 +160,13 @@ class ChangedTargets:
 
     Parameters
     ----------
-    added : (a, d) vectors as they are compared
-    folded : (a, d') the same with their offsets folded in, as in the base
+    beside : the added targets, those that are gone included
     """
 
     base: IndexedTargets
     numbering: Numbering
-    added: F32
-    folded: F32
-    _all_left: Matches | None = field(init=False, repr=False)
+    beside: Beside
     _parted: WeakKeyDictionary[Matches, tuple[Matches, I64]] = field(default_factory=WeakKeyDictionary, repr=False)
-
-    def __post_init__(self) -> None:
-        left = self.numbering.left
-        object.__setattr__(self, "_all_left", None if left is None else _selected(left, self.numbering.total))
 
     def __len__(self) -> int:
         return self.numbering.count
@@ -146,17 +191,20 @@ class ChangedTargets:
         return self.base.augmented(queries, strength)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        of_base, of_added = self._parts_of(matches)
+        of_base, slots = self._parts_of(matches)
         found = []
-        if room := min(k, self.numbering.of_base if of_base is None else of_base.count):
+        if room := min(k, self.base.room(of_base)):
             scores, rows = self.base.find(augmented, room, how, of_base)
             found.append((scores, self.numbering.from_base(rows)))
-        folded = self.folded if of_added is None else self.folded[of_added]
-        if room := min(k, len(folded)):
-            scores, rows = faiss.knn(augmented, folded, room, faiss.METRIC_INNER_PRODUCT)
-            check_scores(scores, rows)
-            found.append((scores, self.numbering.of_base + (rows if of_added is None else of_added[rows])))
+        if room := min(k, len(slots)):
+            scores, taken = self.beside.best(augmented, room, slots)
+            check_scores(scores, taken)
+            found.append((scores, self.numbering.of_base + np.searchsorted(self.beside.slots, taken)))
         return _best(found, k)
+
+    def room(self, matches: Matches | None) -> int:
+        of_base, slots = self._parts_of(matches)
+        return self.base.room(of_base) + len(slots)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         rows = np.asarray(rows, np.int64)
@@ -166,20 +214,33 @@ class ChangedTargets:
         found = np.empty((len(rows), self.base.dim), np.float32)
         if of_base.any():
             found[of_base] = self.base.vectors(self.numbering.in_base(rows[of_base]))
-        found[~of_base] = self.added[rows[~of_base] - self.numbering.of_base]
+        found[~of_base] = self.beside.vectors.rows[self._slots_of(rows[~of_base])]
+        return found
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        rows = np.asarray(rows, np.int64)
+        of_base = rows < self.numbering.of_base
+        found = np.empty(len(rows), np.bool_)
+        found[of_base] = self.base.have_vectors(self.numbering.in_base(rows[of_base]))
+        found[~of_base] = self.beside.has_vector.rows[self._slots_of(rows[~of_base])]
         return found
 
     def is_shared(self, matches: Matches | None) -> bool:
         return self.base.is_shared(self._parts_of(matches)[0])
 
-    def _parts_of(self, matches: Matches | None) -> tuple[Matches | None, I64 | None]:
-        """What matches of the base, and which of the added rows; None for all."""
+    def _slots_of(self, rows: NDArray[np.integer]) -> I64:
+        slots: I64 = self.beside.slots[rows - self.numbering.of_base]
+        return slots
+
+    def _parts_of(self, matches: Matches | None) -> tuple[Matches | None, I64]:
+        """What matches of the base, None for all; and which slots."""
         if matches is None:
-            return self._all_left, None
+            return self.numbering.base.matches, self.beside.searched
         if (known := self._parted.get(matches)) is None:
             rows, of_base = matches.rows, self.numbering.of_base
             inside = self.numbering.in_base(rows[rows < of_base])
-            known = _selected(inside, self.numbering.total), rows[rows >= of_base] - of_base
+            slots = self._slots_of(rows[rows >= of_base])
+            known = _selected(inside, self.numbering.total), slots[self.beside.has_vector.rows[slots]]
             self._parted[matches] = known  # as long as the matches are held
         return known
 
@@ -202,11 +263,10 @@ def _best(found: list[tuple[F32, I64]], k: int) -> tuple[F32, I64]:
 class ChangedIds:
     """The ids of a base that are left, and those of added rows."""
 
-    def __init__(self, base: IdTable, numbering: Numbering, added: pa.Array) -> None:
+    def __init__(self, base: IdTable, numbering: Numbering, beside: Beside) -> None:
         self._base = base
         self._numbering = numbering
-        self._added = added
-        self._rows = {wanted: row for row, wanted in enumerate(added.to_pylist(), numbering.of_base)}
+        self._beside = beside
 
     def __len__(self) -> int:
         return self._numbering.count
@@ -218,17 +278,19 @@ class ChangedIds:
     @property
     def array(self) -> pa.Array:
         left = self._numbering.left
-        return pa.concat_arrays([self._base.array if left is None else self._base.array.take(left), self._added])
+        base = self._base.array if left is None else self._base.array.take(left)
+        return pa.concat_arrays([base, self._beside.id_array()])
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         of_base = self._numbering.of_base
         in_base = rows[rows < of_base]
         found = iter(self._base.ids(self._numbering.in_base(in_base)))
-        return [next(found) if row < of_base else self._added[row - of_base].as_py() for row in rows.tolist()]
+        more = iter(self._beside.ids.of(self._beside.slots[rows[rows >= of_base] - of_base]))
+        return [next(found) if row < of_base else next(more) for row in rows.tolist()]
 
     def row(self, wanted: str | int) -> int:
-        if not isinstance(wanted, bool) and (added := self._rows.get(wanted)) is not None:
-            return added
+        if (slot := self._beside.slot(wanted)) >= 0:
+            return self._numbering.of_base + int(np.searchsorted(self._beside.slots, slot))
         row = int(self._numbering.from_base(np.array([self._base.row(wanted)]))[0])
         if row < 0:
             raise PointNotFound(f"no target has the id {wanted!r}")
@@ -244,13 +306,15 @@ class ChangedPayload:
     Parameters
     ----------
     known : what filters matched in the base, which stays as it is
+    added : of all slots
     """
 
-    def __init__(self, base: Payload, known: MatchesCache, numbering: Numbering, added: Payload) -> None:
+    def __init__(self, base: Payload, known: MatchesCache, numbering: Numbering, added: Payload, slots: I64) -> None:
         self._base = base
         self._known = known
         self._numbering = numbering
         self._added = added
+        self._slots = slots
 
     def __len__(self) -> int:
         return self._numbering.count
@@ -260,7 +324,8 @@ class ChangedPayload:
         return self._base.schema
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
-        return self._numbering.joined(self._known.of(filter).mask, self._added.mask(filter))
+        of_base = self._numbering.base.of(self._known.of(filter).mask)
+        return np.concatenate([of_base, self._added.mask(filter)[self._slots]])
 
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
@@ -268,10 +333,10 @@ class ChangedPayload:
         wanted, of_base = np.asarray(rows, np.int64), self._numbering.of_base
         inside = wanted < of_base
         found = iter(self._base.take(self._numbering.in_base(wanted[inside]), columns))
-        more = iter(self._added.take(wanted[~inside] - of_base, columns))
+        more = iter(self._added.take(self._slots[wanted[~inside] - of_base], columns))
         return [next(found) if each else next(more) for each in inside.tolist()]
 
     def table(self) -> pa.Table:
         left = self._numbering.left
         base = self._base.table()
-        return pa.concat_tables([base if left is None else base.take(left), self._added.table()])
+        return pa.concat_tables([base if left is None else base.take(left), self._added.table().take(self._slots)])

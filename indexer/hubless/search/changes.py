@@ -4,7 +4,7 @@ Offsets of added targets come from the correction as it was fitted. A gate or a 
 targets that there are now, with the first query after a change.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime
 from hubless.errors import DuplicateIds, PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
-from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Numbering
-from hubless.search.growing import Growing
+from hubless.search.beside import Beside
+from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Left, Numbering
 from hubless.search.indexed import IndexedTargets, StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Parts
@@ -25,65 +26,19 @@ from hubless.vectors.arrays import F32, I64, half_rows
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 
-_CHUNKS = 64
-"""Pieces of payload that lie beside each other before they become one."""
-
 
 @dataclass(frozen=True, eq=False)
 class Added:
-    """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's."""
+    """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
+
+    `has_vector` (a,) says which have a vector; None for all. Vector and offset of the others are 0.
+    """
 
     vectors: F32
     offsets: F32
     ids: pa.Array
     payload: pa.Table | None
-
-
-@dataclass(frozen=True, eq=False)
-class Beside:
-    """The targets that stand beside the index, in the order in which they came.
-
-    Parameters
-    ----------
-    vectors, folded : (a, d) and (a, d') as they are compared, and with their offsets folded in, as in the base
-    arrivals : (a,) how many were added before each, those included that are gone
-    """
-
-    vectors: Growing
-    folded: Growing
-    offsets: F32
-    ids: pa.Array
-    payload: pa.Table | None
-    arrivals: I64
-
-    def with_more(self, more: Added, folded: F32, arrivals: I64) -> "Beside":
-        """These, and then more."""
-        payload = None
-        if self.payload is not None:
-            payload = pa.concat_tables([self.payload, more.payload])
-            if payload.column(0).num_chunks > _CHUNKS:
-                payload = payload.combine_chunks()
-        return Beside(
-            self.vectors.with_rows(more.vectors),
-            self.folded.with_rows(folded),
-            np.concatenate([self.offsets, more.offsets]),
-            pa.concat_arrays([self.ids, more.ids]),
-            payload,
-            np.concatenate([self.arrivals, arrivals]),
-        )
-
-    def kept(self, rows: I64) -> "Beside":
-        """Some of them."""
-        if len(rows) == len(self.offsets):
-            return self
-        return Beside(
-            Growing(self.vectors.rows[rows]),
-            Growing(self.folded.rows[rows]),
-            self.offsets[rows],
-            self.ids.take(rows),
-            None if self.payload is None else self.payload.take(rows),
-            self.arrivals[rows],
-        )
+    has_vector: NDArray[np.bool_] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +49,7 @@ class Changes:
     ----------
     base : parts whose targets lie in an index
     known : what filters matched in the base; None without payload
-    left : rows of the base that are left, ascending; None for all
+    left : which rows of the base are left
     added : the targets beside it
     arrived : how many were ever added
     """
@@ -104,7 +59,7 @@ class Changes:
     ids: IdTable
     payload: Payload | None
     known: MatchesCache | None
-    left: I64 | None
+    left: Left
     added: Beside
     arrived: int = 0
 
@@ -122,15 +77,9 @@ class Changes:
         if not (payload is None or isinstance(payload, Payload)):
             raise TypeError("the base is changed already")
         known = None if payload is None else MatchesCache(payload, filter_cache)
-        added = Beside(
-            Growing(np.empty((0, targets.dim), np.float32)),
-            Growing(np.empty((0, augmented_dim(targets.dim)), np.float32)),
-            np.empty(0, np.float32),
-            ids.array[:0],
-            None if payload is None else payload.schema.empty_table(),
-            np.empty(0, np.int64),
-        )
-        return cls(base, targets, ids, payload, known, None, added)
+        schema = None if payload is None else payload.schema
+        added = Beside.nothing(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
+        return cls(base, targets, ids, payload, known, Left(len(targets)), added)
 
     def adding(self, more: Added, known: Ids) -> "Changes":
         """With more targets.
@@ -158,26 +107,53 @@ class Changes:
             more = replace(more, vectors=half_rows(more.vectors, "vectors"))
         folded = augment_targets(more.vectors, more.offsets, self.targets.pivot, half=half)
         arrived = self.arrived + len(more.ids)
-        added = self.added.with_more(more, folded, np.arange(self.arrived, arrived))
+        added = self.added.with_more(
+            more.vectors,
+            folded,
+            more.offsets,
+            np.ones(len(more.ids), np.bool_) if more.has_vector is None else more.has_vector,
+            more.ids.to_pylist(),
+            more.payload,
+            np.arange(self.arrived, arrived),
+        )
         return replace(self, added=added, arrived=arrived)
 
     def removing(self, rows: I64) -> "Changes":
         """Without some of the rows that there are now."""
-        of_base = self._numbering.of_base
-        inside = rows < of_base
-        kept = np.delete(np.arange(self.targets.index.ntotal) if self.left is None else self.left, rows[inside])
-        some = np.delete(np.arange(len(self.added.ids)), rows[~inside] - of_base)
-        left = None if len(kept) == self.targets.index.ntotal else kept
-        return replace(self, left=left, added=self.added.kept(some))
+        numbering = self._numbering
+        inside = rows < numbering.of_base
+        left = self.left.without(numbering.in_base(rows[inside]))
+        return replace(self, left=left, added=self.added.without(self.added.slots[rows[~inside] - numbering.of_base]))
+
+    def without(self, ids: Iterable[str | int]) -> "Changes":
+        """Without the targets of some ids; ids that no target has are passed over."""
+        slots, rows = [], []
+        for wanted in ids:
+            if (slot := self.added.slot(wanted)) >= 0:
+                slots.append(slot)
+            elif (row := self._row_in_base(wanted)) is not None:
+                rows.append(row)
+        if not (slots or rows):
+            return self
+        left = self.left.without(np.array(rows, np.int64))
+        return replace(self, left=left, added=self.added.without(np.array(slots, np.int64)))
+
+    def has(self, wanted: str | int) -> bool:
+        """Whether a target has the id."""
+        return self.added.slot(wanted) >= 0 or self._row_in_base(wanted) is not None
+
+    def _row_in_base(self, wanted: str | int) -> int | None:
+        row = _row_of(wanted, self.ids)
+        return row if row is not None and self.left.has(row) else None
 
     @property
     def _numbering(self) -> Numbering:
-        return Numbering(self.targets.index.ntotal, self.left, self.added.arrivals)
+        return Numbering(self.left, self.added.arrivals.rows[self.added.slots])
 
     @property
     def count_added(self) -> int:
         """How many targets stand beside the index."""
-        return len(self.added.offsets)
+        return len(self.added)
 
     @property
     def count_removed(self) -> int:
@@ -187,7 +163,7 @@ class Changes:
     @property
     def next_id(self) -> int:
         """A whole number above all ids."""
-        largest = [pc.max(ids).as_py() for ids in (self.ids.array, self.added.ids) if len(ids)]
+        largest = [pc.max(ids).as_py() for ids in (self.ids.array, self.added.id_array()) if len(ids)]
         return max(largest, default=-1) + 1
 
     @property
@@ -199,19 +175,19 @@ class Changes:
     def parts(self) -> Parts:
         """What a collection of these targets is made of."""
         base, numbering, added = self.base, self._numbering, self.added
-        targets = ChangedTargets(self.targets, numbering, added.vectors.rows, added.folded.rows)
+        targets = ChangedTargets(self.targets, numbering, added)
         payload = None
-        if self.payload is not None and self.known is not None:
-            payload = ChangedPayload(self.payload, self.known, numbering, Payload(added.payload))
+        if self.payload is not None and self.known is not None and added.payload is not None:
+            payload = ChangedPayload(self.payload, self.known, numbering, added.payload, added.slots)
         return replace(
             base,
             manifest=base.manifest.model_copy(update={"count": numbering.count}),
             targets=targets,
-            offsets=numbering.joined(base.offsets, added.offsets),
-            ids=ChangedIds(self.ids, numbering, added.ids),
+            offsets=np.concatenate([self.left.kept("offsets", base.offsets), added.offsets.rows[added.slots]]),
+            ids=ChangedIds(self.ids, numbering, added),
             payload=payload,
             prepared=cache(lambda: self._prepared(targets)),
-            occurrence=self._occurrence(numbering),
+            occurrence=cache(lambda: self._occurrence(numbering)),
             folder=None,
             numbering=numbering,
             arrived=self.arrived,
@@ -223,9 +199,10 @@ class Changes:
         return self.base.correction().query_time(StoredVectors(targets, "targets"))
 
     def _occurrence(self, numbering: Numbering) -> Any:
-        if self.base.occurrence is None:
+        if (of_base := self.base.occurrence()) is None:
             return None
-        return numbering.joined(self.base.occurrence.astype(np.int32), np.full((2, numbering.added), -1, np.int32))
+        added = np.full((2, numbering.added), -1, np.int32)
+        return np.concatenate([self.left.of(of_base).astype(np.int32), added], axis=-1)
 
 
 def rows_of(ids: Sequence[str | int], known: Ids) -> list[int | None]:

@@ -233,7 +233,7 @@ class Collection:
 
         None where it is not stored.
         """
-        return self._parts.occurrence
+        return self._parts.occurrence()
 
     def projection(self) -> Projection | None:
         """Where some targets and bank queries lie on two principal components. None without targets.
@@ -249,7 +249,7 @@ class Collection:
             path = parts.folder / PROJECTION
             with reading(path):
                 return Projection(**read_arrays(path))
-        return project(self.count, parts.targets.vectors, parts.bank_sample, parts.occurrence)
+        return project(self.count, parts.targets.vectors, parts.bank_sample, parts.occurrence())
 
     @property
     def source(self) -> StoredVectors:
@@ -308,6 +308,8 @@ class Collection:
             queries = np.asarray(vectors) if prepared else self.prepare(vectors)
         elif vectors is None and ids is not None:
             rows = np.array([parts.ids.row(wanted) for wanted in ids], np.int64)
+            if not (there := parts.targets.have_vectors(rows)).all():
+                raise InputError("id", "a target that has a vector", repr(ids[int(np.argmin(there))]))
             queries, ranker = self.prepare(parts.targets.vectors(rows)), ranker.without(rows)
         else:
             raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
@@ -324,7 +326,7 @@ class Collection:
             depth = min(max(RAW_DEPTH, skip + limit), most)
             raw = ranker.rank(queries, depth, 0.0, parameters or {}, matches).rows
             explanations = [
-                _explanations(line, before, parts.occurrence, strength)[skip:]
+                _explanations(line, before, parts.occurrence(), strength)[skip:]
                 for line, before in zip(ranked.rows, raw, strict=True)
             ]
         if skip:
@@ -477,7 +479,7 @@ class Collection:
         """
         parts = self._parts
         row = parts.ids.row(wanted)
-        stored = parts.targets.vectors(np.array([row]))[0] if vector else None
+        stored = parts.targets.vectors(np.array([row]))[0] if vector and self.have_vectors(np.array([row]))[0] else None
         payload = None if parts.payload is None else parts.payload.take([row])[0]
         return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
 
@@ -522,8 +524,12 @@ class Collection:
         return self._parts.ids.ids(rows)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        """The stored vectors of some rows, (r, d)."""
+        """The stored vectors of some rows, (r, d); 0 for targets that have none."""
         return self._parts.targets.vectors(rows)
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of some rows have a vector, (r,). The others are found by filters, pages and ids only."""
+        return self._parts.targets.have_vectors(rows)
 
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeAlias
+from weakref import WeakKeyDictionary
 
 import faiss
 import numpy as np
@@ -52,8 +53,14 @@ class Targets(Protocol):
             if a query is so long that a score does not fit float32.
         """
 
+    def room(self, matches: Matches | None) -> int:
+        """How many targets a search can find, of all or of those that match: those that have a vector."""
+
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        """The stored vectors of some rows, (r, d)."""
+        """The stored vectors of some rows, (r, d); 0 for targets that have none."""
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        """Which of some rows have a vector, (r,)."""
 
     def is_shared(self, matches: Matches | None) -> bool:
         """Whether several threads can work on one query."""
@@ -68,6 +75,7 @@ class IndexedTargets:
     dim : d
     defaults : search parameters
     pivot : (d,) with which offsets are folded, or None
+    vectorless : how many more targets there are, which have no vector and are not in the index; the last ones
     """
 
     kind: IndexType
@@ -75,18 +83,21 @@ class IndexedTargets:
     dim: int
     defaults: Mapping[str, Any]
     pivot: F32 | None = None
+    vectorless: int = 0
     _shared: bool = field(init=False, repr=False)
+    _indexed: WeakKeyDictionary[Matches, Matches] = field(default_factory=WeakKeyDictionary, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_shared", is_shared(self.index))
 
     def __len__(self) -> int:
-        return int(self.index.ntotal)
+        return int(self.index.ntotal) + self.vectorless
 
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self.pivot)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        matches = self._in_index(matches)
         scores, rows = self._approximate(augmented, k, how, matches)
         if rows.min(initial=0) < 0:
             # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
@@ -95,9 +106,31 @@ class IndexedTargets:
         check_scores(scores, rows)
         return scores, rows
 
+    def room(self, matches: Matches | None) -> int:
+        matches = self._in_index(matches)
+        return int(self.index.ntotal) if matches is None else matches.count
+
     def vectors(self, rows: NDArray[np.integer]) -> F32:
-        stored: F32 = self.index.reconstruct_batch(np.asarray(rows, np.int64))
+        rows = np.asarray(rows, np.int64)
+        if self.vectorless and not (there := self.have_vectors(rows)).all():
+            found = np.zeros((len(rows), self.dim), np.float32)
+            if there.any():
+                found[there] = self.vectors(rows[there])
+            return found
+        stored: F32 = self.index.reconstruct_batch(rows)
         return np.ascontiguousarray(stored[:, : self.dim])
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        there: NDArray[np.bool_] = np.asarray(rows) < self.index.ntotal
+        return there
+
+    def _in_index(self, matches: Matches | None) -> Matches | None:
+        """The matches that are in the index."""
+        if matches is None or not self.vectorless or matches.total == self.index.ntotal:
+            return matches
+        if (known := self._indexed.get(matches)) is None:
+            known = self._indexed[matches] = Matches(matches.mask[: self.index.ntotal])
+        return known
 
     def is_shared(self, matches: Matches | None) -> bool:
         # the vectors are read in their order

@@ -1,14 +1,15 @@
 """A collection that is written to: a version, and what its log says has changed since."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from hubless.errors import LogDamaged, PointNotFound, one_line
-from hubless.search.changes import Added, Changes, rows_of
+from hubless.corrections.centred import CentredCorrection
+from hubless.errors import LogDamaged, one_line
+from hubless.search.changes import Added, Changes
 from hubless.search.collection import Collection
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.log import Log
@@ -133,11 +134,7 @@ class Draft:
         known = self._there.get(wanted)
         if known is not None:
             return known
-        try:
-            self._state.collection.row(wanted)
-        except PointNotFound:
-            return False
-        return True
+        return self._state.changes.has(wanted)
 
     def collection(self) -> Collection:
         """What the writes so far have come to."""
@@ -154,28 +151,21 @@ class Draft:
     def state(self) -> State:
         """The same, with what changed."""
         if self._waiting:
-            changes = _changed(self._state.changes, self._state.collection, self._waiting)
+            changes = _changed(self._state.changes, self._living.base.correction, self._waiting)
             self._state = State(changes, self._living.base.changed(changes, self._seq))
             self._waiting, self._there = [], {}
             self.added = changes.count_added
         return self._state
 
 
-def _changed(changes: Changes, collection: Collection, writes: Sequence[Write]) -> Changes:
-    """The changes after some writes. What comes of them in the end is done once.
-
-    Parameters
-    ----------
-    collection : what the changes have come to so far
-    """
+def _changed(changes: Changes, correction: Callable[[], CentredCorrection], writes: Sequence[Write]) -> Changes:
+    """The changes after some writes. What comes of them in the end is done once."""
     last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
     for number, write in enumerate(writes):
         for row, wanted in enumerate(write.ids.to_pylist()):
             last.pop(wanted, None)  # so that it stands in the order of the last writes
             last[wanted] = None if isinstance(write, Remove) else (number, row)
-    gone = [row for row in rows_of([*last], collection.stored_ids) if row is not None]
-    if gone:
-        changes = changes.removing(np.array(gone, np.int64))
+    changes = changes.without(last)
     parts = []
     for number, write in enumerate(writes):
         if isinstance(write, Put):
@@ -184,5 +174,7 @@ def _changed(changes: Changes, collection: Collection, writes: Sequence[Write]) 
     if not parts:
         return changes
     put = Put.joined(parts)
-    offsets = collection.correction().offsets(ArrayVectors(put.vectors, "vectors"))
-    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload))
+    offsets = np.zeros(len(put.ids), np.float32)
+    if put.there.any():
+        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"))
+    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there))

@@ -101,7 +101,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         offsets: F32 = read_npy(folder / OFFSETS)
     with reading(folder / IDS):
         ids = IdTable.open(folder / IDS)
-    held = {INDEX: index.ntotal, OFFSETS: len(offsets), IDS: len(ids)}
+    held = {INDEX: index.ntotal + manifest.vectorless, OFFSETS: len(offsets), IDS: len(ids)}
     payload = None
     if manifest.payload_columns:
         name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
@@ -115,7 +115,8 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         kind = index_type(manifest.index.type)
     pivot = _read_pivot(folder, manifest)
     query_time = _read_query_time(folder, manifest)
-    targets = IndexedTargets(kind, index, manifest.dim, manifest.index.parameters, pivot)
+    targets = IndexedTargets(kind, index, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
+    occurrence = _read_occurrence(folder, manifest)
     return Parts(
         manifest=manifest,
         targets=targets,
@@ -124,7 +125,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         payload=payload,
         encoder=_usable_encoder(folder, manifest, encoder, lenient),
         prepared=lambda: query_time,
-        occurrence=_read_occurrence(folder, manifest),
+        occurrence=lambda: occurrence,
         bank_sample=_read_bank_sample(folder, manifest),
         correction=cache(lambda: _read_correction(folder, manifest, targets, offsets)),
         canary=lambda: read_arrays(folder / CANARY),

@@ -53,8 +53,8 @@ class Parts:
     ----------
     offsets : h (n,)
     prepared : gives what the correction does with a query beyond the offsets; asked once, with the first query
-    occurrence : N_10 (2, n) as measured when it was built, raw and corrected, −1 for targets added since; None where it
-        is not stored
+    occurrence : gives N_10 (2, n) as measured when it was built, raw and corrected, −1 for targets added since; None
+        where it is not stored
     bank_sample : some queries of the bank (s, d), as `Collection.prepare` gives queries; None in bundles from before
         they were kept
     correction : gives the fitted correction, with its constant
@@ -72,7 +72,7 @@ class Parts:
     payload: PayloadRows | None
     encoder: Encoder | None
     prepared: Callable[[], QueryTime | None]
-    occurrence: NDArray[np.integer[Any]] | None
+    occurrence: Callable[[], NDArray[np.integer[Any]] | None]
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]

@@ -64,7 +64,7 @@ class Ranker:
 
     def room(self, matches: Matches | None) -> int:
         """The most targets that a query can find."""
-        everything = len(self._offsets) if matches is None else matches.count
+        everything = self.targets.room(matches)
         if self._left_out is None:
             return everything
         return everything - bool(matches is None or matches.hold(self._left_out).any())
@@ -175,8 +175,7 @@ class Ranker:
     def _search(self, augmented: F32, k: int, parameters: How, matches: Matches | None) -> tuple[F32, I64]:
         if self._left_out is None:
             return self.targets.find(augmented, k, parameters, matches)
-        everything = len(self._offsets) if matches is None else matches.count
-        scores, rows = self.targets.find(augmented, min(k + 1, everything), parameters, matches)
+        scores, rows = self.targets.find(augmented, min(k + 1, self.targets.room(matches)), parameters, matches)
         if rows.shape[1] == k:  # no query's own target matches
             return scores, rows
         # a call can hold each query twice, with two strengths

@@ -47,6 +47,12 @@ class ScannedTargets:
         check_scores(scores, rows)
         return scores, rows
 
+    def room(self, matches: Matches | None) -> int:
+        return len(self.offsets)
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        return np.ones(len(rows), np.bool_)
+
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.source.take(np.asarray(rows, np.int64))
 

@@ -6,6 +6,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from hubless.vectors.arrays import F32, I64
 
@@ -14,17 +15,27 @@ _ID, _VECTOR, _PAYLOAD = "id", "vector", "payload"
 
 @dataclass(frozen=True, eq=False)
 class Put:
-    """Targets that come, or replace those of the same ids: vectors (a, d) as they are compared, ids, payload."""
+    """Targets that come, or replace those of the same ids: vectors (a, d) as they are compared, ids, payload.
+
+    `has_vector` (a,) says which have a vector; None for all. The vectors of the others are 0.
+    """
 
     kind: ClassVar[str] = "put"
     vectors: F32
     ids: pa.Array
     payload: pa.Table | None
+    has_vector: NDArray[np.bool_] | None = None
+
+    @property
+    def there(self) -> NDArray[np.bool_]:
+        """Which targets have a vector, (a,)."""
+        return np.ones(len(self.ids), np.bool_) if self.has_vector is None else self.has_vector
 
     def encode(self) -> bytes:
         """The body of its entry in the log."""
         flat = pa.array(np.ascontiguousarray(self.vectors).reshape(-1))
-        columns = [self.ids, pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1])]
+        mask = None if self.has_vector is None or self.has_vector.all() else pa.array(~self.has_vector)
+        columns = [self.ids, pa.FixedSizeListArray.from_arrays(flat, self.vectors.shape[1], mask=mask)]
         names = [_ID, _VECTOR]
         if self.payload is not None:
             columns.append(self.payload.combine_chunks().to_struct_array().combine_chunks())
@@ -34,7 +45,7 @@ class Put:
     def taken(self, rows: I64) -> "Put":
         """Some of its targets."""
         payload = None if self.payload is None else self.payload.take(rows)
-        return Put(self.vectors[rows], self.ids.take(pa.array(rows)), payload)
+        return Put(self.vectors[rows], self.ids.take(pa.array(rows)), payload, self.there[rows])
 
     @classmethod
     def joined(cls, puts: Sequence["Put"]) -> "Put":
@@ -46,6 +57,7 @@ class Put:
             np.concatenate([put.vectors for put in puts]),
             pa.concat_arrays([put.ids for put in puts]),
             pa.concat_tables(tables).combine_chunks() if tables else None,
+            np.concatenate([put.there for put in puts]),
         )
 
     @classmethod
@@ -58,12 +70,14 @@ class Put:
         """
         table = _read(body)
         vectors = table[_VECTOR].combine_chunks()
-        rows = vectors.values.to_numpy().reshape(-1, vectors.type.list_size)
+        there = vectors.is_valid().to_numpy(zero_copy_only=False)
+        rows = np.zeros((len(table), vectors.type.list_size), np.float32)
+        rows[there] = vectors.drop_null().flatten().to_numpy().reshape(-1, vectors.type.list_size)
         payload = None
         if schema is not None:
             written = table[_PAYLOAD].combine_chunks() if _PAYLOAD in table.column_names else None
             payload = _as_schema(written, schema, len(table))
-        return cls(np.ascontiguousarray(rows, np.float32), table[_ID].combine_chunks(), payload)
+        return cls(rows, table[_ID].combine_chunks(), payload, there)
 
 
 @dataclass(frozen=True, eq=False)

@@ -219,6 +219,7 @@ class Manifest(_Record):
     strength: float = Field(default=1.0, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     notes: list[str] = []
+    vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
     frozen: int = Field(0, description="Targets that came after the fit: their offsets come from the fit as it was.")
     grown: int = Field(0, description="Targets that were added to the index after it was trained.")

@@ -6,6 +6,7 @@ memory: opened at once, shared by all processes, and ten rows take 0.05 ms.
 """
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -111,6 +112,22 @@ class Payload:
         table.validate(full=True)
         # early builds stored views, of which Arrow cannot look up rows
         return cls(table if plain_schema(table.schema) == table.schema else plain_table(table))
+
+    def with_rows(self, more: pa.Table) -> "Payload":
+        """These rows, and then more. Batches of like size become one, so that there are few, and each is copied rarely.
+
+        What filters asked of free payload is kept for the batches that stay.
+        """
+        grown = copy(self)
+        grown.batches, grown._asked = [*self.batches], [*self._asked]
+        for batch in more.combine_chunks().to_batches():
+            while grown.batches and 2 * batch.num_rows >= grown.batches[-1].num_rows:
+                grown._asked.pop()
+                batch = pa.concat_batches([grown.batches.pop(), batch])
+            grown.batches.append(batch)
+            grown._asked.append(FreeBatch(batch) if self._free else batch)
+        grown._starts = np.array([0, *accumulate(batch.num_rows for batch in grown.batches)])
+        return grown
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
         """Which rows a filter selects, (n,)."""

@@ -12,7 +12,13 @@ PayloadJson: TypeAlias = Annotated[
     dict[str, Any] | None, Field(description="null where the collection has no payload.")
 ]
 VectorJson: TypeAlias = Annotated[
-    Any, WithJsonSchema({"type": "array", "items": {"type": "number"}, "description": "One number a dimension."})
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [{"type": "array", "items": {"type": "number"}}, {"type": "null"}],
+            "description": "One number a dimension; null for a stored target that has none.",
+        }
+    ),
 ]
 
 

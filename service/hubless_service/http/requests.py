@@ -174,8 +174,13 @@ class PointToPut(RequestModel):
     id: Annotated[int | str, fields.StoredId()] = Field(
         description="A number or a string, as the collection's ids are."
     )
-    vector: Annotated[F32, fields.QueryVector()] = Field(
-        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim."
+    vector: Annotated[F32, fields.QueryVector()] | None = Field(
+        default=None,
+        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim. A target "
+        "with neither vector nor text is found by its payload and id only.",
+    )
+    text: Annotated[str, fields.Text("max_text")] | None = Field(
+        default=None, description="Instead of the vector, for collections that have an encoder."
     )
     payload: Annotated[dict[str, Any], fields.PayloadRow()] | None = Field(
         default=None, description="Values of the collection's payload columns; what is not given is null."

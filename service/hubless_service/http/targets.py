@@ -15,10 +15,14 @@ _VALUES = 10  # of a hit, and of a payload, as a rule
 
 
 class Beside(NamedTuple):
-    """What some targets are sent with beside their ids: payload, and vectors (r, d); None is not sent."""
+    """What some targets are sent with beside their ids: payload, and vectors (r, d); None is not sent.
+
+    `have_vectors` (r,) says which targets have a vector.
+    """
 
     payload: Sequence[dict[str, Any] | None] | None
     vectors: F32 | None
+    have_vectors: NDArray[np.bool_] | None = None
 
 
 class FoundHits(NamedTuple):
@@ -43,6 +47,7 @@ def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extra
     return Beside(
         collection.payload(rows, extras.columns) if extras.payload else None,
         collection.vectors(rows) if extras.vector and len(rows) else None,
+        collection.have_vectors(rows) if extras.vector and len(rows) else None,
     )
 
 
@@ -99,6 +104,9 @@ def _add(written: Sequence[TargetExtras], beside: Beside) -> None:
     if beside.vectors is not None:
         for target, vector in zip(written, beside.vectors, strict=True):
             target["vector"] = vector
+        if beside.have_vectors is not None and not beside.have_vectors.all():
+            for row in np.flatnonzero(~beside.have_vectors).tolist():
+                written[row]["vector"] = None
 
 
 def _explanation(why: hubless.Explanation) -> HitExplanation:

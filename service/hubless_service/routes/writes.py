@@ -1,6 +1,5 @@
 """Writing points: put, patched, deleted."""
 
-from collections.abc import Callable
 from typing import TypeVar
 
 from fastapi import APIRouter, Request, Response
@@ -20,7 +19,7 @@ from hubless_service.http.requests import (
 )
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.searching.edits import check_writable, plan_delete, plan_patch, plan_put
+from hubless_service.searching.edits import check_writable, plan_delete, plan_patch, plan_put, texts_of
 from hubless_service.searching.writing import Plan
 from hubless_service.state import state_of
 
@@ -37,7 +36,16 @@ _PROBLEMS = (
     "log_damaged",
     *openapi.SEARCHED,
 )
-_VECTORS = ("dimension_mismatch", "not_finite", "zero_vector")
+_VECTORS = (
+    "dimension_mismatch",
+    "not_finite",
+    "zero_vector",
+    "no_encoder",
+    "unknown_words",
+    "text_refused",
+    "encoder_failed",
+    "encoder_timeout",
+)
 R = TypeVar("R", bound=RequestModel)
 
 
@@ -51,7 +59,11 @@ R = TypeVar("R", bound=RequestModel)
 )
 async def put_points(request: Request, collection: str) -> Response:
     """All or none. When this is answered they are on the disk, and the next query finds them, hubness taken out."""
-    return await _write(request, collection, PutPointsRequest, plan_put, lambda wanted: len(wanted.points))
+    state = state_of(request)
+    holder, wanted, size = await _read(request, collection, PutPointsRequest)
+    encoded = await state.engine.encode(request, holder, texts_of(wanted), lambda place: f"points[{place}].")
+    plan = await heavy.run(size, lambda: plan_put(wanted, holder, encoded))
+    return await _write(request, holder, len(wanted.points), plan)
 
 
 @router.patch(
@@ -62,7 +74,9 @@ async def put_points(request: Request, collection: str) -> Response:
 )
 async def patch_points(request: Request, collection: str) -> Response:
     """All or none. Columns that are not given stay, null empties one."""
-    return await _write(request, collection, PatchPointsRequest, plan_patch, lambda wanted: len(wanted.points))
+    holder, wanted, size = await _read(request, collection, PatchPointsRequest)
+    plan = await heavy.run(size, lambda: plan_patch(wanted, holder))
+    return await _write(request, holder, len(wanted.points), plan)
 
 
 @router.post(
@@ -73,16 +87,12 @@ async def patch_points(request: Request, collection: str) -> Response:
 )
 async def delete_points(request: Request, collection: str) -> Response:
     """When this is answered no query finds them any more."""
-    return await _write(request, collection, DeletePointsRequest, plan_delete, lambda wanted: 0)
+    holder, wanted, _ = await _read(request, collection, DeletePointsRequest)
+    return await _write(request, holder, 0, plan_delete(wanted, holder))
 
 
-async def _write(
-    request: Request,
-    name: str,
-    model: type[R],
-    plan: Callable[[R, hubless.Collection], Plan],
-    points: Callable[[R], int],
-) -> Response:
+async def _read(request: Request, name: str, model: type[R]) -> tuple[hubless.Collection, R, int]:
+    """The collection that a request wants to write to, what it wants, and how many bytes say so."""
     state = state_of(request)
     access = check_write(request, state.settings.origins)
     holder = state.shelf.collection(name, access)
@@ -90,11 +100,10 @@ async def _write(
     check_writable(holder)
     body = await bodies.receive(request, state.settings, batch=True)
     bodies.refuse_url_fields(request)
+    subject = Subject(holder, state.settings)
+    return holder, await heavy.run(len(body), lambda: read(model, bodies.parse(body), subject)), len(body)
 
-    def parsed() -> tuple[Plan, int]:
-        wanted = read(model, bodies.parse(body), Subject(holder, state.settings))
-        return plan(wanted, holder), points(wanted)
 
-    planned, count = await heavy.run(len(body), parsed)
-    document = await state.engine.write(request, holder.name, count, planned)
+async def _write(request: Request, holder: hubless.Collection, points: int, plan: Plan) -> Response:
+    document = await state_of(request).engine.write(request, holder.name, points, plan)
     return responses.send({**document, "collection": holder.name, "version": holder.version})

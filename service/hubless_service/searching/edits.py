@@ -1,6 +1,6 @@
 """What a request wants to write, planned against the collection as it is when its turn comes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from hubless.filters import Filter, table_of
 from hubless.search.collection import Collection
 from hubless.search.living import Draft
 from hubless.search.writes import Put, Remove, Write
+from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
 from hubless_service.http.problems import Problem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
@@ -20,8 +21,29 @@ from hubless_service.searching.writing import Plan
 Planned = tuple[Write | None, dict[str, Any]]
 
 
-def plan_put(wanted: PutPointsRequest, collection: Collection) -> Plan:
+def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
+    """The texts that are to become vectors, by the numbers of their points.
+
+    Raises
+    ------
+    InputError
+        if a point has a vector, too.
+    """
+    texts = {}
+    for place, point in enumerate(wanted.points):
+        if point.text is not None:
+            if point.vector is not None:
+                raise InputError(f"points[{place}].text", "either a vector or a text", "both")
+            texts[place] = point.text
+    return texts
+
+
+def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> Plan:
     """Store targets.
+
+    Parameters
+    ----------
+    encoded : the vectors (1, d) of texts, by the numbers of their points
 
     Raises
     ------
@@ -29,9 +51,13 @@ def plan_put(wanted: PutPointsRequest, collection: Collection) -> Plan:
         if an id stands twice.
     """
     ids = _distinct([point.id for point in wanted.points])
-    vectors = np.concatenate([point.vector for point in wanted.points])
+    vectors = np.zeros((len(ids), collection.dim), np.float32)
+    has_vector = np.zeros(len(ids), np.bool_)
+    for row, point in enumerate(wanted.points):
+        if (vector := encoded.get(row, point.vector)) is not None:
+            vectors[row], has_vector[row] = vector[0], True
     payload = table_of([point.payload or {} for point in wanted.points], collection.payload_schema)
-    return partial(_put, Put(vectors, ids, payload), wanted.mode or "upsert")
+    return partial(_put, Put(vectors, ids, payload, has_vector), wanted.mode or "upsert")
 
 
 def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
@@ -95,7 +121,8 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, draft: Draft) -> Plann
             {key: value for key, value in row.items() if key not in gone}
             for row, gone in zip(payload, removed, strict=True)
         ]
-    return Put(collection.vectors(rows), ids, table_of(payload, schema)), {"inserted": 0, "updated": len(points)}
+    put = Put(collection.vectors(rows), ids, table_of(payload, schema), collection.have_vectors(rows))
+    return put, {"inserted": 0, "updated": len(points)}
 
 
 def _delete(ids: Sequence[str | int], draft: Draft) -> Planned:

@@ -47,21 +47,45 @@ class Encoding:
         texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
         if not texts:
             return queries
+        vectors = await self.vectors(request, collection, texts, lambda i: queries[i].where, deadline)
+        return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+
+    async def vectors(
+        self,
+        request: Request,
+        collection: hubless.Collection,
+        texts: dict[int, str],
+        where: Callable[[int], str],
+        deadline: float,
+    ) -> dict[int, F32]:
+        """The vector (1, d) of each text, all encoded by one call.
+
+        Parameters
+        ----------
+        texts : by their numbers
+        where : what stands before the name of the field `text` of a number, in an error
+
+        Raises
+        ------
+        Problem, HublessError
+            as `encode`.
+        """
         trace = trace_of(request)
         if collection.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
             with trace.stage("encode"):
-                return _with_vectors(queries, _encode(collection, queries, texts, deadline))
+                return _encode(collection, texts, where, deadline)
 
         def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
             try:
                 with trace.stage("encode"):
-                    return [_encode(collection, queries, texts, deadline)]
+                    return [_encode(collection, texts, where, deadline)]
             finally:
                 self._on_call(collection)
 
         future = self._batcher(collection).submit(trace, deadline, answer, None)
         async with watched(request, future):
-            return _with_vectors(queries, await future)
+            found: dict[int, F32] = await future
+            return found
 
     def _batcher(self, collection: hubless.Collection) -> Batcher:
         collection = collection.origin  # which has the same encoder, and lives as long as the version
@@ -74,22 +98,18 @@ class Encoding:
         return batcher
 
 
-def _with_vectors(queries: Sequence[Query], vectors: dict[int, F32]) -> list[Query]:
-    return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
-
-
 def _encode(
-    collection: hubless.Collection, queries: Sequence[Query], texts: dict[int, str], deadline: float
+    collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str], deadline: float
 ) -> dict[int, F32]:
     """The vector of each text; halved until it is known which of them an error is about."""
     try:
         vectors = collection.prepare(collection.encode(list(texts.values()), deadline - perf_counter()))
     except InputError as error:
         if len(texts) == 1:
-            raise type(error)(f"{queries[min(texts)].where}text", error.expected, error.received) from error
+            raise type(error)(f"{where(min(texts))}text", error.expected, error.received) from error
         items, half = list(texts.items()), len(texts) // 2
         return {
-            **_encode(collection, queries, dict(items[:half]), deadline),
-            **_encode(collection, queries, dict(items[half:]), deadline),
+            **_encode(collection, dict(items[:half]), where, deadline),
+            **_encode(collection, dict(items[half:]), where, deadline),
         }
     return {i: vectors[row : row + 1] for row, i in enumerate(texts)}

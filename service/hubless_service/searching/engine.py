@@ -14,6 +14,7 @@ from fastapi import Request
 import hubless
 from hubless.errors import InputError
 from hubless.kernels.threads import one_blas_thread
+from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
@@ -194,6 +195,15 @@ class Engine:
         if found.seq < seq:
             raise InputError("min_seq", f"at most {found.seq}, the last write to the collection", str(seq))
         return found
+
+    async def encode(
+        self, request: Request, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]
+    ) -> dict[int, F32]:
+        """The vector (1, d) of each text: see `Encoding.vectors`."""
+        if not texts:
+            return {}
+        deadline = trace_of(request).started + self._timeout
+        return await self._encoding.vectors(request, collection, texts, where, deadline)
 
     async def write(self, request: Request, collection: str, points: int, plan: Plan) -> dict[str, Any]:
         """Write to a collection, after what waits already; see `Writer.write`."""

@@ -1,0 +1,114 @@
+"""Points without a vector, and points with a text in its place."""
+
+import numpy as np
+import pytest
+from support import catalogs, writing
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.builder.creating import create
+from hubless_client import ApiInvalidInput, Client
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+VECTOR = [0.5, 1.0, -0.25]
+POINTS = [
+    {"id": "a", "vector": VECTOR, "payload": {"kind": "x"}},
+    {"id": "b", "payload": {"kind": "x"}},
+    {"id": "c", "vector": [1.0, 0.0, 0.0]},
+    {"id": "d", "vector": None, "payload": {"kind": "y"}},
+]
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    create(tmp_path, writing.NAME, dim=3, metric="cosine", id_type="string")
+    return tmp_path
+
+
+def check(client, missing=("b", "d")):
+    """Fail unless targets without a vector are found by all but queries."""
+    found = client.post("/query", json={"vector": VECTOR, "limit": 10, "explain": True}).json()["hits"]
+    assert {hit["id"] for hit in found} == set("abcd") - set(missing)
+    batch = {"queries": [{"vector": VECTOR}, {"vector": [0, 1, 0], "params": {"exact": True}}, {"id": "a"}]}
+    lengths = [len(result["hits"]) for result in client.post("/query/batch", json=batch).json()["results"]]
+    assert lengths == [4 - len(missing)] * 2 + [3 - len(missing)]
+    kind = {"filter": {"field": "kind", "eq": "x"}}
+    hits = client.post("/query", json={"vector": VECTOR, **kind}).json()["hits"]
+    assert {hit["id"] for hit in hits} == {"a", "b"} - set(missing)
+    assert client.post("/count", json={}).json()["count"] == 4
+    assert client.post("/count", json=kind).json()["count"] == 2
+    points = writing.scrolled(client, limit=3, **{"with": ["vector", "payload"]})
+    assert {point["id"] for point in points if point["vector"] is None} == set(missing)
+    assert all(point["offset"] == 0 for point in points)
+
+
+def test_points_without_a_vector_are_stored_merged_and_found_by_all_but_queries(catalog):
+    with writing.writable(catalog) as client:
+        assert client.put("/points", json={"points": POINTS}).json()["inserted"] == 4
+        check(client)
+        refused = client.post("/query", json={"id": "b"})
+        assert refused.status_code == 422
+        assert "vector" in refused.json()["detail"]
+        patch = {"points": [{"id": "d", "payload": {"kind": "z"}}]}
+        assert client.patch("/points", json=patch).status_code == 200
+        check(client)
+    made = hubless.merge(catalog, writing.NAME, progress=False)
+    assert (made.count, made.vectorless) == (4, 2)
+    with writing.writable(catalog) as client:
+        check(client)
+        assert client.get("/points/d").json()["payload"] == {"kind": "z"}
+        later = {"points": [{"id": "b", "vector": VECTOR, "payload": {"kind": "x"}}, {"id": "c"}]}
+        assert client.put("/points", json=later).json()["updated"] == 2
+        check(client, missing=("c", "d"))
+    assert hubless.merge(catalog, writing.NAME, progress=False).vectorless == 2
+    with writing.writable(catalog) as client:
+        check(client, missing=("c", "d"))
+        client.post("/points/delete", json={"ids": ["a", "b"]})
+        assert client.post("/query", json={"vector": VECTOR}).json()["hits"] == []
+    assert hubless.merge(catalog, writing.NAME, progress=False).vectorless == 2
+    with writing.writable(catalog) as client:
+        assert client.post("/query", json={"vector": VECTOR}).json()["hits"] == []
+        assert client.post("/count").json()["count"] == 2
+
+
+def test_library_names_the_target_that_has_no_vector(catalog):
+    with writing.writable(catalog) as client:
+        client.put("/points", json={"points": POINTS})
+    index = hubless.open(catalog, writing.NAME)
+    assert index.point("b", vector=True).vector is None
+    with pytest.raises(hubless.HublessError, match="id: expected a target that has a vector, got 'b'"):
+        index.query(ids=["a", "b"])
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """A client of a server whose collection `words` has an encoder."""
+    catalog = catalogs.build(tmp_path_factory.mktemp("texts"))
+    with serving(create_app(Settings(catalog=catalog))) as url, Client(url) as client:
+        wait_until_ready(url)
+        yield client
+
+
+def test_text_becomes_the_vector_of_the_encoder(texts):
+    text = "amber"
+    written = texts.put("words", ["by text"], texts=[text])
+    assert written.inserted == 1
+    stored = texts.point("words", "by text", with_vector=True)
+    best = texts.query("words", text=text, limit=1, strength=0)[0]
+    assert best.id == "by text"
+    assert best.similarity == pytest.approx(1, abs=1e-5)
+    assert np.linalg.norm(stored.vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_text_that_cannot_be_encoded_is_named_and_nothing_is_stored(texts):
+    with pytest.raises(ApiInvalidInput, match=r"points\[1\]\.text"):
+        texts.put("words", ["good", "bad"], texts=["amber", "zzz"])
+    with pytest.raises(ApiInvalidInput, match="text"):
+        texts.put("numbers", [900], texts=["amber"])
+    assert texts.points("words", ["good", "bad"]).missing == ("good", "bad")
+
+
+def test_client_stores_points_without_vectors(texts):
+    texts.put("words", ["plain"])
+    assert texts.point("words", "plain", with_vector=True).vector is None
