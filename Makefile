@@ -13,8 +13,11 @@ OPENAPI := docs/openapi.json
 ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/service/test_fuzzed.py \
 	tests/store/catalog/test_interrupted.py
 
+# kills at random moments, each also in a short form that runs with the other tests
+CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack lint bench docs openapi typescript langchain lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,6 +45,9 @@ test-all: setup typescript .venv-langchain/.ready  ## test, and the slow checks 
 
 attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
 	$(PYTEST) $(ATTACKS) $(ARGS)
+
+crash: setup  ## kill servers and jobs with -9, hundreds of times, and look whether anything is lost
+	$(PYTEST) $(CRASHES) $(ARGS)
 
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .

@@ -63,7 +63,7 @@ def outcome(folder):
 
 
 @pytest.mark.parametrize("full", [False, True], ids=["kept fit", "new fit"])
-@pytest.mark.parametrize("kills", [2, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize("kills", [1, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 def test_job_that_is_killed_at_any_moment_comes_to_the_same_offsets(folder, kills, full):
     rng = random.Random(kills)  # noqa: S311
     options = ["--full"] if full else []
@@ -109,10 +109,11 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
     def dying(after):
         def arrays(self, name, work):
             def counted():
-                if len(worked) == after:
+                if len(worked) >= after:
                     raise Killed
+                done = work()
                 worked.append(name)
-                return work()
+                return done
 
             return kept(self, name, counted)
 
