@@ -45,6 +45,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "aliases": [],
         "writes": {"seq": 0, "added": 0, "removed": 0},
         "query_sample": None,
+        "payload": "columns" if expected["payload_columns"] else None,
     }
     for field in ("correction", "index", "measured", "bank"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")
