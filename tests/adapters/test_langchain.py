@@ -2,7 +2,7 @@
 
 import re
 
-from support.adapters import run_in_environment, run_tests
+from support.adapters import ROOT, run_in_environment, run_tests
 
 
 def test_tests_of_langchain_and_its_own_pass(tmp_path):
@@ -10,6 +10,12 @@ def test_tests_of_langchain_and_its_own_pass(tmp_path):
     [passed] = re.findall(r"(\d+) passed", printed)
     assert int(passed) > 50
     assert "skipped" not in printed
+
+
+def test_imports_of_the_page_about_integrations_work():
+    page = (ROOT / "docs" / "integrations.md").read_text("utf-8")
+    [line] = re.findall(r"(?m)^from langchain_hubless import .*$", page)
+    run_in_environment("langchain", "python", "-c", line)
 
 
 def test_types_are_strict():

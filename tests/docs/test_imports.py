@@ -12,6 +12,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "clients" / "python" / "README.md"]
 
 
+ADAPTERS = {"langchain_hubless"}  # have environments of their own: see tests/adapters
+
+
 def imports(page):
     """(module, name) of each import in the Python blocks of a page; the name is None for `import module`."""
     for block in re.findall(r"(?ms)^ *```python\n(.*?)^ *```", page.read_text("utf-8")):
@@ -19,7 +22,7 @@ def imports(page):
             if isinstance(node, ast.Import):
                 yield from ((alias.name, None) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                yield from ((node.module, alias.name) for alias in node.names)
+                yield from ((node.module, alias.name) for alias in node.names if node.module not in ADAPTERS)
 
 
 FOUND = sorted({(page.name, module, name or "") for page in PAGES for module, name in imports(page)})
