@@ -70,8 +70,11 @@ export function Problem({ failure, again }) {
 
 /** What was loaded, or that it is being loaded, or why it could not be. */
 export function Loaded({ of: { data, failure, busy, again }, children }) {
-  return html`<${Problem} failure=${failure} again=${again} />
-    ${data == null ? !failure && html`<p class="quiet" role="status">Loading …</p>` : children(data, busy)}`;
+  // an element of its own: neighbours keep their places, whatever appears inside
+  return html`<div class="loaded">
+    <${Problem} failure=${failure} again=${again} />
+    ${data == null ? !failure && html`<p class="quiet" role="status">Loading …</p>` : children(data, busy)}
+  </div>`;
 }
 
 /** Copies a text. Says so for a moment. */
@@ -99,9 +102,9 @@ export const Figure = ({ term, label, note, children }) =>
   </div>`;
 
 /** Raw → corrected, the second in the accent colour. */
-export const Change = ({ from, to, digits = 2 }) =>
-  html`<span class="change"><span class="raw">${fixed(from, digits)}</span><span aria-hidden="true"> → </span
-    ><span class="sr"> raw, corrected </span><strong class="corrected">${fixed(to, digits)}</strong></span>`;
+export const Change = ({ from, to, digits = 2, as = digits ? fixed : count }) =>
+  html`<span class="change"><span class="raw">${as(from, digits)}</span><span aria-hidden="true"> → </span
+    ><span class="sr"> raw, corrected </span><strong class="corrected">${as(to, digits)}</strong></span>`;
 
 /** Which of a few: buttons of which one is pressed. */
 export const Choice = ({ label, value, options, onChange }) =>

@@ -19,7 +19,7 @@ from hubless_service.settings import Settings
 
 READ_KEY = "reader-0123456789"
 WRONG_KEY = "wrong-0123456789"
-VIEWS = ["search"]
+VIEWS = ["search", "hubs", "map", "versions", "writes", "report"]
 
 
 def give(page, key):

@@ -1,0 +1,149 @@
+// The hubs of a collection: how often targets are found, raw and corrected, by whom, and now.
+import { html } from "../vendor/preact-htm.js";
+import { get, of, post, useLoad } from "../api.js";
+import { link, useParams } from "../address.js";
+import { Change, Choice, count, Figure, fixed, Loaded, name, percent, signed, Term, titleOf } from "../parts.js";
+import { Histogram } from "../histogram.js";
+
+const LIMIT = 20;
+
+export default function Hubs({ address }) {
+  const at = address.collection;
+  const seen = useLoad(
+    async (signal) => {
+      const [about, built] = await Promise.all([
+        get("read the collection", of(at), { signal }),
+        get("read how often targets are found", `${of(at, "occurrence")}?limit=${LIMIT}`, { signal }),
+      ]);
+      return { about, built, titles: await titlesOf(about, idsOf(built), signal) };
+    },
+    [at],
+  );
+  return html`<h1>Hubs of ${at}</h1>
+    <${Loaded} of=${seen}>${(found) => html`<${Built} address=${address} ...${found} />`}<//>
+    <${Live} collection=${at} />`;
+}
+
+const idsOf = ({ raw, corrected, never }) => [...(raw?.hubs ?? []), ...(corrected?.hubs ?? [])].map((hub) => hub.id).concat(never?.ids ?? []);
+
+/** What some targets are called, by id. Targets that are gone keep their id as name. */
+export async function titlesOf(about, ids, signal) {
+  const wanted = [...new Set(ids)];
+  if (!wanted.length) return new Map();
+  const { points } = await post("read the payload", of(about.name, "points"), { ids: wanted }, { signal });
+  return new Map(points.map((point) => [point.id, titleOf(point.id, point.payload, about.payload_columns)]));
+}
+
+function Built({ address, about, built, titles }) {
+  const [params, setParams] = useParams(address);
+  const by = params.by === "corrected" ? "corrected" : "raw";
+  const { raw, corrected, never } = built;
+  if (!raw) return html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`;
+  const places = built.queries * built.k;
+  return html`
+    <dl class="figures">
+      <${Figure} term="skewness" label="Skewness of N₁₀"><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
+      <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
+      <${Figure} term="antihub" label="Never found" note=${`of ${count(about.count)} targets`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
+      <${Figure} label="Places that the first hub takes">${percent(raw.most / places, 1)} → ${percent(corrected.most / places, 1)}<//>
+    </dl>
+    <p class="quiet small">${built.source === "build" ? `Measured by the build, with ${count(built.queries)} bank queries${built.held_out ? " that the measured correction had not seen" : ""}.` : `Counted over ${count(built.queries)} stored bank queries.`}</p>
+    <section aria-label="Histogram">
+      <h2>How many targets are found how often</h2>
+      <${Histogram} raw=${raw.histogram} corrected=${corrected.histogram} />
+    </section>
+    <div class="columns">
+      <section>
+        <div class="bar-row">
+          <h2>Largest hubs</h2>
+          <${Choice} label="Largest in" value=${by} options=${[["raw", "raw"], ["corrected", "corrected"]]} onChange=${(to) => setParams({ by: to })} />
+        </div>
+        <${HubTable} hubs=${built[by].hubs} titles=${titles} collection=${about.name} open=${params.id} onOpen=${(id) => setParams({ id })} />
+      </section>
+      <section>
+        ${params.id !== undefined && html`<${FoundBy} about=${about} id=${params.id} title=${[...titles].find(([id]) => String(id) === params.id)?.[1] ?? params.id} />`}
+        <h2>Never found</h2>
+        <p>${count(never.both)} targets are found by no query in either ranking; the correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before.</p>
+        <ul class="plain">${never.ids.map((id) => html`<li key=${`${typeof id} ${id}`}>${titles.get(id) ?? name(id)}</li>`)}</ul>
+      </section>
+    </div>`;
+}
+
+function HubTable({ hubs, titles, collection, open, onOpen }) {
+  const widest = Math.max(1, ...hubs.flatMap((hub) => [hub.raw, hub.corrected]));
+  return html`<div class="scroll"><table>
+    <thead><tr>
+      <th scope="col">Target</th>
+      <th scope="col" class="number"><${Term} of="n10">N₁₀ raw<//></th>
+      <th scope="col" class="number">now</th>
+      <th scope="col" class="bars-of"><span class="sr">N₁₀ as bars</span></th>
+      <th scope="col" class="number"><${Term} of="offset">Offset<//></th>
+    </tr></thead>
+    <tbody>${hubs.map(
+      (hub) => html`<tr key=${`${typeof hub.id} ${hub.id}`} class=${String(hub.id) === open ? "chosen" : ""}>
+        <th scope="row" class="clip"><button type="button" class="plain" title="Which queries find it" onClick=${() => onOpen(String(hub.id))}>${titles.get(hub.id) ?? name(hub.id)}</button></th>
+        <td class="number">${count(hub.raw)}</td>
+        <td class="number corrected"><strong>${count(hub.corrected)}</strong></td>
+        <td class="pair"><${Pair} raw=${hub.raw} corrected=${hub.corrected} widest=${widest} /></td>
+        <td class="number">${signed(hub.offset)}</td>
+      </tr>`,
+    )}</tbody>
+  </table></div>`;
+}
+
+const Pair = ({ raw, corrected, widest }) =>
+  html`<span class="bars" aria-hidden="true"><span class="of-raw" style=${{ width: `${(100 * raw) / widest}%` }}></span><span class="of-corrected" style=${{ width: `${(100 * corrected) / widest}%` }}></span></span>`;
+
+/** The bank queries that find a target. Each opens side by side, so that one sees the hub go. */
+function FoundBy({ about, id, title }) {
+  const found = useLoad(
+    async (signal) => {
+      const path = `${of(about.name, "occurrence", "queries")}?${new URLSearchParams({ id })}`;
+      const answer = await get("read which queries find it", path, { signal });
+      const shown = [...answer.raw.slice(0, LIMIT), ...answer.corrected.slice(0, LIMIT)];
+      return { ...answer, titles: await titlesOf(about, shown.map((one) => one.first), signal) };
+    },
+    [about.name, about.version, id],
+  );
+  return html`<section class="found-by" aria-label="Queries that find it">
+    <h2>Who finds ${title}</h2>
+    <${Loaded} of=${found}>
+      ${({ queries, raw, corrected, titles }) => {
+        const kept = new Map(corrected.map((one) => [one.query, one.rank]));
+        return html`<p>Of ${count(queries)} stored bank queries <strong>${count(raw.length)}</strong> find it raw, <strong class="corrected">${count(corrected.length)}</strong> corrected. Click one to see both rankings.</p>
+          <div class="scroll"><table>
+            <thead><tr><th scope="col">Query about</th><th scope="col" class="number">Rank raw</th><th scope="col" class="number">now</th></tr></thead>
+            <tbody>${raw.slice(0, LIMIT).map(
+              (one) => html`<tr key=${one.query}>
+                <td class="clip"><a href=${link(about.name, "search", { kind: "bank", q: one.query })}>${titles.get(one.first) ?? name(one.first)}</a></td>
+                <td class="number">${one.rank}</td>
+                <td class="number corrected">${kept.get(one.query) ?? "out"}</td>
+              </tr>`,
+            )}</tbody>
+          </table></div>`;
+      }}
+    <//>
+  </section>`;
+}
+
+/** What live queries find, against what the build measured. */
+function Live({ collection }) {
+  const live = useLoad((signal) => get("read the live hubness", of(collection, "hubness"), { signal }), [collection], 10);
+  return html`<section>
+    <h2>Live queries</h2>
+    <${Loaded} of=${live}>
+      ${(found) =>
+        found.served === null
+          ? html`<p class="quiet">No query was asked since this version is served.</p>`
+          : html`<dl class="figures">
+              <${Figure} label="Queries">${count(found.served.queries)}<//>
+              ${found.raw && html`<${Figure} term="skewness" label="Skewness" note=${`of ${count(found.raw.queries)} queries ranked twice`}><${Change} from=${found.raw.skewness} to=${found.corrected.skewness} /><//>`}
+              <${Figure} term="skewness" label="Skewness as served" note=${`${fixed(found.served.chance.skewness)} by chance`}>${fixed(found.served.skewness)}<//>
+              <${Figure} label="Share of the largest hub">${percent(found.served.top_hub_share, 1)}<//>
+              <${Figure} term="drift" label="Drift" note=${found.drift?.advice ?? ""}>${found.drift ? fixed(found.drift.drift, 1) : "–"}<//>
+            </dl>
+            <p class="small">Found most often: ${found.served.hubs.slice(0, 5).map((hub, i) => html`${i ? ", " : ""}<b>${name(hub.id)}</b> ${percent(hub.share, 1)}`)}</p>`}
+    <//>
+    <p class="quiet small">Planted hubs: <code>hubless scan</code> looks for targets that someone made to be found by every query, in the queries that you logged.</p>
+  </section>`;
+}
