@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+from urllib.parse import parse_qs
 
 import httpx
 import pytest
@@ -148,3 +149,6 @@ def test_curl_line_is_one_line_on_a_narrow_terminal_whatever_the_question():
     invite(Console(file=screen, force_terminal=True, width=40), server, "made", question)
     (curl,) = (line for line in screen.getvalue().splitlines() if line.startswith("curl "))
     assert json.loads(shlex.split(curl)[-1])["text"] == question
+    address = screen.getvalue().splitlines()[-1]
+    assert address.startswith("http://127.0.0.1:1234/console/#/made/search?q=")
+    assert parse_qs(address.partition("?")[2])["q"] == [question]

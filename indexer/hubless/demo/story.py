@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import numpy as np
 from rich.console import Console
@@ -226,6 +227,9 @@ def invite(console: Console, server: DemoServer, collection: str, question: str)
     # one line, so that it can be copied
     curl = f"curl -s {url} -H 'Content-Type: application/json' -d {shlex.quote(body)}\n"
     console.print(curl, soft_wrap=True, markup=False, highlight=False)
+    page = f"{server.url}/console/#/{collection}/search?{urlencode({'q': question}, quote_via=quote)}"
+    say(console, "Or look at it in a browser, raw beside corrected:\n")
+    console.print(page, soft_wrap=True, markup=False, highlight=False)
 
 
 def say(console: Console, text: str, style: str | None = None) -> None:
