@@ -20,6 +20,7 @@ ORDER = (
     "sinkhorn_sample",
     "nnn_vs_package",
     "index_recipes",
+    "exact_search",
     "correction_is_free",
     "filters",
     "http_service",

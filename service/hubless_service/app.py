@@ -37,7 +37,7 @@ from hubless_service.routes import (
     versions,
     writes,
 )
-from hubless_service.routes.direct import match_whole_paths
+from hubless_service.routes.direct import QuickRoutes, match_whole_paths
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.slots import STATES
 from hubless_service.searching.source import CatalogSource
@@ -82,7 +82,8 @@ class App(FastAPI):
     def build_middleware_stack(self) -> ASGIApp:
         """What answers a request, from the outside in: our middlewares, problem documents for errors, the routes."""
         match_whole_paths(self.router.routes)
-        app: ASGIApp = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
+        others = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
+        app: ASGIApp = QuickRoutes(self.router.routes, others)
         for middleware, positional, named in reversed(self.user_middleware):
             app = middleware(app, *positional, **named)
         return app

@@ -129,6 +129,24 @@ def test_shipped_block_sizes_give_the_naive_answers_too():
 
 
 @pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("k", [1, 10, 128, 600])
+def test_top_k_of_a_large_bank_is_that_of_a_sorted_list(k):
+    """Whole numbers: float32 is exact, and the k-th largest has many equals. 4,500 is no multiple of a block."""
+    rng = np.random.default_rng(k)
+    bank, targets = (rng.integers(-2, 3, size=(rows, 24)).astype(np.float32) for rows in (4500, 70))
+    expected = np.sort(targets @ bank.T, axis=1)[:, : -k - 1 : -1]
+    found = reductions.top_k_similarities(source(bank), source(targets), k)
+    np.testing.assert_array_equal(-np.sort(-found, axis=1), expected)
+
+
+def test_top_k_of_few_above_equal_numbers():
+    """Where the k-th largest equals most others, none may be passed over."""
+    bank = np.zeros((4500, 8), np.float32)
+    bank[[5, 3000]] = 1
+    found = reductions.top_k_similarities(source(bank), source(np.ones((3, 8), np.float32)), 40)
+    np.testing.assert_array_equal(-np.sort(-found, axis=1), np.tile([8, 8] + [0] * 38, (3, 1)))
+
+
 def test_blocks_shorter_than_asked_for_are_put_together_rightly():
     """A folder of shards ends a block at the end of each shard."""
     bank, targets = bank_and_targets(23, 17)

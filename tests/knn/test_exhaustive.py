@@ -12,7 +12,7 @@ from support.naive import top_k
 
 from hubless.knn import exhaustive, is_shared, read_index, write_index
 from hubless.knn.base import openmp_threads
-from hubless.knn.exhaustive import PRODUCTS_FROM, search_all, stored
+from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, search_all, stored
 
 DIM = 80
 
@@ -22,6 +22,7 @@ def in_small_parts(monkeypatch):
     """Nine parts of the vectors, and in each several products, the last of them smaller."""
     monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * DIM * 350)
     monkeypatch.setattr(exhaustive, "SMALL_PRODUCT", DIM * 900)
+    monkeypatch.setattr(exhaustive, "SCORES", 1000)
     monkeypatch.setattr(exhaustive, "PANEL_BYTES", 4 * DIM * 90)
     monkeypatch.setattr(exhaustive, "MOST_FOUND", 30_000)
 
@@ -39,7 +40,7 @@ def flat(vectors):
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("k", [1, 10, 400])
-@pytest.mark.parametrize("queries", [1, PRODUCTS_FROM - 1, PRODUCTS_FROM, 9, 33, 257])
+@pytest.mark.parametrize("queries", [1, PRODUCTS_FROM - 1, PRODUCTS_FROM, 33, MOST_IN_SMALL, MOST_IN_SMALL + 1, 257])
 def test_scores_are_those_of_a_sorted_list(in_small_parts, queries, k, threads):
     vectors, asked = whole_numbers(3001, 0), whole_numbers(queries, 1)
     exact = asked @ vectors.T
@@ -89,7 +90,7 @@ def test_threads_that_compare_at_the_same_time_do_not_disturb_each_other():
             np.testing.assert_array_equal(rows, expected[first : first + len(rows)])
 
 
-@pytest.mark.parametrize("queries", [1, PRODUCTS_FROM])
+@pytest.mark.parametrize("queries", [1, PRODUCTS_FROM, MOST_IN_SMALL + 1])
 def test_products_that_are_not_finite_leave_places_empty(in_small_parts, queries):
     """For whoever asks with such numbers to be told so, instead of given any rows at all."""
     vectors = whole_numbers(3001, 0)
@@ -101,6 +102,17 @@ def test_products_that_are_not_finite_leave_places_empty(in_small_parts, queries
     rows = search_all(flat(vectors), first, 10, None)[1]
     assert np.isin(np.arange(700, 705), rows).all()
     assert (rows >= 0).sum() == 5 * queries
+
+
+def test_batch_takes_few_calls_of_python(monkeypatch):
+    """A call for each small product would cost a third of a batch, and more if threads wait for Python."""
+    index, asked = flat(whole_numbers(20_000, 0)), whole_numbers(32, 1)
+    calls = []
+    multiply = np.matmul
+    monkeypatch.setattr(np, "matmul", lambda *given, **named: calls.append(1) or multiply(*given, **named))
+    scores, _ = search_all(index, asked, 10, None)
+    np.testing.assert_array_equal(scores, top_k(asked @ stored(index).T, 10)[0])
+    assert 0 < len(calls) <= 30
 
 
 def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_small_parts):

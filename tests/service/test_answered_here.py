@@ -1,4 +1,4 @@
-"""Cheap work is done in the event loop, if nothing else is to be done; all other work in the search threads."""
+"""Cheap work is done in the event loop, all other work in the search threads."""
 
 import asyncio
 import threading
@@ -7,14 +7,10 @@ from time import perf_counter, sleep
 
 import pytest
 
-from hubless_service.app import create_app
 from hubless_service.http.problems import Problem
 from hubless_service.http.trace import Trace
-from hubless_service.processes.server import HttpServer
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.costs import Costs
-from hubless_service.searching.engine import Engine
-from hubless_service.settings import Settings
 
 
 def where(items):
@@ -30,20 +26,24 @@ def failing(items):
     raise Problem("unsupported", "On purpose.")
 
 
-def threads_of(answer, times=3, alone=True, key="key", timeout=10.0, here=True):
-    """The threads that did the same work, time after time."""
+def threads_of(answer, times=3, together=1, key="key", timeout=10.0, here=True):
+    """The threads that did the same work, time after time; of several that are asked together, those of the last."""
 
     async def ask():
         batcher = Batcher(1, 10, 10, lambda: None)
-        batcher.alone = lambda: alone
         batcher.start()
+
+        def submit(answer, key, timeout=10.0):
+            return batcher.submit(Trace("id"), perf_counter() + timeout, answer, None, key, here=here)
+
         try:
             for _ in range(5):  # what is cheap is known once it was done
-                await batcher.submit(Trace("id"), perf_counter() + 10, where, None, "known to be cheap")
-            return [
-                await batcher.submit(Trace("id"), perf_counter() + timeout, answer, None, key, here=here)
-                for _ in range(times)
-            ]
+                await submit(where, "known to be cheap")
+            asked = []
+            for _ in range(times):
+                *_, last = await asyncio.gather(*(submit(answer, key, timeout) for _ in range(together)))
+                asked.append(last)
+            return asked
         finally:
             batcher.stop()
 
@@ -58,11 +58,22 @@ def test_work_known_to_be_cheap_is_done_in_the_event_loop():
 
 @pytest.mark.parametrize(
     "given",
-    [{"alone": False}, {"answer": slowly}, {"key": None}, {"here": False}],
-    ids=["while others wait", "what takes long", "what no other resembles", "what is said to be otherwise"],
+    [{"answer": slowly}, {"key": None}, {"here": False}],
+    ids=["what takes long", "what no other resembles", "what is said to be otherwise"],
 )
 def test_all_other_work_is_done_in_a_thread(given):
     assert set(threads_of(**{"answer": where} | given)) == {"search-0"}
+
+
+def test_what_waits_together_is_answered_together_in_the_event_loop_if_it_is_cheap():
+    sizes = []
+
+    def answer(items):
+        sizes.append(len(items))
+        return where(items)
+
+    assert threads_of(answer, times=20, together=4)[-1] == threading.current_thread().name
+    assert sizes[-1] == 4
 
 
 def test_errors_and_deadlines_are_the_same_in_the_event_loop():
@@ -88,14 +99,3 @@ def test_only_so_many_costs_are_remembered():
     for key in range(2000):
         costs.note(key, 1.0)
     assert [costs.of(key) for key in (0, 975, 976, 1999)] == [inf, inf, 1.0, 1.0]
-
-
-def test_server_answers_in_the_event_loop_only_where_one_request_is_in_progress(tmp_path, monkeypatch):
-    told = []
-    monkeypatch.setattr(Engine, "answer_here_if", lambda engine, alone: told.append(alone))
-    server = HttpServer(create_app(Settings(catalog=tmp_path)))
-    (alone,) = told
-    server.server_state.tasks.add("the request itself")
-    assert alone()
-    server.server_state.tasks.add("another that has arrived")
-    assert not alone()

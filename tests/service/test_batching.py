@@ -1,4 +1,4 @@
-"""The search threads: which of them take what, and that no failure ends them."""
+"""The search threads: what goes together, and that no failure ends them."""
 
 import asyncio
 import sys
@@ -30,44 +30,6 @@ def ask(batcher, answer, item=0, key=None, **more):
 
 def echo(items):
     return items
-
-
-def test_what_is_light_is_done_by_some_threads_only_unless_they_are_at_something_heavy():
-    """The event loop has as much to do for it, and needs a processor."""
-    begun, free, seen = threading.Semaphore(0), threading.Event(), {"light": set(), "heavy": set()}
-
-    def light(items):
-        seen["light"].add(threading.current_thread().name)
-        return items
-
-    def heavy(items):
-        seen["heavy"].add(threading.current_thread().name)
-        begun.release()
-        assert free.wait(20)
-        return items
-
-    async def run():
-        for _ in range(20):  # what is light is known once it was done
-            await ask(batcher, light, key="light")
-        seen["light"].clear()
-        for _ in range(5):
-            await asyncio.gather(*(ask(batcher, light, key="light") for _ in range(20)))
-        alone = set(seen["light"])
-        # the first takes one, the only thread for what is light; the others the second and the third
-        tasks = [ask(batcher, heavy, key=f"heavy {number}") for number in range(2)]
-        for _ in tasks:
-            await asyncio.to_thread(begun.acquire, timeout=20)
-        await ask(batcher, light, key="light")  # and this comes through
-        free.set()
-        await asyncio.gather(*tasks)
-        return alone
-
-    with started(threads=3, light=1) as batcher:
-        try:
-            assert asyncio.run(run()) == {"search-0"}
-        finally:
-            free.set()
-    assert len(seen["heavy"]) == 2
 
 
 def test_searches_that_take_all_processors_go_one_at_a_time_and_together_while_others_run_beside_them():

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import socket
-import sys
 import time
 from contextlib import asynccontextmanager
 
@@ -12,7 +11,6 @@ import pytest
 from support import catalogs
 from support.held import Held
 
-from hubless_service.http.edge.unread import seconds_unread
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
@@ -261,34 +259,3 @@ def test_time_that_a_request_waits_behind_another_of_its_connection_counts(serve
                 answers += connection.recv(2**16)
     assert re.findall(rb"HTTP/1.1 (\d+)", answers) == [b"200", b"429"]
     assert held.asked == [1]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not say")
-def test_time_in_which_nobody_read_a_request_is_known():
-    class Busy(asyncio.Protocol):
-        def connection_made(self, transport):
-            self.transport = transport
-            connected.set_result(transport)
-
-        def data_received(self, data):
-            found.set_result(seconds_unread(self.transport))
-
-    async def run():
-        nonlocal connected, found
-        loop = asyncio.get_running_loop()
-        connected, found = loop.create_future(), loop.create_future()
-        server = await loop.create_server(Busy, "127.0.0.1", 0)
-        async with server:
-            _, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
-            transport = await connected
-            await asyncio.sleep(0.05)  # before it has begun, Python 3.11.2 cannot stop reading
-            transport.pause_reading()
-            writer.write(b"GET / HTTP/1.1")
-            await asyncio.sleep(0.4)
-            transport.resume_reading()
-            seconds = await found
-            writer.close()
-        return seconds
-
-    connected = found = None
-    assert 0.3 < asyncio.run(run()) < 20

@@ -27,7 +27,7 @@ def new_job(loop):
 
     def new_job(now, patience, key="alike", size=1, whole=False):
         future = loop.create_future()
-        return Job(key, list, None, size, now + patience, whole, Trace("id"), future, now)
+        return Job(key, list, None, size, now + patience, True, whole, Trace("id"), future, now)
 
     return new_job
 
@@ -54,7 +54,7 @@ class Searching:
     def until(self, now):
         while self.free <= now:
             self.end()
-            taken = self.waiting.take(self.free, heavy_only=False)
+            taken = self.waiting.take(self.free)
             if taken is None:
                 self.free = now
                 return
@@ -112,7 +112,7 @@ def test_request_that_waits_for_no_other_is_taken_whatever_was_learnt(new_job):
     queue.note([new_job(0, 1)], 100.0)
     assert code_of(queue, 1, 0.5) is None
     queue.add(job := new_job(1, 0.5))
-    assert queue.take(1, heavy_only=False).jobs == [job]
+    assert queue.take(1).jobs == [job]
 
 
 def test_request_that_would_wait_too_long_is_refused_at_once_and_one_that_has_the_time_is_not(new_job):
@@ -128,7 +128,7 @@ def test_request_that_would_wait_too_long_is_refused_at_once_and_one_that_has_th
 def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new_job):
     queue = waiting()
     queue.add(new_job(0, 20))
-    queue.take(0, heavy_only=False)
+    queue.take(0)
     assert code_of(queue, 5, 0.5) is None  # nothing waits
     queue.add(new_job(0, 20))
     assert code_of(queue, 0.1, 0.5) is None
@@ -147,7 +147,7 @@ def test_the_wait_is_that_of_the_oldest_request_that_still_waits(new_job):
         queue.add(new_job(came, 100, key))
     assert code_of(queue, 10, 31) == "too_many_requests"  # the first has waited for 10 seconds
     assert code_of(queue, 10, 34) is None
-    queue.take(10, heavy_only=False)
+    queue.take(10)
     assert code_of(queue, 10, 31) is None  # the second for 9
     assert code_of(queue, 10, 29) == "too_many_requests"
 
@@ -172,5 +172,5 @@ def test_request_that_nobody_waits_for_any_more_is_dropped(new_job):
     for job in jobs:
         queue.add(job)
     jobs[1].future.cancel()
-    assert queue.take(0, heavy_only=False).jobs == [jobs[0], jobs[2]]
-    assert (queue.queries, queue.take(0, heavy_only=False)) == (0, None)
+    assert queue.take(0).jobs == [jobs[0], jobs[2]]
+    assert (queue.queries, queue.take(0)) == (0, None)

@@ -19,6 +19,8 @@ from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
 
 STRIP_SIZE = 2**16
 """Numbers of a matrix that are reduced at once, so that they stay in the cache."""
+GROUP_SIZE = 8
+"""Similarities of which the largest one says where the k largest of all begin."""
 MOST_SPREAD = 50.0
 """float32 holds the factors of logarithms this far apart, with 16 orders of magnitude to spare."""
 
@@ -160,11 +162,16 @@ class _TopK:
     def __init__(self, rows: int, k: int) -> None:
         self._k = k
         self._largest = np.full((rows, k), -np.inf, np.float32)
+        self._room = np.empty(0, np.bool_)
 
     def add(self, rows: slice, products: F32, first: int) -> None:
         largest = self._largest[rows]
-        # after the first columns few are larger, and comparing costs a tenth of finding the k-th largest
-        found = np.flatnonzero(products > largest[:, :1])
+        # few are larger, and comparing costs a tenth of finding the k-th largest
+        least = _below_top_k(products, self._k) if first == 0 else largest[:, :1]
+        if self._room.size < products.size:
+            self._room = np.empty(products.size, np.bool_)  # kept, as new memory costs twice as much as comparing
+        larger_ones = np.greater(products, least, out=self._room[: products.size].reshape(products.shape))
+        found = np.flatnonzero(larger_ones)
         if not len(found):
             return
         count, width = products.shape
@@ -183,6 +190,21 @@ class _TopK:
 
     def result(self) -> NDArray[Any]:
         return self._largest
+
+
+def _below_top_k(products: F32, k: int) -> F32:
+    """Return for each row a number that the k largest exceed and few others: (rows, 1).
+
+    k of the largest of groups reach the k-th largest of these; so do k numbers at least.
+    """
+    count, width = products.shape
+    groups = width // GROUP_SIZE
+    if groups < k:
+        return np.full((count, 1), -np.inf, np.float32)
+    largest = products[:, : groups * GROUP_SIZE].reshape(count, GROUP_SIZE, groups).max(axis=1)
+    largest.partition(groups - k, axis=1)
+    below: F32 = np.nextafter(largest[:, groups - k, np.newaxis], np.float32(-np.inf))
+    return below
 
 
 class _TopKMean(_TopK):

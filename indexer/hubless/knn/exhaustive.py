@@ -8,7 +8,7 @@ The vectors are cut into parts. A thread that is done with one takes the next, s
 system has stopped.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
@@ -20,12 +20,16 @@ from hubless.knn.base import openmp_threads
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
-PRODUCTS_FROM = 6
-"""From this number of queries on, products are faster. On 20,000 × 528, milliseconds of processor for 8, 32 and 200
-queries: 9, 20 and 55 by products; 20, 66 and 390 one by one."""
-SMALL_PRODUCT, FEWEST_ROWS = 2**19, 16
-"""Multiplications of a product that OpenBLAS makes without a copy of its factors: on 60,000 × 528, 8 queries take 23 ms
-instead of 42. For more queries such products have fewer rows than these, and larger products are faster."""
+PRODUCTS_FROM = 5
+"""From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 4, 5, 8 and 32
+queries: 10, 9, 13 and 19 by products; 12, 14, 24 and 91 one by one."""
+SMALL_PRODUCT, MOST_IN_SMALL = 10**6, 48
+"""Multiplications of a product that OpenBLAS makes without a copy of its factors, and the most queries that such
+products are used for. On 40,000 × 528, milliseconds for 8, 32, 64 and 128 queries: 13, 19, 33 and 66, by larger
+products 24, 33, 44 and 70. Without AVX-512: 14, 28, 48 and 111, by larger products 16, 24, 37 and 72."""
+SCORES = 2**16
+"""Scores of small products that are looked through at once. Each look waits for Python: one a product would cost a
+third more."""
 PANEL_BYTES = 2**20
 """Size of the vectors in a larger product: they and the scores stay in the cache."""
 MOST_FOUND = 2**18
@@ -108,12 +112,34 @@ def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
 
 def _by_products(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    rows = SMALL_PRODUCT // queries.size
-    step = rows if rows >= FEWEST_ROWS else block_rows(vectors.shape[1], PANEL_BYTES)
+    products = _small_products if len(queries) <= MOST_IN_SMALL else _large_products
     # overflow is no failure here: an infinite score is never among the best, as in Faiss, and its place stays empty
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
-        for start in range(0, len(vectors), step):
-            scores = queries @ vectors[start : start + step].T
+        for start, scores in products(vectors, queries):
             best.heaps.addn(scores.shape[1], faiss.swig_ptr(scores), start)
     best.finalize()
     return best.D, best.I
+
+
+def _small_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:
+    """Yield the first row of each panel of vectors, and the scores (m, rows) of the panel."""
+    dim, count = vectors.shape[1], len(queries)
+    rows = max(1, SMALL_PRODUCT // queries.size)
+    step = rows * max(1, SCORES // (rows * count))
+    # with the vectors on the left and nothing transposed: of two transposed factors OpenBLAS 0.3.31 makes small
+    # products that are wrong now and then when two threads make them
+    columns = np.ascontiguousarray(queries.T)
+    for start in range(0, len(vectors), step):
+        panel = vectors[start : start + step]
+        whole = len(panel) - len(panel) % rows
+        scores = np.empty((len(panel), count), np.float32)
+        np.matmul(panel[:whole].reshape(-1, rows, dim), columns, out=scores[:whole].reshape(-1, rows, count))
+        np.matmul(panel[whole:], columns, out=scores[whole:])
+        yield start, np.ascontiguousarray(scores.T)
+
+
+def _large_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:
+    """As `_small_products`."""
+    step = block_rows(vectors.shape[1], PANEL_BYTES)
+    for start in range(0, len(vectors), step):
+        yield start, queries @ vectors[start : start + step].T

@@ -1,7 +1,7 @@
 """Bodies and URLs of requests as plain JSON values. `requests` then checks the values."""
 
 import asyncio
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -11,6 +11,7 @@ from starlette.requests import ClientDisconnect
 from hubless.errors import InputError, UnknownField
 from hubless_service.http.heavy import check_shape
 from hubless_service.http.problems import Problem, clip
+from hubless_service.http.trace import EXCHANGE
 from hubless_service.settings import Settings
 
 JSON = "application/json"
@@ -30,7 +31,12 @@ async def receive(request: Request, settings: Settings, *, batch: bool = False) 
         `body_too_large`, `request_timeout`.
     """
     limit = settings.max_body_bytes if batch else min(settings.max_query_bytes, settings.max_body_bytes)
-    announced = request.headers.get("content-length", "")
+    exchange = request.scope.get(EXCHANGE)
+    if exchange and (whole := exchange.whole_body()) is not None:
+        if len(whole) > limit:
+            raise _too_large(limit, f"{len(whole)} bytes")
+        return cast(bytes, whole)
+    announced = header(request, b"content-length")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
     parts, size, more = list[bytes](), 0, True
@@ -60,15 +66,25 @@ def media_type(request: Request, *accepted: str) -> str:
     Problem
         `unsupported_media_type`, also for a compressed body.
     """
-    coding = request.headers.get("content-encoding", "identity")
+    coding = header(request, b"content-encoding") or "identity"
     if coding != "identity":
         raise Problem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
-    sent = request.headers.get("content-type", "")
+    sent = header(request, b"content-type")
+    if sent in accepted:
+        return sent
     kind = sent.partition(";")[0].strip().lower()
     if kind not in accepted:
         expected = " or ".join(accepted)
         raise Problem("unsupported_media_type", f"content-type: expected {expected}, got {clip(sent) or 'none'}")
     return kind
+
+
+def header(request: Request, wanted: bytes) -> str:
+    """The first value of a header; empty if there is none."""
+    for name, value in request.scope["headers"]:
+        if name == wanted:
+            return str(value, "latin-1")
+    return ""
 
 
 def parse(body: bytes) -> Any:

@@ -6,8 +6,8 @@ from types import TracebackType
 from starlette.requests import HTTPConnection
 
 SCOPE_KEY = "hubless.trace"
-ARRIVED = "hubless.arrived"
-"""The key in the scope of the time when the head of the request was there. Under load it is read later."""
+EXCHANGE = "hubless.exchange"
+"""The key in the scope of our own server's `Cycle`, which says at once what ASGI says by messages."""
 REFUSAL = "hubless.refusal"
 """The key in the scope of the `Problem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")

@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
 from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error, respond
-from hubless_service.http.trace import ARRIVED, REFUSAL, SCOPE_KEY, Trace
+from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
 from hubless_service.observing.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -53,7 +53,8 @@ class ObserveRequests:
             await self.app(scope, receive, send)
             return
         method: str = scope["method"]
-        trace = Trace(_request_id(scope), scope.get(ARRIVED))
+        exchange = scope.get(EXCHANGE)
+        trace = Trace(_request_id(scope), exchange and exchange.arrived)
         started = trace.started
         # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}

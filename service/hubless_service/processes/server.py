@@ -30,10 +30,6 @@ class Stoppable(Protocol):
 
     draining: bool
 
-    def answer_here_if(self, alone: Callable[[], bool]) -> None:
-        """Learn when the event loop has nothing else to do."""
-        ...
-
 
 class HttpServer(uvicorn.Server):
     """uvicorn's server, but it stops in order at the first signal, and to have stopped so is no failure."""
@@ -65,8 +61,6 @@ class HttpServer(uvicorn.Server):
             ws="none",
         )
         super().__init__(config)
-        # a task for the request itself; with a second one, another request has arrived
-        self._engine.answer_here_if(lambda: len(self.server_state.tasks) <= 1)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,8 +1,8 @@
-"""The search threads. Requests that arrive while a search runs wait together, and go as the next batch.
+"""One queue of searches. Those of equal keys that wait together are answered by one call.
 
-There is no timer: an idle thread takes a request at once, and a busy one makes the batch by being busy. A search that
-reads all vectors takes all threads; one of its kind runs at a time, and the others go with the next. A search that
-takes less time than the way to a thread and back is answered in the event loop, if the loop has nothing else to do.
+There is no timer. What comes in one round of the event loop waits together, and so does what comes while a search
+runs. A call that is cheaper than the way to a thread and back is made in the event loop; the threads make the others. A
+search that takes all processors runs alone among those of its key, and the others go with the next.
 """
 
 import asyncio
@@ -13,65 +13,60 @@ from contextlib import suppress
 from time import perf_counter, sleep
 from typing import Any
 
-from hubless_service.http.problems import Problem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.costs import Costs
+from hubless_service.searching.deadlines import Deadlines, expire
 from hubless_service.searching.waiting import Answer, Job, Taken, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
 Outcomes = Sequence[tuple[asyncio.Future[Any], Any]]
-_CHEAP = 0.001  # seconds for which the event loop may be kept from other work, if there is none
+HOP = 0.0002
+"""Seconds of both processors that it takes to hand jobs to a thread and their results back."""
+SHORT = 0.001
+"""Seconds that the event loop may be kept from other work."""
 # of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
 _ROUNDS = 3
-_ENOUGH = 32  # queries that are not worth waiting for more
 _AFTER_FAILURE = 0.1  # seconds until a thread that could not even take a job tries again
 
 
 class Batcher:
-    """Threads that answer jobs, those of equal keys together, first come first served.
+    """Answers jobs, those of equal keys together, first come first served.
 
     Attributes
     ----------
     on_batch, on_waiting : called with the queries of each batch, and with those that wait
     on_failure : called when a thread has survived an error of our own
-    alone : says whether the event loop has nothing else to do
     """
 
     def __init__(
-        self, threads: int, room: int, together: int, prepare: Callable[[], object], light: int | None = None
+        self, threads: int, room: int, together: int, prepare: Callable[[], object], here: float = HOP
     ) -> None:
         """Make the threads, to be started.
 
         Parameters
         ----------
-        threads : how many jobs or batches run at a time
-        light : how many threads take jobs that need little time; the event loop has as much to do for such a job, and
-            needs a processor of its own; by default all
+        threads : how many jobs or batches run at a time, beside the event loop
         room : how many queries may wait
         together : how many queries of several jobs may be answered by one call
         prepare : called once in each thread
+        here : seconds a query up to which the event loop answers several that wait; longer ones only if nothing else
+            waits
         """
         self.on_batch: Callable[[int], None] = _ignore
         self.on_waiting: Callable[[int], None] = _ignore
         self.on_failure: Callable[[], None] = _nothing
-        self.alone: Callable[[], bool] = _never
         self.threads = threads
         self._together = together
         self._prepare = prepare
-        self._costs = Costs()  # of requests that were answered alone
+        self._here = here
         self._waiting = Waiting(room, together, threads)
-        lock = threading.Lock()
-        self._changed, self._heavy = threading.Condition(lock), threading.Condition(lock)
+        self._deadlines = Deadlines()
+        self._changed = threading.Condition(threading.Lock())
+        self._turn_comes = False
+        self._told = 0  # how many wait, as was said last
         self._closed = False
-        # the same threads take all that is light, as they have it in their caches
-        some = threads if light is None else light
-        self._ready = some  # of those, the ones that do nothing heavy now
         # daemons, as a search cannot be interrupted and must not hold up the end of the process
-        self._threads = [
-            threading.Thread(target=self._serve, args=[i < some], name=f"search-{i}", daemon=True)
-            for i in range(threads)
-        ]
+        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
 
     def start(self) -> None:
         """Let the threads begin.
@@ -93,7 +88,6 @@ class Batcher:
         with self._changed:
             self._closed = True
             self._changed.notify_all()
-            self._heavy.notify_all()
         return [thread for thread in self._threads if thread.ident]
 
     @property
@@ -137,27 +131,49 @@ class Batcher:
         Problem
             `too_many_requests`; from the future `deadline_exceeded`, as soon as it is.
         """
-        self.check_room()
-        self.check_wait(trace, deadline - trace.started)
-        loop, now = asyncio.get_running_loop(), perf_counter()
-        future: asyncio.Future[Any] = loop.create_future()
-        job = Job(key, answer, item, size, deadline, whole and self._together > 1, trace, future, now)
-        if here and now < deadline and self._costs.of(key) < _CHEAP and self.alone() and not self._closed:
-            self.on_batch(size)
-            trace.add("queue", 0.0)
-            _deliver(self._answer([job]))
-            return future
-        timer = loop.call_later(deadline - now, _expire, future)
-        future.add_done_callback(lambda _: timer.cancel())
+        self._waiting.check_room()
+        now = perf_counter()
+        self._waiting.check_wait(now, trace.late, deadline - trace.started)
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._deadlines.add(future, deadline, now)
         with self._changed:
-            self._waiting.add(job)
-            self._changed.notify()
-            if not self._ready or not self._waiting.is_light(key):
-                self._heavy.notify()
-            self.on_waiting(self._waiting.queries)
+            self._waiting.add(
+                Job(key, answer, item, size, deadline, here, whole and self._together > 1, trace, future, now)
+            )
+        self._come_soon()
         return future
 
-    def _serve(self, light: bool) -> None:
+    def _take_turn(self) -> None:
+        """In the event loop, when what has come by now is parsed: answer what is cheap, and leave the rest."""
+        self._turn_comes = False
+        with self._changed:
+            cheap = None if self._closed else self._waiting.take_cheap(perf_counter(), SHORT, self._here)
+            self._tell()
+            if cheap is None:
+                self._changed.notify()
+                return
+            others = self._waiting.queries > 0
+        if others:
+            self._come_soon()
+        expire(*(job.future for job in cheap.late))
+        if cheap.jobs:
+            try:
+                self._deliver_all(self._outcomes_of(cheap))
+            except BaseException as error:
+                self._survive(cheap, error)
+
+    def _come_soon(self) -> None:
+        if not self._turn_comes:
+            self._turn_comes = True
+            asyncio.get_running_loop().call_soon(self._take_turn)
+
+    def _tell(self) -> None:
+        """Say how many wait, with the lock held: or an older number could be told after a newer one."""
+        if self._told != self._waiting.queries:
+            self._told = self._waiting.queries
+            self.on_waiting(self._told)
+
+    def _serve(self) -> None:
         """Answer jobs until stopped. No exception ends the thread, as its share of the requests would wait for ever."""
         try:
             self._prepare()
@@ -166,55 +182,48 @@ class Batcher:
         while not self._closed:
             taken = Taken([], [])
             try:
-                taken = self._take(light)
-                self._do(taken, light)
+                taken = self._take()
+                self._do(taken)
             except BaseException as error:
                 self._survive(taken, error)
             del taken  # while the thread waits, nothing of an old version is held
 
-    def _take(self, light: bool) -> Taken:
-        """Wait for jobs and take them; no jobs once stopped.
-
-        Parameters
-        ----------
-        light : whether the thread also takes light jobs
-        """
-        wake = self._changed if light else self._heavy
+    def _take(self) -> Taken:
+        """Wait for jobs and take them; no jobs once stopped."""
         with self._changed:
             while not self._closed:
-                heavy_only = not light and self._ready > 0
-                if taken := self._waiting.take(perf_counter(), heavy_only=heavy_only):
+                if taken := self._waiting.take(perf_counter()):
+                    if self._waiting.queries:
+                        self._changed.notify()
                     return taken
-                wake.wait()
+                self._changed.wait()
         return Taken([], [])
 
-    def _do(self, taken: Taken, light: bool) -> None:
+    def _do(self, taken: Taken) -> None:
         """Answer the jobs that were taken, and refuse the late ones."""
         jobs, late = taken
-        with self._changed:  # or an older number could be told after a newer one
-            self.on_waiting(self._waiting.queries)
+        with self._changed:
+            self._tell()
         if late:
-            _in_loop(late[0], _expire, *(job.future for job in late))
+            _in_loop(late[0], expire, *(job.future for job in late))
         if not jobs:
             return
-        started = perf_counter()
-        self.on_batch(queries_of(jobs))
-        for job in jobs:
-            job.trace.add("queue", started - job.submitted)
-        away = light and not self._waiting.is_light(jobs[0].key)
-        if away:
-            self._leave(1)
-        try:
-            outcomes = self._answer(jobs)
-            with self._changed:
-                self._waiting.note(jobs, perf_counter() - started)
-        finally:
-            if away:
-                self._leave(-1)
+        outcomes = self._outcomes_of(taken)
         if jobs[0].whole:
             _in_loop(jobs[0], self._deliver_whole, jobs[0].key, outcomes)
         else:
-            _in_loop(jobs[0], _deliver, outcomes)
+            _in_loop(jobs[0], self._deliver_all, outcomes)
+
+    def _outcomes_of(self, taken: Taken) -> Outcomes:
+        """Answer jobs, and learn how long it took."""
+        jobs, started = taken.jobs, perf_counter()
+        self.on_batch(queries_of(jobs))
+        for job in jobs:
+            job.trace.add("queue", started - job.submitted)
+        outcomes = _answers(jobs)
+        with self._changed:
+            self._waiting.note(jobs, perf_counter() - started)
+        return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
     def _survive(self, taken: Taken, error: BaseException) -> None:
         """Answer the jobs with an error of ours, which is counted, and let others of their key begin."""
@@ -225,25 +234,21 @@ class Batcher:
             return
         first = taken.jobs[0]
         failure = RuntimeError("a search thread has failed")
-        _in_loop(first, _deliver, [(job.future, failure) for job in taken.jobs])
+        _in_loop(first, self._deliver_all, [(job.future, failure) for job in taken.jobs])
         if first.whole:
             self._release(first.key)
 
-    def _leave(self, threads: int) -> None:
-        """Note that so many more of the threads for light jobs are at something heavy; others do their part then."""
-        with self._changed:
-            self._ready -= threads
-            if not self._ready:
-                self._heavy.notify()
+    def _deliver_all(self, outcomes: Outcomes) -> None:
+        for future, outcome in outcomes:
+            self._deadlines.remove(future)
+            _deliver(future, outcome)
 
     def _deliver_whole(self, key: Hashable, outcomes: Outcomes) -> None:
         """In the event loop: deliver. The next of the key begins when clients that ask again at once have done so."""
         try:
-            _deliver(outcomes)
+            self._deliver_all(outcomes)
         finally:
-            with self._changed:
-                waiting = self._waiting.waiting_of(key)
-            self._release_after(0 if waiting >= _ENOUGH else _ROUNDS, asyncio.get_running_loop(), key)
+            self._release_after(_ROUNDS, asyncio.get_running_loop(), key)
 
     def _release_after(self, rounds: int, loop: asyncio.AbstractEventLoop, key: Hashable) -> None:
         if rounds:
@@ -254,16 +259,8 @@ class Batcher:
     def _release(self, key: Hashable) -> None:
         """Let another search that takes all processors begin."""
         with self._changed:
-            if self._waiting.release(key):  # this thread may take another's turn first
+            if self._waiting.release(key):
                 self._changed.notify()
-                self._heavy.notify()
-
-    def _answer(self, jobs: Sequence[Job]) -> Outcomes:
-        started = perf_counter()
-        outcomes = _outcomes(jobs)
-        if len(jobs) == 1:
-            self._costs.note(jobs[0].key, perf_counter() - started)
-        return [(job.future, outcome) for job, outcome in zip(jobs, outcomes, strict=True)]
 
 
 def _ignore(count: int) -> None:
@@ -274,34 +271,22 @@ def _nothing() -> None:
     """Nobody is told."""
 
 
-def _never() -> bool:
-    """Others may always be waiting."""
-    return False
-
-
-def _outcomes(jobs: Sequence[Job]) -> Sequence[Any]:
+def _answers(jobs: Sequence[Job]) -> Sequence[Any]:
     try:
         return jobs[0].answer([job.item for job in jobs])
     except Exception as error:
         return [error] * len(jobs)
 
 
-def _deliver(outcomes: Outcomes) -> None:
-    for future, outcome in outcomes:
-        if future.done():
-            continue
-        if isinstance(outcome, StopIteration):  # which no future takes
-            future.set_exception(RuntimeError("an iterator has ended too soon"))
-        elif isinstance(outcome, Exception):
-            future.set_exception(outcome)
-        else:
-            future.set_result(outcome)
-
-
-def _expire(*futures: asyncio.Future[Any]) -> None:
-    for future in futures:
-        if not future.done():
-            future.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
+def _deliver(future: asyncio.Future[Any], outcome: Any) -> None:
+    if future.done():
+        return
+    if isinstance(outcome, StopIteration):  # which no future takes
+        future.set_exception(RuntimeError("an iterator has ended too soon"))
+    elif isinstance(outcome, Exception):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
 
 
 def _in_loop(job: Job, function: Callable[..., None], *arguments: Any) -> None:

@@ -9,7 +9,7 @@ from fastapi import Request
 import hubless
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
-from hubless_service.http.clients import watched
+from hubless_service.http.clients import unless_gone
 from hubless_service.http.queries import Query
 from hubless_service.http.trace import trace_of
 from hubless_service.searching.batching import Batcher
@@ -83,9 +83,8 @@ class Encoding:
                 self._on_call(collection)
 
         future = self._batcher(collection).submit(trace, deadline, answer, None)
-        async with watched(request, future):
-            found: dict[int, F32] = await future
-            return found
+        found: dict[int, F32] = await unless_gone(request, future)
+        return found
 
     def _batcher(self, collection: hubless.Collection) -> Batcher:
         collection = collection.origin  # which has the same encoder, and lives as long as the version

@@ -21,7 +21,7 @@ from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.observing.live import Live
 from hubless_service.observing.sampling import sampling_of
-from hubless_service.searching.batching import Batcher
+from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.following import Follower
@@ -57,9 +57,13 @@ class Engine:
         self._follows = settings.follow_strength
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
-        others = max(1, (os.cpu_count() or 1) - 1)  # processors beside the event loop's
+        # what takes a millisecond is left to threads only if no other worker has a processor for it
         self._batcher = Batcher(
-            settings.search_threads, settings.max_waiting, settings.max_together, self._prepare, others
+            settings.search_threads,
+            settings.max_waiting,
+            settings.max_together,
+            self._prepare,
+            HOP if settings.workers == 1 else SHORT,
         )
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare)
         self._follower = Follower(self.shelf.living, self._prepare)
@@ -117,10 +121,6 @@ class Engine:
         self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
         self._batcher.on_failure = self._encoding.on_failure = self._writer.on_failure = on_failure
         self._breakers.on_state = on_breaker
-
-    def answer_here_if(self, alone: Callable[[], bool]) -> None:
-        """Answer cheap queries in the event loop while a function says that nothing else is to be done there."""
-        self._batcher.alone = alone
 
     @property
     def catalog(self) -> hubless.Catalog:

@@ -10,7 +10,7 @@ from fastapi import Request
 
 import hubless
 from hubless.knn import openmp_threads
-from hubless_service.http.clients import watched
+from hubless_service.http.clients import unless_gone
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import trace_of
@@ -60,9 +60,7 @@ async def search(
             how = partial(_on_threads, batcher.threads, work) if whole else work
             futures.append(batcher.submit(trace, deadline, how, part, key, len(positions), here=here, whole=whole))
         for positions, future in zip(alike.values(), futures, strict=True):
-            async with watched(request, future):
-                found = await future
-            answers.update(zip(positions, found, strict=True))
+            answers.update(zip(positions, await unless_gone(request, future), strict=True))
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others

@@ -19,7 +19,6 @@ from hubless_service.searching.costs import Costs
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
-_LIGHT = 0.002  # seconds a query; below, the event loop has about as much to do for it as a search thread
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -36,6 +35,7 @@ class Job:
     item : what is asked
     size : how many queries it is
     deadline : on the clock of `submitted`
+    here : whether it may be answered in the event loop
     whole : whether the search takes all processors, so that two of this key would only slow each other down
     trace : of the request
     future : of the answer; a job that has one already is not taken
@@ -47,6 +47,7 @@ class Job:
     item: Any
     size: int
     deadline: float
+    here: bool
     whole: bool
     trace: Trace
     future: asyncio.Future[Any]
@@ -116,17 +117,12 @@ class Waiting:
         self._in_order[job] = None
         self._count(job.size)
 
-    def take(self, now: float, *, heavy_only: bool) -> Taken | None:
-        """Take the jobs whose turn it is; None if there are none for such a thread.
+    def take(self, now: float) -> Taken | None:
+        """Take the jobs whose turn it is; None if there are none.
 
         Jobs that nobody waits for any more are dropped; both lists may be empty then.
-
-        Parameters
-        ----------
-        heavy_only : whether to leave light jobs to other threads
         """
-        free = (key for key in self._groups if key not in self._running)
-        key = next((key for key in free if not (heavy_only and self.is_light(key))), None)
+        key = next((key for key in self._groups if key not in self._running), None)
         if key is None:
             return None
         taken = self._pop(key, now)
@@ -134,14 +130,27 @@ class Waiting:
             self._running.add(key)
         return taken
 
+    def take_cheap(self, now: float, seconds: float, each: float) -> Taken | None:
+        """Take the jobs whose turn it is, if they are known to be cheap and may be answered in the event loop.
+
+        Parameters
+        ----------
+        seconds : that all of them may take
+        each : seconds that a query may take, if others wait too
+        """
+        key = next(iter(self._groups), None)
+        if key is None:
+            return None
+        first, pace = self._groups[key][0], self._paces.of(key)
+        dear = pace > each and first.size < self.queries
+        if dear or not first.here or first.whole or first.size * pace > seconds:
+            return None
+        return self._pop(key, now, min(self._together, int(seconds / pace)))
+
     def release(self, key: Hashable) -> bool:
         """Let the next search of a key that takes all processors begin; whether one waits."""
         self._running.discard(key)
         return key in self._groups
-
-    def waiting_of(self, key: Hashable) -> int:
-        """How many queries of a key wait."""
-        return sum(job.size for job in self._groups.get(key, ()))
 
     def note(self, jobs: Sequence[Job], seconds: float) -> None:
         """Learn how long a call took that answered some jobs."""
@@ -149,14 +158,10 @@ class Waiting:
         self._paces.note(first.key, pace)
         self._pace += _WEIGHT * (pace * (self._threads if first.whole else 1) - self._pace)
 
-    def is_light(self, key: Hashable | None) -> bool:
-        """Whether searches of a key are known to take little time."""
-        return self._paces.of(key) < _LIGHT
-
-    def _pop(self, key: Hashable, now: float) -> Taken:
+    def _pop(self, key: Hashable, now: float, most: int | None = None) -> Taken:
         group = self._groups.pop(key)
         pace = self._paces.of(key)
-        most, end = self._most(group, pace), now
+        most, end = most or self._most(group, pace), now
         if pace < inf:
             end += most * pace
         jobs, late, size = list[Job](), list[Job](), 0

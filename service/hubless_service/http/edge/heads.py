@@ -29,17 +29,21 @@ def problem_of(version: str, url: bytes, headers: Headers, limits: Limits) -> Pr
 
     Sources: RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 3986, 2.1 (percent-encoding).
     """
-    size = len(url) + sum(len(name) + len(value) + _LINE_BYTES for name, value in headers)
+    size, hosts, codings = len(url), list[bytes](), list[bytes]()
+    for name, value in headers:
+        size += len(name) + len(value) + _LINE_BYTES
+        if name == b"host":
+            hosts.append(value)
+        elif name == b"transfer-encoding":
+            codings.append(value.lower())
     if size > limits.head_bytes or len(headers) > limits.headers:
         return too_large(limits)
     if version == "0.9":
         return malformed("version: expected HTTP/1.1 or HTTP/1.0, got none")
-    hosts = [value for name, value in headers if name == b"host"]
     if len(hosts) > 1 or (not hosts and version != "1.0"):
         return malformed(f"host: expected one header, got {len(hosts)}")
     if hosts and not _HOST.fullmatch(hosts[0]):
         return malformed("host: expected a name or an address, and perhaps a port")
-    codings = [value.lower() for name, value in headers if name == b"transfer-encoding"]
     if codings and (codings != [b"chunked"] or version == "1.0"):
         return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
     return None if _is_text(url.partition(b"?")[0]) else malformed("path: expected UTF-8")

@@ -5,8 +5,8 @@ a body after its answer. Its parser, llhttp, is strict about where a request end
 """
 
 import asyncio
-from time import perf_counter
 from typing import Any, cast
+from urllib.parse import unquote
 
 from httptools import (
     HttpParserCallbackError,
@@ -14,21 +14,21 @@ from httptools import (
     HttpParserInvalidURLError,
     HttpParserUpgrade,
     HttpRequestParser,
+    parse_url,
 )
 from uvicorn._types import ASGI3Application
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from hubless_service.http.edge.cycle import Cycle
 from hubless_service.http.edge.heads import malformed, problem_of, too_large, without_upgrade
 from hubless_service.http.edge.limits import Limits, limits_of
 from hubless_service.http.edge.taking import Taking
-from hubless_service.http.edge.unread import seconds_unread
 from hubless_service.http.edge.watch import Watch
 from hubless_service.http.problems import Problem, clip
-from hubless_service.http.trace import ARRIVED, REFUSAL
+from hubless_service.http.trace import EXCHANGE, REFUSAL
 from hubless_service.settings import Settings
 
 _AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
-_MANY = 16  # requests that are being answered: then this one may have waited to be read
 _LINGER_SECONDS = 2.0
 _FLOOD = 65_536  # bytes that came at once
 _PAUSE_SECONDS = 0.001
@@ -68,7 +68,7 @@ class Protocol(HttpToolsProtocol):
 
     def __init__(self, *positional: Any, **named: Any) -> None:
         super().__init__(*positional, **named)
-        self._running: RequestResponseCycle | None = None
+        self._running: Cycle | None = None
         self._due = 0.0  # by the loop's clock; counts while nothing is answered
         self._taking = Taking()
         self._deaf = False  # what still comes is discarded
@@ -86,7 +86,7 @@ class Protocol(HttpToolsProtocol):
         self.watch.remove(self)
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):
             if cycle:
-                _disconnect(cycle)
+                cast(Cycle, cycle).disconnect()
         self.pipeline.clear()
         super().connection_lost(exc)
 
@@ -145,19 +145,23 @@ class Protocol(HttpToolsProtocol):
         self._body = self._framing = 0
         if not self._running:
             self._wait(self.limits.receive_seconds)
-        super().on_message_begin()
+        self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
         if self.parser.should_upgrade():
             if self.parser.get_method() == b"CONNECT":
                 self._stop(malformed("method: CONNECT is for proxies"))
             return
-        if problem := problem_of(self.parser.get_http_version(), self.url, self.headers, self.limits):
+        version = self.parser.get_http_version()
+        if problem := problem_of(version, self.url, self.headers, self.limits):
             self._stop(problem)
-        # to ask takes longer than most answers are late
-        unread = seconds_unread(self.transport) if len(self.tasks) >= _MANY else 0.0
-        cast(dict[str, Any], self.scope)[ARRIVED] = perf_counter() - unread
-        super().on_headers_complete()
+        before = self.cycle
+        self.cycle = self._cycle_of_request(version)
+        if before is None or before.response_complete:
+            self._start_asgi_task(self.cycle, self.app)
+        else:
+            self.flow.pause_reading()
+            self.pipeline.appendleft((self.cycle, self.app))
         self._in_body = True
         self._framing = 0
         self.headers = []  # trailers are no headers (RFC 9110, 6.5.1)
@@ -212,7 +216,7 @@ class Protocol(HttpToolsProtocol):
         self._due = self.loop.time() + seconds
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
-        self._running = cycle
+        self._running = cast(Cycle, cycle)
         self.watch.is_answered(self)
         super()._start_asgi_task(cycle, app)
 
@@ -227,7 +231,7 @@ class Protocol(HttpToolsProtocol):
         self._deaf = True
         if self._in_message and self._in_body and not self._give_up_last():
             return
-        refusal = self._cycle_of(problem)
+        refusal = self._cycle_of_refusal(problem)
         if self._running:
             self.pipeline.appendleft((refusal, self.app))
         else:
@@ -244,11 +248,32 @@ class Protocol(HttpToolsProtocol):
         elif self._running.response_started:
             return False
         else:
-            _disconnect(self._running)
+            self._running.disconnect()
             self._running = None
         return True
 
-    def _cycle_of(self, problem: Problem) -> RequestResponseCycle:
+    def _cycle_of_request(self, version: str) -> Cycle:
+        url = parse_url(self.url)
+        path = url.path.decode("ascii")
+        scope = {
+            "type": "http",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
+            "http_version": version,
+            "server": self.server,
+            "client": self.client,
+            "scheme": self.scheme,
+            "method": self.parser.get_method().decode("ascii"),
+            "root_path": "",
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": url.path,
+            "query_string": url.query or b"",
+            "headers": self.headers,
+            "state": self.app_state.copy(),
+        }
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
+        return self._cycle_of(scope, self.transport, keep_alive=keep_alive)
+
+    def _cycle_of_refusal(self, problem: Problem) -> Cycle:
         """What the app answers as it answers a request, so that it is logged and counted."""
         url = self.url if self._messages else b""
         scope: dict[str, Any] = {
@@ -267,19 +292,25 @@ class Protocol(HttpToolsProtocol):
             "state": {},
             REFUSAL: problem,
         }
-        return RequestResponseCycle(
-            scope=cast(Any, scope),
-            transport=cast(asyncio.Transport, Lingering(self)),
+        self.expect_100_continue = False
+        return self._cycle_of(scope, cast(asyncio.Transport, Lingering(self)), keep_alive=False)
+
+    def _cycle_of(self, scope: dict[str, Any], transport: asyncio.Transport, *, keep_alive: bool) -> Cycle:
+        cycle = Cycle(
+            scope=scope,
+            transport=transport,
             flow=self.flow,
             logger=self.logger,
             access_logger=self.access_logger,
             access_log=False,
             default_headers=self.server_state.default_headers,
             message_event=asyncio.Event(),
-            expect_100_continue=False,
-            keep_alive=False,
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive,
             on_response=self.on_response_complete,
         )
+        scope[EXCHANGE] = cycle
+        return cycle
 
 
 def protocol_of(settings: Settings) -> type[Protocol]:
@@ -287,12 +318,6 @@ def protocol_of(settings: Settings) -> type[Protocol]:
     limits = limits_of(settings)
     attributes: dict[str, Any] = {"limits": limits, "watch": Watch(limits)}
     return type("Protocol", (Protocol,), attributes)
-
-
-def _disconnect(cycle: RequestResponseCycle) -> None:
-    """Let the app know that nobody waits for its answer."""
-    cycle.disconnected = True
-    cycle.message_event.set()
 
 
 def _reason(error: HttpParserError) -> str:
