@@ -38,7 +38,7 @@ def test_unknown_path_gets_404(http, method, path):
         ("GET", QUERY, "POST, OPTIONS"),
         ("HEAD", QUERY, "POST, OPTIONS"),
         ("PUT", BATCH, "POST, OPTIONS"),
-        ("DELETE", "/v1/collections/words", "GET, HEAD, OPTIONS"),
+        ("DELETE", "/v1/collections/words/hubness", "GET, HEAD, OPTIONS"),
         ("POST", "/livez", "GET, HEAD, OPTIONS"),
     ],
 )

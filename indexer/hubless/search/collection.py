@@ -24,7 +24,7 @@ from hubless.search.parts import Ids, Parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, PROJECTION, Manifest, read_arrays, reading, verify
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_rows
+from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row, unit_rows
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
 
@@ -437,6 +437,8 @@ class Collection:
         ------
         InputError, DimensionMismatch, NotFinite, ZeroVector
         """
+        if self.metric == "cosine" and (quick := unit_row(vectors, self.dim)) is not None:
+            return quick
         queries = as_vectors(vectors, name, self.dim, f'collection "{self.name}"')
         return unit_rows(queries, name, None if len(queries) == 1 else 0) if self.metric == "cosine" else queries
 

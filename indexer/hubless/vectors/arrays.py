@@ -155,6 +155,23 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
     return unit
 
 
+def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
+    """A single float32 vector (d,) or (1, d) divided by its length, as (1, d). Takes a third of `unit_rows`' time.
+
+    None for anything else, and for a vector without a finite length above 0: `as_vectors` and `unit_rows` say why.
+    """
+    if not isinstance(vector, np.ndarray) or vector.dtype != np.float32:
+        return None
+    if vector.shape not in ((dim,), (1, dim)):
+        return None
+    exact = vector.reshape(dim).astype(np.float64)
+    squared = float(exact.dot(exact))  # NaN and infinity remain
+    if not 0 < squared < np.inf:
+        return None
+    exact /= squared**0.5
+    return exact.astype(np.float32)[np.newaxis]
+
+
 def short_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
     """The same (m, d) rows, whose inner products fit float32 however they are added up.
 

@@ -11,7 +11,7 @@ from hubless_service.http.trace import EXCHANGE
 T = TypeVar("T")
 
 
-async def unless_gone(request: Request, future: asyncio.Future[T]) -> T:
+async def unless_gone(request: Request, future: "asyncio.Future[T]") -> T:
     """The result of a future, which is cancelled when the client hangs up.
 
     Raises

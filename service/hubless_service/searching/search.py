@@ -1,6 +1,7 @@
 """Searching the queries of a request: those that agree on how go to the search threads as one part."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ from hubless.knn import openmp_threads
 from hubless_service.http.clients import unless_gone
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
-from hubless_service.http.trace import trace_of
+from hubless_service.http.trace import Trace, trace_of
 from hubless_service.searching.asking import Observe, Part, answer_parts
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.waiting import Answer
@@ -43,28 +44,49 @@ async def search(
         what the library has against a query, in the words of the request.
     """
     trace = trace_of(request)
+    if len(queries) == 1:
+        future = _submit(batcher, trace, collection, _key(collection, queries[0]), queries, deadline, observe)
+        try:
+            return await unless_gone(request, future)
+        finally:
+            future.cancel()
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
-    work = partial(answer_parts, collection, observe)
     futures = []
     answers: dict[int, FoundHits] = {}
     try:
         for key, positions in alike.items():
-            filter = queries[positions[0]].filter
-            matches = None if filter is None else collection.known_matches(filter)
-            part = Part([queries[i] for i in positions], trace, matches)
-            # that the last search of this key was cheap says nothing if the filter has to be evaluated
-            here = filter is None or matches is not None
-            whole = here and collection.takes_all_cores(matches)
-            how = partial(_on_threads, batcher.threads, work) if whole else work
-            futures.append(batcher.submit(trace, deadline, how, part, key, len(positions), here=here, whole=whole))
+            asked = [queries[i] for i in positions]
+            futures.append(_submit(batcher, trace, collection, key, asked, deadline, observe))
         for positions, future in zip(alike.values(), futures, strict=True):
-            answers.update(zip(positions, await unless_gone(request, future), strict=True))
+            found = await unless_gone(request, future)
+            answers.update(zip(positions, found, strict=True))
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
     return [answers[i] for i in range(len(queries))]
+
+
+def _submit(
+    batcher: Batcher,
+    trace: Trace,
+    collection: hubless.Collection,
+    key: Hashable,
+    alike: Sequence[Query],
+    deadline: float,
+    observe: Observe,
+) -> "asyncio.Future[list[FoundHits]]":
+    """Queue queries of one key."""
+    filter = alike[0].filter
+    matches = None if filter is None else collection.known_matches(filter)
+    # that the last search of this key was cheap says nothing if the filter has to be evaluated
+    here = filter is None or matches is not None
+    whole = here and collection.takes_all_cores(matches)
+    work = partial(answer_parts, collection, observe)
+    how = partial(_on_threads, batcher.threads, work) if whole else work
+    part = Part(alike, trace, matches)
+    return batcher.submit(trace, deadline, how, part, key, len(alike), here=here, whole=whole)
 
 
 def _on_threads(threads: int, work: Answer, parts: Sequence[Part]) -> Sequence[Any]:
