@@ -6,7 +6,10 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from time import monotonic
 from typing import Any, NamedTuple
+
+import numpy as np
 
 import hubless
 from hubless.measures.evenness import ChosenStrength
@@ -23,6 +26,8 @@ log = logging.getLogger("hubless.live")
 
 _SECONDS = 0.05  # between two looks at what was answered, and whether there is time to spare
 _MOST_TOLD = 10_000  # answers that wait to be counted
+_MOST_TOGETHER = 256  # that are counted at once
+_RESTS = 30  # times as long as it takes to choose a strength or to measure the drift
 
 
 class Told(NamedTuple):
@@ -45,8 +50,20 @@ class _Watched:
             self.strength = LiveStrength(collection, settings, folder)
         self.queries: DriftSample | None = None
         self.is_stale = False
+        self._rests_until = 0.0
         if settings.drift_sample and collection.bank_sample is not None:
             self.queries = DriftSample(settings.drift_sample, window(settings.hubness_half_life))
+
+    def rest_after(self, seconds: float) -> None:
+        """Leave the processors to queries for a while, after something that took some seconds."""
+        self._rests_until = monotonic() + _RESTS * seconds
+
+    def rests(self, later: threading.Event) -> bool:
+        """Whether that while is not over. If so it is looked again later."""
+        if monotonic() < self._rests_until:
+            later.set()
+            return True
+        return False
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
         """The drift of the queries, where it is known. Logs when they leave the bank, and when they are back."""
@@ -196,8 +213,7 @@ class Live:
     def _count(self) -> None:
         """Count what was answered, and draw queries to compare with the bank."""
         with self._counting:
-            while self._told:
-                told = self._told.popleft()
+            for told in self._together():
                 if (collection := told.collection()) is None:
                     continue
                 try:
@@ -211,13 +227,27 @@ class Live:
                 except Exception:
                     log.exception('answers of collection "%s" could not be counted', collection.name)
 
+    def _together(self) -> Iterator[Told]:
+        """What was told, that of several requests as one where they agree: to count many costs little more than one."""
+        alike: list[Told] = []
+        while self._told:
+            told = self._told.popleft()
+            if alike and (len(alike) >= _MOST_TOGETHER or not _agree(alike[0], told)):
+                yield _joined(alike)
+                alike = []
+            alike.append(told)
+        if alike:
+            yield _joined(alike)
+
     def _look_at_drift(self) -> None:
         """Measure the drift where much is new, so that the log says it though nobody reads the metrics."""
         for collection in self._collections():
             try:
                 watched = self._of(collection)
-                if watched.queries and watched.queries.is_due:
+                if watched.queries and watched.queries.is_due and not watched.rests(self._something):
+                    started = monotonic()
                     watched.drift(collection)
+                    watched.rest_after(monotonic() - started)
             except Exception:
                 log.exception('the drift of collection "%s" could not be measured', collection.name)
 
@@ -240,15 +270,31 @@ class Live:
             return
         if self._settings.follow_strength:
             following.look()
-        before = strength.chosen
+        if watched.rests(self._something):
+            return
+        before, started = strength.chosen, monotonic()
         if not strength.choose(collection, following.strength) or not (chosen := strength.chosen):
             return
+        watched.rest_after(monotonic() - started)
         same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
         if chosen.state == "enough" and not same:
             told = 'collection "%s": %d different live queries speak for strength %g, served is %g'
             log.info(told, collection.name, chosen.different, chosen.strength, following.strength)
         if self._settings.follow_strength:
             following.hear(chosen)
+
+
+def _agree(one: Told, other: Told) -> bool:
+    """Whether two can be counted as one."""
+    same = one.collection is other.collection and one.options == other.options
+    return same and one.found[0][0].shape[1] == other.found[0][0].shape[1]
+
+
+def _joined(alike: Sequence[Told]) -> Told:
+    if len(alike) == 1:
+        return alike[0]
+    found = [each for told in alike for each in told.found]
+    return alike[0]._replace(vectors=np.concatenate([told.vectors for told in alike]), found=found)
 
 
 def _of_origin(collection: hubless.Collection, found: Sequence[tuple[I64, int]]) -> Sequence[tuple[I64, int]]:

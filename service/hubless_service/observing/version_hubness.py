@@ -75,8 +75,7 @@ class VersionHubness:
         k = min(K, options["limit"])
         blocks = {id(rows): rows for rows, _ in found}
         with self._lock:
-            for rows in blocks.values():
-                self._occurrences["served"].add(rows[:, :k])
+            self._occurrences["served"].add(np.concatenate([rows[:, :k] for rows in blocks.values()]))
         if not options["strength"]:
             return
         drawn = [
