@@ -12,26 +12,29 @@ out of the fit:
 - the interval holds the middle 98 % of the errors of left-out sets, in units of (1 + moved in % / 10). With 90 % it
   missed two of six real sets with their full bank.
 
-Prints the constants of `hubless.lab.expected` and a table in Markdown; writes all to
+Prints the constants of `hubless.lab.expected` and tables in Markdown: of each set, with constants that were fitted
+without it, and of each kind of bank, with those that ship. Writes all to
 `benchmarks/results/expected_gain.json`. `--refit` reads that file instead of measuring.
 """
 
 import argparse
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.narrow_banks import nearest_fifth, one_topic
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
+from benchmarks.wrong_banks import nearest_fifth, one_topic
+from hubless.builder.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
 from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.entries import Entry
-from hubless.lab.expected import DEPTH, PER_MOVED, Signs, signs
+from hubless.lab.expected import ABOVE, BELOW, DEPTH, PER_MOVED, SLOPE, Signs, signs
 from hubless.lab.trials import Trial, open_pairs
+from hubless.measures.coverage import coverage
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import ArrayVectors
 
@@ -59,6 +62,7 @@ class Measured:
     queries: int
     moved: float
     evened: float
+    coverage: float | None
     raw: float
     change: float
 
@@ -117,24 +121,31 @@ def labelled(given: Trial, bank: F32) -> tuple[float, float]:
     return 100 * float(found["none"].mean()), 100 * float(found["auto"].mean() - found["none"].mean())
 
 
-def measure(data: Set) -> Iterator[Measured]:
-    """All banks of a set."""
+def measure(data: Set, kinds: Collection[str] = ()) -> Iterator[Measured]:
+    """All banks of a set, or those of some kinds."""
     for seed in range(SEEDS):
         given = trial(data, None, seed)
         if given is None:
             continue
         for kind, bank in banks(given.query_bank, seed):
+            if kinds and kind not in kinds:
+                continue
             if len(bank) >= FEWEST and not (kind == "all" and data.bank is not None and seed):
-                yield Measured(data.name, kind, len(bank), **asdict(seen(given, bank, seed)), **named(given, bank))
+                yield measured(data.name, kind, given, bank, bank, seed)
         rng = np.random.default_rng(50 + seed)
-        for size in OWN:
+        for size in OWN if not kinds or "logged" in kinds else ():
             count = min(size, len(given.queries), len(given.query_bank))
             logged, bank = cut(given.queries, count, rng), cut(given.query_bank, count, rng)
-            yield Measured(data.name, "logged", count, **asdict(seen(given, logged, seed)), **named(given, bank))
+            yield measured(data.name, "logged", given, logged, bank, seed)
 
 
-def named(given: Trial, bank: F32) -> dict[str, float]:
-    return dict(zip(("raw", "change"), labelled(given, bank), strict=True))
+def measured(name: str, kind: str, given: Trial, shown: F32, bank: F32, seed: int) -> Measured:
+    """What `diagnose` says when it is shown a bank, and the change with the bank that is fitted on."""
+    raw, change = labelled(given, bank)
+    covered = coverage(shown, given.targets)
+    return Measured(
+        name, kind, len(shown), **asdict(seen(given, shown, seed)), coverage=covered, raw=raw, change=change
+    )
 
 
 def weights(rows: Sequence[Measured]) -> F64:
@@ -185,6 +196,35 @@ def table(rows: Sequence[Measured]) -> Iterator[str]:
         yield f"| {name} | {' | '.join(cells)} | {inside:.0%} of {len(mine)} |"
 
 
+def by_bank(rows: Sequence[Measured], line: Line, names: Collection[str]) -> Iterator[str]:
+    """Of each kind of bank, and each set with a bank of one topic: what is expected beside what is measured."""
+    yield "| bank | banks | expected | measured | inside | furthest below, above |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    of_names = [row for row in rows if row.set in names]
+    parts = {
+        kind: [row for row in of_names if row.bank == kind] for kind in dict.fromkeys(row.bank for row in of_names)
+    }
+    narrow = parts.get("one topic", [])
+    parts |= {f"one topic, {name}": [row for row in narrow if row.set == name] for name in names}
+    parts["one topic, coverage below .75"] = [row for row in narrow if (row.coverage or 1) < LOW_COVERAGE]
+    parts["one topic, coverage of .75 and more"] = [row for row in narrow if (row.coverage or 1) >= LOW_COVERAGE]
+    for kind, some in parts.items():
+        if some:
+            expected, change = (
+                np.mean([value(row) for row in some]) for value in (lambda r: line.slope * r.product, changed)
+            )
+            intervals = [line.interval(row) for row in some]
+            below = max(max(low - row.change, 0) for row, (low, _) in zip(some, intervals, strict=True))
+            above = max(max(row.change - high, 0) for row, (_, high) in zip(some, intervals, strict=True))
+            inside = np.mean([low <= row.change <= high for row, (low, high) in zip(some, intervals, strict=True)])
+            cells = [str(len(some)), f"{expected:+.1f}", f"{change:+.1f}", f"{inside:.0%}", f"{below:.1f}, {above:.1f}"]
+            yield f"| {kind} | {' | '.join(cells)} |"
+
+
+def names_of(rows: Sequence[Measured]) -> list[str]:
+    return list(dict.fromkeys(row.set for row in rows))
+
+
 def changed(row: Measured) -> float:
     return row.change
 
@@ -198,6 +238,7 @@ def main() -> None:
     """Measure all folders, fit and test."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--bank", action="append", help="only banks of this kind; nothing is fitted")
     parser.add_argument("--refit", action="store_true", help="take what was measured before")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
@@ -205,11 +246,15 @@ def main() -> None:
         rows = [Measured(**row) for row in json.loads(given.output.read_text())["rows"]]
     else:
         real = (open_set(folder) for folder in given.folders)
-        made = (made_up(name, **shape) for name, shape in MADE_UP.items())
-        rows = [row for sets in (real, made) for data in sets for row in measure(data)]
+        made = (made_up(name, **shape) for name, shape in MADE_UP.items() if not given.bank)
+        rows = [row for sets in (real, made) for data in sets for row in measure(data, given.bank or ())]
+    shipped = Line(SLOPE, BELOW, ABOVE)
+    print("\n".join(by_bank(rows, shipped, [name for name in names_of(rows) if name not in MADE_UP])), end="\n\n")
+    if given.bank:
+        return
     line = fitted(rows)
     print("\n".join(table(rows)))
-    names = list(dict.fromkeys(row.set for row in rows))
+    names = names_of(rows)
     left_out = [
         share_inside(fitted([row for row in rows if row.set != name]), [row for row in rows if row.set == name])
         for name in names

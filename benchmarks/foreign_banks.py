@@ -3,7 +3,7 @@
 Folders are those of `benchmarks.real_sets`. Of the test queries a random 200, or a third if there are fewer than 600,
 are live queries without labels. They choose the strength of `auto`; R@1 is that of the others. The bank is
 
-- full, one topic or the nearest fifth of it, as in `benchmarks.narrow_banks`;
+- full, one topic or the nearest fifth of it, as in `benchmarks.wrong_banks`;
 - another domain: the targets are clustered into 4 domains, each with its queries is a set by itself, and the bank are
   the queries of the domain that lies furthest away;
 - another set: the queries of each other folder with the same number of dimensions. Give `--same-encoder` if all of them
@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.narrow_banks import ROUNDS, nearest_fifth, one_topic
 from benchmarks.real_sets import Set, open_set, trial
+from benchmarks.wrong_banks import ROUNDS, nearest_fifth, one_topic
 from hubless.kernels.reductions import rankings
 from hubless.lab.entries import Entry
 from hubless.lab.trials import Trial

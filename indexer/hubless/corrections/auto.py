@@ -5,14 +5,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hubless.corrections.base import Rows
+from hubless.corrections.distinct import distinct_queries
+from hubless.corrections.outlying import find_outlying
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
-from hubless.corrections.topic import find_topic
-from hubless.vectors.sources import as_source, sample, sampled_rows
+from hubless.corrections.topic import REMOVED, find_topic
+from hubless.kernels.reductions import products_with
+from hubless.vectors.arrays import F64
+from hubless.vectors.sources import VectorSource, as_source, sample, sampled_rows
 
-TOPIC_SAMPLE = 4096
-"""How many targets the topic of the bank is found with."""
+SAMPLE = 4096
+"""How many targets the topic of the bank, near-duplicates in it, and outlying offsets are found with."""
 SHRINKAGE_QUERIES = 100
 """Trust an offset estimated from this many bank queries by half."""
 
@@ -21,10 +25,13 @@ SHRINKAGE_QUERIES = 100
 class Auto:
     """`dbsn` with a target bank, `sn` without, at the temperature of perplexity clip(0.1·b, 20, 100), times b/(b+100).
 
-    Two rules make it careful, and neither needs labels:
+    Four rules make it careful, and none needs labels:
 
     - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100). They are stored shrunk: strength
       1 means "as `auto` thinks best".
+    - Near-duplicates among the bank queries count once in this b (see `hubless.corrections.distinct`).
+    - Noise does not explain offsets far above all others, such as that of a planted hub. These are not shrunk (see
+      `hubless.corrections.outlying`).
     - Bank queries of one topic are alike, and would push all of their topic down. The part of the offsets that only
       says so is taken out (see `hubless.corrections.topic`). It is linear in the target, so it folds.
     """
@@ -43,25 +50,54 @@ class Auto:
         chosen = "sn" if target_bank is None else "dbsn"
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
         fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
-        queries = fitted.bank.shape[0]
         source = as_source(targets, "targets")
-        some = sample(source, TOPIC_SAMPLE)
-        offsets = fitted.offsets(some).astype(np.float64)
+        some = sample(source, SAMPLE)
+        offsets = fitted.offsets(some).astype(np.float64) - fitted.level
         if target_prior is not None:
-            offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], TOPIC_SAMPLE)).values)
+            offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values)
         topic = find_topic(fitted.bank, some, offsets)
-        why = {
+        if topic.direction is not None:
+            offsets -= products_with(topic.direction, some)
+        perplexity = (
+            f"temperature {fitted.temperature:.4g} gives {fitted.extra['perplexity']:.3g} effective bank queries"
+        )
+        narrow = (
+            f"likeness {topic.likeness:.2f} of the bank's queries, so {topic.removed:.0%} of its topic is taken out"
+        )
+        told = {
             "chosen": chosen,
             "likeness": topic.likeness,
             "locality": topic.locality,
             "topic_removed": topic.removed,
-            "why": (
-                f"{'no' if target_bank is None else 'a'} target bank was given; "
-                f"temperature {fitted.temperature:.4g} gives {fitted.extra['perplexity']:.3g} "
-                "effective bank queries per target; "
-                f"{queries} bank queries, so offsets are shrunk by {queries}/({queries}+{SHRINKAGE_QUERIES}); "
-                f"likeness {topic.likeness:.2f} of the bank's queries, so {topic.removed:.0%} of its topic is taken out"
-            ),
         }
-        shrinkage = queries / (queries + SHRINKAGE_QUERIES)
-        return replace(fitted, shrinkage=shrinkage, topic=topic.direction, extra=fitted.extra | why)
+        why = (f"{'no' if target_bank is None else 'a'} target bank was given", f"{perplexity} per target")
+        # to a narrow bank all of its topic is outlying; with a prior, what is popular by right is
+        all_alike = 1.0 if target_prior is not None else topic.removed / REMOVED
+        careful = shrunk(replace(fitted, topic=topic.direction), some, offsets, all_alike)
+        told["why"] = "; ".join((*why, careful.extra["why"], narrow))
+        return replace(careful, extra=careful.extra | told)
+
+
+def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64, all_alike: float = 0.0) -> FittedSoftmax:
+    """The same, shrunk as `auto` does; `extra` says by how much, and why.
+
+    Parameters
+    ----------
+    some : (n, d) targets, or a sample of them
+    offsets : (n,) of these, less the topic and `fitted.level`
+    all_alike : how much of the rule for outlying offsets is left out, from 0 to 1
+    """
+    queries, distinct = fitted.bank.shape[0], distinct_queries(fitted.bank, some, offsets.astype(np.float32))
+    outlying = find_outlying(offsets, all_alike)
+    share = 0.0 if outlying is None else float(np.mean(offsets > outlying.low))
+    counted = f"{queries} bank queries" if distinct == queries else f"{queries} bank queries, {distinct:.0f} distinct"
+    told = {
+        "distinct_queries": distinct,
+        "outlying": share,
+        "why": (
+            f"{counted}, so offsets are shrunk by {distinct:.0f}/({distinct:.0f}+{SHRINKAGE_QUERIES}), "
+            f"but for the {share:.2%} of them that are outlying"
+        ),
+    }
+    shrinkage = distinct / (distinct + SHRINKAGE_QUERIES)
+    return replace(fitted, shrinkage=shrinkage, outlying=outlying, extra=fitted.extra | told)

@@ -1,13 +1,14 @@
 """What `is`, `sn`, `dbsn` and `auto` become once fitted: a bank, a potential for each of its queries, a temperature."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, targets_beside
+from hubless.corrections.outlying import Outlying
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exp, products_with
@@ -23,8 +24,8 @@ class FittedSoftmax:
     """h(t) = shrinkage · (τ · LSE_i(q_i·t/τ + a_i) − v·t), over the bank queries q_i.
 
     `is` has a = 0. The Sinkhorn methods have fitted potentials and need nothing else, as the last half step of Sinkhorn
-    uses only a. Only `auto` shrinks, and takes out a topic. With a target prior this is the offset of a target that has
-    the median of it; `of_prior` gives what others have more.
+    uses only a. Only `auto` shrinks, all but outlying offsets, and takes out a topic. With a target prior this is the
+    offset of a target that has the median of it; `of_prior` gives what others have more.
 
     Parameters
     ----------
@@ -32,6 +33,7 @@ class FittedSoftmax:
     potentials : a (b,), or None for zeros
     temperature : τ
     topic : v (d,), the topic of a narrow bank (see `hubless.corrections.topic`), or None for zeros
+    outlying : which offsets, less `level`, keep their full size (see `hubless.corrections.outlying`); None for none
     prior_median : of the values of the target prior; None if it was fitted without one
     extra : further details
     """
@@ -43,6 +45,7 @@ class FittedSoftmax:
     temperature: float
     shrinkage: float = 1.0
     topic: F32 | None = None
+    outlying: Outlying | None = None
     prior_median: float | None = None
     extra: Details = field(default_factory=dict)
 
@@ -61,7 +64,15 @@ class FittedSoftmax:
         offsets = self.temperature * exponents
         if self.topic is not None:
             offsets -= products_with(self.topic, source)
-        return (self.shrinkage * offsets).astype(np.float32)
+        if self.outlying is None:
+            return (self.shrinkage * offsets).astype(np.float32)
+        shrunk = self.outlying.shrunk(offsets - self.level, self.shrinkage)
+        return (shrunk + self.shrinkage * self.level).astype(np.float32)
+
+    @property
+    def level(self) -> float:
+        """τ·mean(a): a constant added to all potentials, which means nothing, adds this much to all offsets."""
+        return 0.0 if self.potentials is None else self.temperature * float(self.potentials.mean())
 
     def of_prior(self, values: F64) -> F64:
         """What a target prior adds to offsets, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
@@ -84,18 +95,26 @@ class FittedSoftmax:
         return None
 
     def state(self) -> State:
-        stored = {"bank": in_memory(self.bank), "potentials": self.potentials, "topic": self.topic}
+        outlying = None if self.outlying is None else np.array(astuple(self.outlying))
+        stored = {
+            "bank": in_memory(self.bank),
+            "potentials": self.potentials,
+            "topic": self.topic,
+            "outlying": outlying,
+        }
         return {name: array for name, array in stored.items() if array is not None}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedSoftmax":
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
+        outlying = state.get("outlying")
         return cls(
             ArrayVectors(state["bank"], "query bank"),
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],
             state.get("topic"),
+            None if outlying is None else Outlying(*outlying.tolist()),
             details.get(_PRIOR_MEDIAN),
             {key: value for key, value in details.items() if key not in fixed},
         )

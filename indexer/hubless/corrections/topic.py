@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hubless.corrections.ramp import rise
 from hubless.kernels.reductions import moments
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory
@@ -67,7 +68,7 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     of_all = variances.mean() + means.var()
     likeness = float(np.sqrt(means.var() / of_all)) if of_all > 0 else 0.0
     locality = _correlation(means, np.sqrt(variances))
-    removed = REMOVED * _rise(likeness, ALIKE, MOST_ALIKE) * _rise(locality, SHARED, LOCAL)
+    removed = float(REMOVED * rise(likeness, ALIKE, MOST_ALIKE) * rise(locality, SHARED, LOCAL))
     if not removed:
         return BankTopic(likeness, locality, 0.0, None)
     mean, covariance = moments(targets)
@@ -81,9 +82,3 @@ def _correlation(means: F64, spreads: F64) -> float:
     if means.std() == 0 or spreads.std() <= ROUNDING * spreads.mean():
         return 0.0
     return float(np.corrcoef(means, spreads)[0, 1])
-
-
-def _rise(value: float, low: float, high: float) -> float:
-    """From 0 at `low` to 1 at `high`, smooth at both ends."""
-    u = min(max((float(value) - low) / (high - low), 0.0), 1.0)
-    return u**2 * (3 - 2 * u)

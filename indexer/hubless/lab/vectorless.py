@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
-from hubless.corrections.auto import SHRINKAGE_QUERIES
+from hubless.corrections.auto import SAMPLE, shrunk
 from hubless.corrections.bank_index import EXACT
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.errors import InputError
 from hubless.lab.matrices import BETWEEN
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import ArrayVectors, as_source
+from hubless.vectors.sources import ArrayVectors, as_source, sample
 
 BY_SIMILARITY = (
     *("auto", "none", "nnn", "csls", "is", "sn", "dbsn", "dual_is", "dn", "dis", "dual_dis"),
@@ -67,16 +67,13 @@ class Vectorless:
 def _auto(query_bank: Rows, targets: Rows, target_bank: Rows | None) -> FittedCorrection:
     method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
     fitted = method.fit(query_bank, targets, target_bank)
-    queries = fitted.bank.shape[0]
-    why = {
-        "chosen": _name(method),
-        "why": (
-            f"{'no' if target_bank is None else 'a'} target bank was given; "
-            f"temperature {fitted.temperature:.4g}; {queries} bank queries, so offsets are shrunk by "
-            f"{queries}/({queries}+{SHRINKAGE_QUERIES}); without vectors no topic of the bank is taken out"
-        ),
-    }
-    return replace(fitted, shrinkage=queries / (queries + SHRINKAGE_QUERIES), extra=fitted.extra | why)
+    some = sample(as_source(targets, "targets"), SAMPLE)
+    careful = shrunk(fitted, some, fitted.offsets(some).astype(np.float64) - fitted.level)
+    why = (
+        f"{'no' if target_bank is None else 'a'} target bank was given; temperature {fitted.temperature:.4g}; "
+        f"{careful.extra['why']}; without vectors no topic of the bank is taken out"
+    )
+    return replace(careful, extra=careful.extra | {"chosen": _name(method), "why": why})
 
 
 def usable(name: str, between: bool) -> bool:

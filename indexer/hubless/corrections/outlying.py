@@ -1,0 +1,65 @@
+"""Outlying offsets, which keep their full size: a planted hub, for one, must not profit from shrinkage.
+
+Shrinkage is there for noise. Noise does not make an offset that lies many deviations above those of nearly all targets.
+
+Measured, not derived: `benchmarks/planted_hubs.py`, `benchmarks/auto_variants.py`, docs/auto.md.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.corrections.ramp import rise
+from hubless.vectors.arrays import F64
+
+OUTLYING, FAR_OUT = 6.0, 8.0
+"""Between these robust z-scores of an offset, shrinkage fades out."""
+NORMAL_DEVIATION = 1.4826
+"""Times the median absolute deviation, it estimates a normal distribution's standard deviation."""
+
+
+@dataclass(frozen=True)
+class Outlying:
+    """From where on offsets are outlying, in units of similarity.
+
+    Parameters
+    ----------
+    centre : c, the median offset
+    low, high : the offsets at which shrinkage begins and ends to fade
+    share : a, how much of it fades, from 0 to 1
+    """
+
+    centre: float
+    low: float
+    high: float
+    share: float
+
+    def shrunk(self, offsets: F64, shrinkage: float) -> F64:
+        """k·h + (1 − k)·w·(h − c), with the shrinkage k, and w rising from 0 at `low` to a at `high`: shape (n,).
+
+        It rises with h. If a is 1, h − c has its full size above `high`.
+        """
+        weight = self.share * rise(offsets, self.low, self.high)
+        kept: F64 = shrinkage * offsets + (1 - shrinkage) * weight * (offsets - self.centre)
+        return kept
+
+
+def find_outlying(offsets: F64, left_out: float = 0.0) -> Outlying | None:
+    """From where on offsets are outlying: 6 to 8 robust deviations, 1.4826·MAD, above the median.
+
+    Parameters
+    ----------
+    offsets : (n,) of all targets, or of a sample: a few outlying ones among them do not move the thresholds
+    left_out : how much of the rule is left out, from 0 to 1: to a bank of one topic all of its topic is outlying
+
+    Returns
+    -------
+    None if all of it is left out, and if half of the offsets are the same or some not finite: then there is nothing to
+    compare with.
+    """
+    if left_out >= 1 or not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
+        return None
+    centre = float(np.median(offsets))
+    deviation = NORMAL_DEVIATION * float(np.median(np.abs(offsets - centre)))
+    low, high = centre + OUTLYING * deviation, centre + FAR_OUT * deviation
+    return Outlying(centre, low, high, 1 - left_out) if low < high else None
