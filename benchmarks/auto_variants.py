@@ -209,7 +209,7 @@ def outlying(low: float, high: float) -> Variant:
     def offsets(case: Case) -> F32:
         middle = float(np.median(case.unshrunk))
         deviation = NORMAL_DEVIATION * float(np.median(np.abs(case.unshrunk - middle)))
-        rule = Outlying(middle, middle + low * deviation, middle + high * deviation, 1.0)
+        rule = Outlying(middle, middle + low * deviation, middle + high * deviation)
         return rule.shrunk(case.unshrunk, case.fitted.shrinkage).astype(np.float32)
 
     return offsets

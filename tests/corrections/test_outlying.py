@@ -37,7 +37,6 @@ def test_thresholds_are_six_and_eight_robust_deviations_above_the_median():
     assert outlying.centre == pytest.approx(3)
     assert outlying.low == pytest.approx(3 + 6 * DEVIATION)
     assert outlying.high == pytest.approx(3 + 8 * DEVIATION)
-    assert outlying.share == 1
 
 
 def test_one_outlying_offset_hardly_moves_the_thresholds():
@@ -45,7 +44,7 @@ def test_one_outlying_offset_hardly_moves_the_thresholds():
 
 
 def test_offsets_are_shrunk_below_the_thresholds_and_have_full_size_above():
-    outlying = Outlying(centre=1.0, low=3.0, high=5.0, share=1.0)
+    outlying = Outlying(centre=1.0, low=3.0, high=5.0)
     got = outlying.shrunk(np.array([-2.0, 0.0, 1.0, 3.0, 4.0, 5.0, 9.0]), 0.25)
     middle = 0.25 * 4 + 0.75 * 0.5 * 3  # half way, half of the shrinkage has faded
     np.testing.assert_allclose(got, [-0.5, 0.0, 0.25, 0.75, middle, 5 - 0.75, 9 - 0.75])
@@ -54,7 +53,7 @@ def test_offsets_are_shrunk_below_the_thresholds_and_have_full_size_above():
 @pytest.mark.parametrize("shrinkage", [0.01, 0.3, 0.9, 1.0])
 def test_order_of_offsets_stays(shrinkage):
     offsets = np.linspace(-3, 12, 400)
-    got = Outlying(1.0, 3.0, 5.0, 0.7).shrunk(offsets, shrinkage)
+    got = Outlying(1.0, 3.0, 5.0).shrunk(offsets, shrinkage)
     assert (np.diff(got) > 0).all()
 
 
@@ -66,11 +65,6 @@ def test_offset_far_below_the_others_is_shrunk():
 @pytest.mark.parametrize("offsets", [np.zeros(9), np.array([0.0, 0, 0, 5]), np.array([0.0, 1, np.inf])])
 def test_nothing_is_outlying_where_there_is_nothing_to_compare_with(offsets):
     assert find_outlying(offsets) is None
-
-
-def test_nothing_is_outlying_to_a_bank_of_one_topic():
-    assert find_outlying(SPREAD, left_out=1.0) is None
-    assert find_outlying(SPREAD, left_out=0.25).share == 0.75
 
 
 def test_auto_leaves_the_offset_of_a_planted_hub_its_size():

@@ -10,7 +10,7 @@ from hubless.corrections.outlying import find_outlying
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
-from hubless.corrections.topic import REMOVED, find_topic
+from hubless.corrections.topic import find_topic
 from hubless.kernels.reductions import products_with
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, as_source, sample, sampled_rows
@@ -71,24 +71,23 @@ class Auto:
             "topic_removed": topic.removed,
         }
         why = (f"{'no' if target_bank is None else 'a'} target bank was given", f"{perplexity} per target")
-        # to a narrow bank all of its topic is outlying; with a prior, what is popular by right is
-        all_alike = 1.0 if target_prior is not None else topic.removed / REMOVED
-        careful = shrunk(replace(fitted, topic=topic.direction), some, offsets, all_alike)
+        careful = shrunk(replace(fitted, topic=topic.direction), some, offsets)
+        if target_prior is not None:  # what is popular by right is outlying
+            careful = replace(careful, outlying=None)
         told["why"] = "; ".join((*why, careful.extra["why"], narrow))
         return replace(careful, extra=careful.extra | told)
 
 
-def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64, all_alike: float = 0.0) -> FittedSoftmax:
+def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64) -> FittedSoftmax:
     """The same, shrunk as `auto` does; `extra` says by how much, and why.
 
     Parameters
     ----------
     some : (n, d) targets, or a sample of them
     offsets : (n,) of these, less the topic and `fitted.level`
-    all_alike : how much of the rule for outlying offsets is left out, from 0 to 1
     """
     queries, distinct = fitted.bank.shape[0], distinct_queries(fitted.bank, some, offsets.astype(np.float32))
-    outlying = find_outlying(offsets, all_alike)
+    outlying = find_outlying(offsets)
     share = 0.0 if outlying is None else float(np.mean(offsets > outlying.low))
     counted = f"{queries} bank queries" if distinct == queries else f"{queries} bank queries, {distinct:.0f} distinct"
     told = {

@@ -26,40 +26,36 @@ class Outlying:
     ----------
     centre : c, the median offset
     low, high : the offsets at which shrinkage begins and ends to fade
-    share : a, how much of it fades, from 0 to 1
     """
 
     centre: float
     low: float
     high: float
-    share: float
 
     def shrunk(self, offsets: F64, shrinkage: float) -> F64:
-        """k·h + (1 − k)·w·(h − c), with the shrinkage k, and w rising from 0 at `low` to a at `high`: shape (n,).
+        """k·h + (1 − k)·w·(h − c), with the shrinkage k, and w rising from 0 at `low` to 1 at `high`: shape (n,).
 
-        It rises with h. If a is 1, h − c has its full size above `high`.
+        It rises with h, and h − c has its full size above `high`.
         """
-        weight = self.share * rise(offsets, self.low, self.high)
+        weight = rise(offsets, self.low, self.high)
         kept: F64 = shrinkage * offsets + (1 - shrinkage) * weight * (offsets - self.centre)
         return kept
 
 
-def find_outlying(offsets: F64, left_out: float = 0.0) -> Outlying | None:
+def find_outlying(offsets: F64) -> Outlying | None:
     """From where on offsets are outlying: 6 to 8 robust deviations, 1.4826·MAD, above the median.
 
     Parameters
     ----------
     offsets : (n,) of all targets, or of a sample: a few outlying ones among them do not move the thresholds
-    left_out : how much of the rule is left out, from 0 to 1: to a bank of one topic all of its topic is outlying
 
     Returns
     -------
-    None if all of it is left out, and if half of the offsets are the same or some not finite: then there is nothing to
-    compare with.
+    None if half of the offsets are the same, or some not finite: there is nothing to compare with.
     """
-    if left_out >= 1 or not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
+    if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
         return None
     centre = float(np.median(offsets))
     deviation = NORMAL_DEVIATION * float(np.median(np.abs(offsets - centre)))
     low, high = centre + OUTLYING * deviation, centre + FAR_OUT * deviation
-    return Outlying(centre, low, high, 1 - left_out) if low < high else None
+    return Outlying(centre, low, high) if low < high else None
