@@ -187,6 +187,7 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         live.recommended_strengths,
         lambda: [(collection.name, float(collection.added)) for collection in shelf.served()],
         lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
+        lambda: [(collection.name, collection.frozen_share) for collection in shelf.served()],
         shelf.bank_coverages,
         sampling.sizes if sampling else tuple,
         sampling.failures if sampling else tuple,

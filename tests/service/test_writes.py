@@ -103,11 +103,13 @@ def test_collection_and_metrics_say_what_was_written(client):
     client.put("/points", json={"points": [point("a", 1), point("target-8", 2)]})
     client.post("/points/delete", json={"ids": ["target-9"]})
     document = client.get(f"{origin(client)}/v1/collections/{NAME}").json()
-    assert document["writes"] == {"seq": 2, "added": 2, "removed": 2}
+    share = 2 / small.COUNT
+    assert document["writes"] == {"seq": 2, "added": 2, "removed": 2, "frozen_share": share}
     assert document["count"] == small.COUNT
     page = client.get(f"{origin(client)}/metrics").text
     assert 'hubless_added_points{collection="photos"} 2.0' in page
     assert 'hubless_removed_points{collection="photos"} 2.0' in page
+    assert f'hubless_frozen_share{{collection="photos"}} {share}' in page
 
 
 def test_insert_refuses_what_is_there_and_update_what_is_not(client, correction):

@@ -981,6 +981,8 @@ export interface components {
         Writes: {
             /** @description How many targets stand beside the index, with frozen offsets. */
             added: number;
+            /** @description Share of the targets that came after the correction was fitted, and have its offsets. */
+            frozen_share: number;
             /** @description How many targets of the version are gone or were replaced. */
             removed: number;
             /** @description The number of the last write that is served; 0 if there was none. */

@@ -168,6 +168,13 @@ class Collection:
         return 0 if numbering is None else numbering.removed
 
     @property
+    def frozen_share(self) -> float:
+        """Share of the targets that came after the correction was fitted, at most; 0 without a correction."""
+        if not self.count or self.manifest.correction.name == "none":
+            return 0.0
+        return min(1.0, (self.manifest.frozen + self.added) / self.count)
+
+    @property
     def is_folded(self) -> bool:
         """Whether the correction is an offset for each target and nothing more, so that targets can come one by one."""
         return self._parts.prepared() is None

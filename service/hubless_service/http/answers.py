@@ -158,6 +158,10 @@ class Writes(TypedDict):
     seq: Annotated[int, Field(description="The number of the last write that is served; 0 if there was none.")]
     added: Annotated[int, Field(description="How many targets stand beside the index, with frozen offsets.")]
     removed: Annotated[int, Field(description="How many targets of the version are gone or were replaced.")]
+    frozen_share: Annotated[
+        float,
+        Field(description="Share of the targets that came after the correction was fitted, and have its offsets."),
+    ]
 
 
 class CollectionAnswer(TypedDict):

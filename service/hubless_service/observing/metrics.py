@@ -171,6 +171,7 @@ class Metrics:
         recommended: Callable[[], Iterable[tuple[str, float]]],
         added: Callable[[], Iterable[tuple[str, float]]],
         removed: Callable[[], Iterable[tuple[str, float]]],
+        frozen: Callable[[], Iterable[tuple[str, float]]],
         coverage: Callable[[], Iterable[tuple[str, float]]],
         sampled: Callable[[], Iterable[tuple[str, float]]],
         sample_failures: Callable[[], Iterable[tuple[str, float]]],
@@ -188,6 +189,8 @@ class Metrics:
         self._live.register(
             _ByCollection("hubless_removed_points", "Targets of the version that are gone or were replaced", removed)
         )
+        since = "Share of the targets that came after the correction was fitted"
+        self._live.register(_ByCollection("hubless_frozen_share", since, frozen))
         self._live.register(
             _ByCollection("hubless_bank_coverage", "Share of the targets that the query bank covers", coverage)
         )

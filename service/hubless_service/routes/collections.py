@@ -91,7 +91,12 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "payload_columns": [*collection.payload_types],
         "payload_types": collection.payload_types,
         "text": collection.has_encoder,
-        "writes": {"seq": collection.seq, "added": collection.added, "removed": collection.removed},
+        "writes": {
+            "seq": collection.seq,
+            "added": collection.added,
+            "removed": collection.removed,
+            "frozen_share": collection.frozen_share,
+        },
         "versions": [*shelf.version_ids.get(collection.name, ())],
         "aliases": shelf.aliases_of(collection.name),
     }
