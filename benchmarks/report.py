@@ -16,6 +16,7 @@ from benchmarks import harness
 
 ORDER = (
     "offsets_vs_gemm",
+    "build_stages",
     "sinkhorn_vs_pot",
     "sinkhorn_sample",
     "nnn_vs_package",
@@ -23,6 +24,8 @@ ORDER = (
     "exact_search",
     "correction_is_free",
     "filters",
+    "layers",
+    "opening",
     "http_service",
     "overload",
     "peers",

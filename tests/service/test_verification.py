@@ -145,3 +145,17 @@ def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(cat
         assert state_of(base_url)["status"] == "ready"
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert tried
+
+
+@pytest.mark.parametrize(("verify", "warmed"), [("never", True), ("background", True), ("first", False)])
+def test_files_are_read_before_the_first_query_unless_their_hashes_were_compared(catalog, monkeypatch, verify, warmed):
+    names, warm = [], hubless.Collection.warm
+
+    def noting(self):
+        names.append(self.name)
+        warm(self)
+
+    monkeypatch.setattr(hubless.Collection, "warm", noting)
+    with serving(create_app(Settings(catalog=catalog, verify=verify))) as base_url:
+        wait_until_ready(base_url)
+        assert ("words" in names) == warmed

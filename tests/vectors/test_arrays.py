@@ -118,3 +118,16 @@ def test_number_within_bounds_is_taken(value):
 def test_open_bound_is_refused_itself():
     with pytest.raises(InputError, match=r"^temperature: expected a number above 0, got 0"):
         check_between("temperature", 0, 0, float("inf"), open_low=True)
+
+
+def test_length_one_of_a_row_does_not_depend_on_the_rows_beside_it():
+    """More numbers than one piece holds, and as many lengths as float32 has."""
+    rng = np.random.default_rng(0)
+    rows = (rng.standard_normal((700, 400)) * 10.0 ** rng.uniform(-20, 18, (700, 1))).astype(np.float32)
+    together = unit_rows(rows, "rows")
+    exact = rows.astype(np.float64) / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    np.testing.assert_allclose(together, exact, rtol=1e-6)
+    np.testing.assert_array_equal(together, np.concatenate([unit_rows(rows[i : i + 1], "row") for i in range(700)]))
+    rows[600] = 0
+    with pytest.raises(ZeroVector, match="row 600"):
+        unit_rows(rows, "rows")

@@ -22,7 +22,7 @@ from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
-from hubless.store.bundle import CANARY, PROJECTION, Manifest, read_arrays, reading, verify
+from hubless.store.bundle import CANARY, PROJECTION, Manifest, read_arrays, reading, verify, warm
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row, unit_rows
 from hubless.vectors.free_payload import is_free
@@ -568,6 +568,18 @@ class Collection:
         """
         if (folder := self._parts.folder) is not None:
             verify(folder, self.manifest)
+
+    def warm(self) -> None:
+        """Read the files that queries look at into the system's memory, so that the first query waits for no disk.
+
+        Does nothing for an index in memory, and where the files would take most of the machine's memory.
+
+        Raises
+        ------
+        StorageError
+        """
+        if (folder := self._parts.folder) is not None:
+            warm(folder, self.manifest)
 
     def check_canaries(self) -> None:
         """Ask the canary queries and compare with the stored answers. Does nothing for an index in memory.

@@ -5,6 +5,7 @@ The manifest is written last, in one canonical form, with a hash of itself. So a
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,8 @@ SOURCES = "sources.arrow"
 
 _HASH = "manifest_sha256"
 _READ_BYTES = 2**20
+LARGEST_WARM = 0.5
+"""Share of the machine's memory. To read more would push out what others need."""
 
 
 class _Record(BaseModel):
@@ -344,6 +347,31 @@ def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
                 raise BundleDamaged(path, f"has {size} bytes, the manifest says {expected.size}")
             if hashes and record_of(path).sha256 != expected.sha256:
                 raise BundleDamaged(path, "was changed after it was written (its hash differs)")
+
+
+def warm(folder: Path, manifest: Manifest) -> None:
+    """Read the index of a version, and what is mapped beside it, from end to end.
+
+    Afterwards it is in the system's memory. Nothing is read if it would take more than half of the machine's.
+
+    Raises
+    ------
+    StorageError
+    """
+    mapped = [name for name in (INDEX, IDS, PAYLOAD_MAPPED) if name in manifest.files]
+    if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
+        return
+    room = memoryview(bytearray(_READ_BYTES))
+    for name in mapped:
+        path = folder / name
+        with storage_errors(path), path.open("rb", buffering=0) as file:
+            while file.readinto(room):
+                pass
+
+
+def _memory() -> int:
+    """The machine's memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def sealed_text(content: dict[str, Any]) -> str:

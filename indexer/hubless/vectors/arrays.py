@@ -15,6 +15,7 @@ from hubless.vectors.lists import is_list, matrix_of
 
 _FLOATS = "float16, float32 or float64"
 _FEW = 4096  # numbers, of which booleans cost less than two settings of errstate
+_PIECE = 2**17  # numbers that stay in the cache as float64
 _LARGEST = float(np.finfo(np.float64).max)
 LONGEST = 1e8
 """Length of a vector under metric dot: products of two products, millions of them added up, fit float32."""
@@ -142,16 +143,20 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
     ZeroVector
         naming the first row of length zero.
     """
-    # squares of float32 can overflow or vanish in float32: lengths are float64
-    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows, dtype=np.float64))
-    if not lengths.all():
-        raise ZeroVector(
-            _row(name, numbers, int(np.argmin(lengths))),
-            "a vector of non-zero length, as the metric is cosine",
-            "zeros only",
-        )
-    unit: F32 = np.empty_like(rows)
-    np.divide(rows, lengths[:, np.newaxis], out=unit, dtype=np.float64, casting="same_kind")
+    unit = np.empty_like(rows)
+    step = max(1, _PIECE // rows.shape[1])
+    for start in range(0, len(rows), step):
+        # squares of float32 can overflow or vanish in float32
+        wide = rows[start : start + step].astype(np.float64)
+        lengths = np.sqrt(np.vecdot(wide, wide))
+        if not lengths.all():
+            raise ZeroVector(
+                _row(name, numbers, start + int(np.argmin(lengths))),
+                "a vector of non-zero length, as the metric is cosine",
+                "zeros only",
+            )
+        wide /= lengths[:, np.newaxis]
+        unit[start : start + step] = wide
     return unit
 
 

@@ -178,6 +178,8 @@ class Watcher:
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
         collection = self._source.open(name, hashes=hashes)
+        if not hashes:  # which would have read the files
+            collection.warm()
         collection.check_canaries()
         living = Living(collection, self._source.log(name))
         follow(living)

@@ -1,0 +1,190 @@
+"""Where the time and the memory of a build go: `python -m benchmarks.build_stages [--targets 100000]`.
+
+Targets and query bank are `.npy` files. `read` is how many times the stage read all targets: the file, or the copy of
+it that a build maps. `memory` is the largest that the process itself held in the stage; `with files` has the mapped
+pages of files too, which the system takes back when it needs them. Both are multiples of the index's size.
+"""
+
+import argparse
+import os
+import tempfile
+import threading
+from collections import defaultdict
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, process_time
+from unittest.mock import patch
+
+import numpy as np
+
+from benchmarks import harness
+
+BANK, DIM, SECONDS = 10_000, 512, 0.005
+COLUMNS = ("stage", "seconds", "processor s", "read", "MB", "memory", "with files")
+
+
+class Watch:
+    """Follows a build: stages by their names, with seconds, bytes read and peaks of memory."""
+
+    def __init__(self):
+        self.stages = {}
+        self.begin("opening")
+
+    def begin(self, name):
+        self.now = self.stages.setdefault(name, defaultdict(float))
+        self.since = perf_counter(), process_time()
+
+    def end(self):
+        self.now["seconds"] += perf_counter() - self.since[0]
+        self.now["processor_seconds"] += process_time() - self.since[1]
+
+    def step(self, name, total=None):
+        self.end()
+        self.begin(name)
+        return lambda count: None
+
+    @contextmanager
+    def sampling(self):
+        done = threading.Event()
+
+        def sample():
+            while not done.wait(SECONDS):
+                stage = self.now
+                for field, key in (("RssAnon", "own"), ("VmRSS", "resident")):
+                    stage[key] = max(stage[key], harness.status(field))
+
+        thread = threading.Thread(target=sample)
+        thread.start()
+        try:
+            yield self
+        finally:
+            done.set()
+            thread.join()
+            self.end()
+
+
+def counting(method, watch, rows):
+    """Return a method `blocks` of a source that counts what is read of sources of so many rows."""
+
+    def blocks(source, at_once):
+        for block in method(source, at_once):
+            if source.shape[0] == rows:
+                watch.now["rows"] += len(block)
+            yield block
+
+    return blocks
+
+
+def child(folder, count, index, correction):
+    """Build, and return what each stage took."""
+    import hubless
+    from hubless.builder import job
+    from hubless.store import bundle
+    from hubless.vectors.npy import NpyVectors
+    from hubless.vectors.sources import HeldVectors
+
+    watch = Watch()
+    record_of = bundle.record_of
+
+    def recorded(path):
+        if path.name == "targets.npy":
+            watch.now["rows"] += count
+        return record_of(path)
+
+    @contextmanager
+    def steps(progress):
+        yield watch
+
+    before = harness.status("VmRSS")
+    with (
+        patch.object(job, "progress_bars", steps),
+        patch.object(bundle, "record_of", recorded),
+        patch.object(NpyVectors, "blocks", counting(NpyVectors.blocks, watch, count)),
+        patch.object(HeldVectors, "blocks", counting(HeldVectors.blocks, watch, count)),
+        watch.sampling(),
+    ):
+        manifest = hubless.build(
+            folder / "catalog", "c", folder / "targets.npy", folder / "bank.npy", index=index, correction=correction
+        )
+    size = next(folder.glob("catalog/**/index.faiss")).stat().st_size
+    stages = [{"stage": name, **found} for name, found in watch.stages.items()]
+    return {"stages": stages, "index_bytes": size, "before": before, "recall": manifest.measured.recall_at_10}
+
+
+def prepare(folder, count, dim):
+    """Write the inputs, in blocks."""
+    rows = np.lib.format.open_memmap(folder / "targets.npy", "w+", np.float32, (count, dim))
+    for start in range(0, count, 2**16):
+        block = rows[start : start + 2**16]
+        block[:] = harness.low_rank(len(block), dim, 10 + start)
+    rows.flush()
+    np.save(folder / "bank.npy", harness.low_rank(BANK, dim, 1, harness.LEAN))
+
+
+def tables(result):
+    return [[COLUMNS, *rows_of(result)]]
+
+
+def rows_of(result):
+    size = result["index_bytes"]
+    for stage in result["stages"]:
+        yield row(stage["stage"], stage, result)
+    whole = {
+        key: sum(stage.get(key, 0) for stage in result["stages"]) for key in ("seconds", "processor_seconds", "rows")
+    }
+    whole |= {key: max(stage.get(key, 0) for stage in result["stages"]) for key in ("own", "resident")}
+    shape = f"{result['targets']:,} × {result['dim']}, {result['correction']}"
+    yield row(f"all: {shape}, {result['index']} of {size / 1e6:,.0f} MB", whole, result)
+
+
+def row(name, stage, result):
+    size, before = result["index_bytes"], result["before"]
+    own, resident = (max(0, stage.get(key, 0) - before) for key in ("own", "resident"))
+    return [
+        name,
+        f"{stage['seconds']:.1f}",
+        f"{stage['processor_seconds']:.1f}",
+        f"{stage.get('rows', 0) / result['targets']:.1f}",
+        f"{own / 1e6:,.0f}",
+        f"{own / size:.2f}",
+        f"{resident / size:.2f}",
+    ]
+
+
+def plot(result, figure):
+    """Draw seconds of each stage."""
+    axes = figure.subplots()
+    stages = result["stages"]
+    axes.barh([stage["stage"] for stage in stages], [stage["seconds"] for stage in stages])
+    axes.invert_yaxis()
+    axes.set(xlabel="seconds")
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", type=int, default=100_000)
+    parser.add_argument("--dim", type=int, default=DIM)
+    parser.add_argument("--index", default="fastscan")
+    parser.add_argument("--correction", default="auto")
+    parser.add_argument("--folder", type=Path, help="where the inputs are kept, or left by an earlier run")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
+        folder = Path(temporary)
+        pid = os.fork()
+        if not pid:
+            prepare(folder, given.targets, given.dim)
+            os._exit(0)
+        os.waitpid(pid, 0)
+        measured = child(folder, given.targets, given.index, given.correction)
+    result = {
+        "targets": given.targets,
+        "dim": given.dim,
+        "index": given.index,
+        "correction": given.correction,
+        **measured,
+    }
+    harness.write("build_stages", result, plot, tables=tables)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""Warming a version: its files are read before the first query asks for them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hubless
+from hubless.errors import StorageError
+from hubless.search.collection import open_collection
+from hubless.store import bundle
+
+READ = Path("/proc/self/io")
+pytestmark = pytest.mark.skipif(not READ.exists(), reason="needs Linux's count of bytes read")
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory):
+    path = tmp_path_factory.mktemp("warm")
+    rows = np.random.default_rng(0).standard_normal((3000, 32)).astype(np.float32)
+    payload = {"number": np.arange(3000)}
+    hubless.build(path, "c", rows, rows[::7] + 0.5, index="flat", payload=payload, progress=False)
+    return path
+
+
+def bytes_read(work):
+    """Return how many bytes this process read while it did the work."""
+
+    def so_far():
+        return int(READ.read_text().splitlines()[0].split()[1])
+
+    before = so_far()
+    work()
+    return so_far() - before
+
+
+def mapped_bytes(collection):
+    files = collection.manifest.files
+    return sum(files[name].size for name in (bundle.INDEX, bundle.IDS, bundle.PAYLOAD_MAPPED))
+
+
+def test_warm_reads_all_that_is_mapped(catalog):
+    collection = open_collection(catalog, "c", hashes=False)
+    assert bytes_read(collection.warm) >= mapped_bytes(collection)
+
+
+def test_files_that_would_fill_the_memory_are_not_read(catalog, monkeypatch):
+    collection = open_collection(catalog, "c", hashes=False)
+    monkeypatch.setattr(bundle, "LARGEST_WARM", 0)
+    assert bytes_read(collection.warm) < mapped_bytes(collection) / 2
+
+
+def test_warm_says_which_file_is_gone(catalog, tmp_path):
+    rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
+    hubless.build(tmp_path, "c", rows, rows + 0.5, index="flat", bank_of_targets=True, progress=False)
+    collection = open_collection(tmp_path, "c", hashes=False)
+    (hubless.Catalog(tmp_path).folder("c") / bundle.INDEX).unlink()
+    with pytest.raises(StorageError, match=bundle.INDEX):
+        collection.warm()
+
+
+def test_index_in_memory_has_nothing_to_warm():
+    rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
+    index = hubless.Index(metric="cosine").fit(rows[:15] + 0.5, rows, bank_of_targets=True)
+    index.warm()
+    assert len(index.query(rows[:1])) == 1
