@@ -4,7 +4,6 @@ Measured, not derived: `benchmarks/auto_variants.py`, docs/auto.md.
 """
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from hubless.kernels.reductions import top_k
 from hubless.vectors.arrays import F32
@@ -37,6 +36,8 @@ def distinct_queries(bank: VectorSource, targets: VectorSource, offsets: F32) ->
     count = bank.shape[0]
     if targets.shape[0] < FEWEST_TARGETS or not np.isfinite(offsets).all():
         return float(count)
+    from scipy.sparse import csr_array  # here, as it takes long to import
+
     some = in_memory(sample(bank, COMPARED))
     _, finds = top_k(some, targets, FOUND, offsets)
     starts = np.arange(0, finds.size + 1, FOUND)
