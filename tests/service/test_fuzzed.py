@@ -37,7 +37,9 @@ REFUSED = [*KEPT, *CHECKS.get_by_names(["negative_data_rejection"])]
 FEW, QUICK, LONG = 5, 50, 400
 READ_KEY, ADMIN_KEY = "reader-0123456789", "admin-0123456789"
 WHOLE = re.compile(r"^(PUT|DELETE) /v1/collections/{collection}$")  # which the other tests need as it is
-NAMES_UNKNOWN = re.compile(rf"{{version}}|{{alias}}|/points$|{WHOLE.pattern}")  # of which none is guessed, or not all
+NAMES_UNKNOWN = re.compile(
+    rf"{{version}}|{{alias}}|/points$|/occurrence/queries$|{WHOLE.pattern}"
+)  # of which none is guessed, or not all
 WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT", "PATCH")]
 WRITES.append("POST /v1/collections/{collection}/points/delete")
 PUBLIC = ("GET /livez", "GET /readyz")
