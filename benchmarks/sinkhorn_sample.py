@@ -4,7 +4,7 @@
 the exact fit's top 10 its top 10 has, R@1 in per cent, and the processor time of fit and offsets beside that of NumPy's
 product of targets and bank. The lower τ is the published one, the other what `auto` takes. Made-up sets have this many
 targets, a bank of a fifth, and queries that lean one way, which makes hubs. By default a fit on up to 10,000 targets
-takes no sample.
+takes no sample, and one on more takes 10,000, at most a tenth of them.
 """
 
 import argparse

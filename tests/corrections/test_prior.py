@@ -140,14 +140,14 @@ def test_sample_of_targets_takes_their_prior_and_the_rest_theirs(monkeypatch):
     monkeypatch.setattr(truncated, "LEAST_ENTRY", 0.0)
     problem = with_hubs(targets=310, bank=220)
     values = np.random.default_rng(1).lognormal(size=310)
-    fitted = fit("sn", values, problem, temperature=0.1, iterations=6, fit_sample=60)
-    rows = np.sort(np.random.default_rng(0).choice(310, 60, replace=False))
+    fitted = fit("sn", values, problem, temperature=0.1, iterations=6, fit_sample=31)
+    rows = np.sort(np.random.default_rng(0).choice(310, 31, replace=False))
     a = None
     for at, steps in ((rows, 3), (np.arange(310), 3)):
         logits = naive.similarities(problem.bank, problem.targets[at]) / 0.1
         log_prior = np.log(values[at] / values.sum())
         for _ in range(steps):
-            c = np.zeros(60) if a is None else log_prior - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
+            c = np.zeros(31) if a is None else log_prior - naive.log_sum_exp((logits + a[:, np.newaxis]).T)
             a = -np.log(220) - naive.log_sum_exp(logits + c)
     np.testing.assert_allclose(centred(fitted.potentials), centred(a), rtol=0, atol=1e-4)
 

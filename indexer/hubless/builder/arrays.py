@@ -11,6 +11,8 @@ from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction
+from hubless.corrections.prior import PriorLike, as_prior, prior_offsets
+from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn import augment
@@ -33,6 +35,7 @@ def offsets(
     target_bank: Vectors | None = None,
     device: str = CPU,
     bank_of_targets: bool = False,
+    target_prior: PriorLike | None = None,
 ) -> F32:
     """The offset h of each target: how much of a hub it is. Rank by q·t − h.
 
@@ -48,6 +51,8 @@ def offsets(
     target_bank : (g, d) extra targets, for the corrections that use one
     device : that computes them: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
+    target_prior : (n,) how often each target should be found, in any unit and above 0, for `sn`, `dbsn` and `auto`; by
+        default all equally often
 
     Returns
     -------
@@ -68,9 +73,12 @@ def offsets(
         for given, name in ((targets, "targets"), (query_bank, "query bank"))
     )
     extra = None if target_bank is None else under_metric(as_items(target_bank, "target bank").vectors, known)
+    prior = None if target_prior is None else as_prior(target_prior, all_targets.shape[0])
     check_bank(bank, all_targets, known, bank_of_targets=bank_of_targets).logged()
     with on_device(device):
-        return augment.centre(method.fit(bank, all_targets, extra).offsets(all_targets))
+        fitted = fit_correction(method, bank, all_targets, extra, prior)
+        found = fitted.offsets(all_targets)
+    return augment.centre(found if prior is None else (found + prior_offsets(fitted, prior.values)).astype(np.float32))
 
 
 def choose_strength(

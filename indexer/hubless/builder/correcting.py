@@ -2,11 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from hubless.builder.checkpoints import Checkpoints, NoCheckpoints
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.prior import fit as fit_correction
+from hubless.corrections.prior import prior_offsets
 from hubless.knn.augment import centre
 from hubless.progress import Steps
 from hubless.vectors.arrays import F32
@@ -42,9 +46,16 @@ def correct(
     targets, kept = vectors.targets, checkpoints or NoCheckpoints()
     name = fit.strip().replace(" ", "-") or "shipped"
     steps.step(f"fitting the correction{fit}")
-    fitted = kept.fit(f"fit-{name}", recipe.correction, lambda: recipe.method.fit(bank, targets, vectors.target_bank))
+    prior = vectors.target_prior
+    fitted = kept.fit(
+        f"fit-{name}",
+        recipe.correction,
+        lambda: fit_correction(recipe.method, bank, targets, vectors.target_bank, prior),
+    )
     advance = steps.step(f"computing offsets{fit}", targets.shape[0])
     offsets = kept.offsets(f"offsets-{name}", fitted, targets, advance)
+    if prior is not None:
+        offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
     constant = float(offsets.astype("float64").mean())
     query_time = fitted.query_time(targets, steps.step(f"preparing for queries{fit}", targets.shape[0]))
     return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)

@@ -17,6 +17,7 @@ from hubless.builder.making import Made, checked_bank, make, make_empty
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe
 from hubless.builder.writing import manifest, manifest_of, write_made
+from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
@@ -29,10 +30,11 @@ from hubless.search.indexed import IndexedTargets, StoredVectors
 from hubless.search.living import Living
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
+from hubless.search.priors import later_prior
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.vectors.arrays import F32, F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
@@ -137,6 +139,7 @@ class Index(Collection):
         encoder: str | Path | Encoder | None = None,
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
+        target_prior: PriorLike | None = None,
         progress: bool | None = False,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
@@ -153,6 +156,7 @@ class Index(Collection):
         encoder : of texts, as for `hubless.build`
         bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
         live_queries : (m, d) queries that people asked, to choose the default strength by, as for `hubless.build`
+        target_prior : (n,) how often each target should be found, as for `hubless.build`
         progress : show progress bars; None does if standard error is a terminal
 
         Raises
@@ -161,6 +165,7 @@ class Index(Collection):
             naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
         """
         recipe = self._recipe
+        recipe.check_prior(target_prior)
         seen = Seen(
             targets=targets,
             query_bank=query_bank,
@@ -169,11 +174,12 @@ class Index(Collection):
             ids=ids,
             payload=payload,
             encoder=encoder,
+            target_prior=target_prior,
         )
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
                 inputs = open_inputs(
-                    targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries
+                    targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
                 )
                 table = IdTable.of(inputs.ids)
                 rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
@@ -200,7 +206,14 @@ class Index(Collection):
             )
         return self
 
-    def add(self, vectors: Vectors, ids: Ids | None = None, payload: PayloadLike | None = None) -> None:
+    def add(
+        self,
+        vectors: Vectors,
+        ids: Ids | None = None,
+        payload: PayloadLike | None = None,
+        *,
+        target_prior: PriorLike | None = None,
+    ) -> None:
         """Add targets. Their offsets come from the fitted correction. The next query finds them.
 
         Parameters
@@ -208,6 +221,8 @@ class Index(Collection):
         vectors : (a, d)
         ids : (a,) that no target has. If ids are numbers you may leave them out: they go on above the largest
         payload : (a,) rows of columns that the payload has. What you leave out is null
+        target_prior : (a,) how often each should be found, in the unit of the prior of the fit. Without it they count
+            as its median. If the prior of the fit is a payload column, give it there
 
         Raises
         ------
@@ -227,7 +242,8 @@ class Index(Collection):
             rows = added_payload(payload, None if parts.payload is None else parts.payload.schema, given.shape[0])
             prepared = in_memory(under_metric(given, self.metric))
             with on_device(self._recipe.device):
-                offsets = parts.correction().offsets(ArrayVectors(prepared, given.name))
+                prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
+                offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)
             self._change(changes.adding(Added(prepared, offsets, named, rows), parts.ids))
 
     def remove(self, ids: Sequence[str | int]) -> None:
@@ -401,6 +417,16 @@ def _with_all(made: Made, offsets: F32) -> Made:
     return replace(made, offsets=offsets, occurrence=occurrence)
 
 
+def _added_prior(given: PriorLike | None, manifest: Manifest, payload: pa.Table | None, count: int) -> F64 | None:
+    record = manifest.target_prior
+    if given is None:
+        return later_prior(manifest, payload)
+    if record is None or record.column is not None:
+        known = "the correction was fitted without one" if record is None else f"payload column {record.column} has it"
+        raise InputError(TARGET_PRIOR, f"none, as {known}", "one")
+    return as_prior(given, count).values
+
+
 def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array:
     if ids is None and kind == "string":
         raise InputError("ids", "an id for each vector, as the ids of this index are strings", "none")
@@ -431,6 +457,7 @@ def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, v
         bank=before.bank,
         strength=before.strength,
         strength_choice=before.strength_choice,
+        target_prior=before.target_prior,
         notes=[*before.notes, *([] if changes is None else [changes.note])],
         job=before.job,
         frozen=min(len(made.offsets), before.frozen + added),

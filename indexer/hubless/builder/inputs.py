@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, SentenceModel, load_encoder
-from hubless.errors import InputError, UnknownField, one_line, storage_errors
+from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import check_dim
@@ -35,6 +36,14 @@ from hubless.vectors.sources import VectorSource
 
 
 @dataclass(frozen=True)
+class InputPrior:
+    """How often each target should be found, and the payload column that says so, if one does."""
+
+    prior: TargetPrior
+    column: str | None
+
+
+@dataclass(frozen=True)
 class Inputs:
     """The inputs of a build, opened and checked against each other.
 
@@ -45,6 +54,7 @@ class Inputs:
     query_bank: VectorSource
     target_bank: VectorSource | None
     live_queries: VectorSource | None
+    target_prior: InputPrior | None
     ids: pa.Array
     payload: Dataset | None
     payload_columns: list[str]
@@ -61,6 +71,7 @@ def open_inputs(
     payload_schema: PayloadTypes | None,
     encoder: str | Path | Encoder | None,
     live_queries: Vectors | None = None,
+    target_prior: PriorLike | None = None,
 ) -> Inputs:
     """Open the inputs of a build, by the parameters of `build`.
 
@@ -88,12 +99,16 @@ def open_inputs(
     table, columns = _payload(payload, payload_schema, items)
     given = {"targets": items, "query_bank": bank}
     given |= {name: more for name, more in (("target_bank", extra), ("live_queries", live)) if more is not None}
+    prior = None if target_prior is None else _prior(target_prior, table, columns, count)
     beside = {"ids": ids, "payload": payload, "encoder": encoder}
+    if prior is not None and prior.column is None:
+        beside["target_prior"] = target_prior
     return Inputs(
         items.vectors,
         bank.vectors,
         None if extra is None else extra.vectors,
         None if live is None else live.vectors,
+        prior,
         _ids(ids, items, count),
         table,
         columns,
@@ -157,6 +172,24 @@ def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
     if len(array) != count:
         raise InputError("ids", f"{count}, one a target", f"{len(array)}")
     return array
+
+
+def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> InputPrior:
+    """A name of a payload column is that column. Any other text is a file."""
+    if not isinstance(given, str) or given not in columns or payload is None:
+        try:
+            return InputPrior(as_prior(given, count), None)
+        except StorageError as error:
+            if not isinstance(given, str) or Path(given).suffix:
+                raise
+            known = f"or a payload column: {', '.join(columns)}" if columns else "as there is no payload"
+            raise InputError(TARGET_PRIOR, f"a file, {known}", given) from error
+    with reading_payload():
+        values = payload.to_table(columns=[given]).column(0)
+    name = f"{TARGET_PRIOR} (payload column {given})"
+    if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
+        raise InputError(name, "numbers", f"{values.type}")
+    return InputPrior(checked_prior(values.to_numpy(), count, name), given)
 
 
 def _files_record(files: Sequence[Path]) -> InputRecord:

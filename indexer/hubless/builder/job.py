@@ -10,14 +10,17 @@ from hubless.builder.making import checked_bank, make
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Recipe
 from hubless.builder.writing import manifest_of, write_made
+from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import progress_bars
+from hubless.search.collection import MOST_STRENGTH
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, check_name
+from hubless.vectors.arrays import check_between
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
@@ -46,6 +49,8 @@ def build(
     device: str = CPU,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
+    target_prior: PriorLike | None = None,
+    strength: float | None = None,
     replace_writes: bool = False,
     progress: bool | None = None,
 ) -> Manifest:
@@ -78,6 +83,10 @@ def build(
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
+    target_prior : (n,) how often each target should be found, such as counts of clicks, in any unit and above 0; or the
+        name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
+        For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
+    strength : default strength of the version, from 0 to 2, instead of live queries; by default 1
     replace_writes : the targets given have all that was written to the collection until now; refused otherwise if there
         were writes
     progress : show progress bars; None does if standard error is a terminal
@@ -113,12 +122,20 @@ def build(
         ids=ids,
         payload=payload,
         encoder=encoder,
+        target_prior=target_prior,
     )
+    recipe.check_prior(target_prior)
+    if strength is not None:
+        check_between("strength", strength, 0, MOST_STRENGTH)
+        if live_queries is not None:
+            raise InputError("strength", "none beside live queries, which choose it", strength)
     seq = _included(Catalog(catalog), collection, replace_writes)
     with progress_bars(progress) as steps, on_device(device):
         steps.step("reading the inputs")
         with seen.unchanged():
-            inputs = open_inputs(targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries)
+            inputs = open_inputs(
+                targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
+            )
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
             with seen.unchanged():
                 # first, so that what is wrong with them is said before the long work
@@ -131,7 +148,8 @@ def build(
             steps.step("writing")
             write_made(made, staged.folder)
             complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
-            return staged.publish(complete.model_copy(update={"log_seq": seq}))
+            given = {} if strength is None else {"strength": float(strength)}
+            return staged.publish(complete.model_copy(update={"log_seq": seq} | given))
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

@@ -1,4 +1,4 @@
-"""The parameter file that `tune` writes: a correction and its parameters."""
+"""The parameter file that `tune` writes: a correction and its parameters, and perhaps a strength."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,8 @@ from typing import Any
 
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, StorageError, one_line
+from hubless.search.collection import MOST_STRENGTH
+from hubless.vectors.arrays import check_between
 
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
@@ -33,3 +35,20 @@ def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
     make_correction(read["correction"], parameters)
     return read["correction"], parameters
+
+
+def read_strength(path: str | Path) -> float | None:
+    """The strength that live queries chose, from a parameter file that `read_correction` has read; None without any.
+
+    Raises
+    ------
+    InputError
+        if it is no number from 0 to 2.
+    """
+    evidence = json.loads(Path(path).read_text("utf-8")).get("tuned")
+    chosen = evidence.get("strength") if isinstance(evidence, dict) else None
+    if chosen is None:
+        return None
+    strength: Any = chosen.get("strength") if isinstance(chosen, dict) else chosen
+    check_between(f"correction from ({Path(path).name}), strength", strength, 0, MOST_STRENGTH)
+    return float(strength)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from hubless.builder.inputs import Inputs
+from hubless.corrections.prior import TargetPrior
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32, short_rows, unit_rows
 from hubless.vectors.sources import ArrayVectors, HeldVectors, UnitVectors, VectorSource, block_rows
@@ -28,6 +29,7 @@ class Compared:
     target_bank: VectorSource | None
     live_queries: VectorSource | None
     records: dict[str, InputRecord]
+    target_prior: TargetPrior | None = None
 
 
 def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Compared:
@@ -52,7 +54,14 @@ def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Com
         # a bank is kept in the state of most corrections, so there is memory for it
         read[name], record = read_source(source, metric, folder, in_memory=name == "query_bank")
         records.setdefault(name, record)
-    return Compared(read["targets"], read["query_bank"], read.get("target_bank"), read.get("live_queries"), records)
+    return Compared(
+        read["targets"],
+        read["query_bank"],
+        read.get("target_bank"),
+        read.get("live_queries"),
+        records,
+        None if inputs.target_prior is None else inputs.target_prior.prior,
+    )
 
 
 def read_source(

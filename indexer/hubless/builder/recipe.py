@@ -8,6 +8,7 @@ import numpy as np
 
 from hubless.corrections import Correction
 from hubless.corrections import correction as make_correction
+from hubless.corrections.prior import taking_prior
 from hubless.errors import InputError
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
@@ -58,6 +59,11 @@ class Recipe:
         plain = {name: _plain(value) for name, value in (parameters or {}).items()}
         aims = parse_aims(recall, memory, latency)
         return cls(check_metric(metric), correction, plain, method, index, aims, seed, device)
+
+    def check_prior(self, target_prior: object) -> None:
+        """Raise `InputError` if there is a target prior, and the correction takes none."""
+        if target_prior is not None:
+            taking_prior(self.method)
 
 
 def check_metric(metric: str | None) -> Metric:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.bank_checks import CheckedBank
-from hubless.builder.inputs import Inputs
+from hubless.builder.inputs import InputPrior, Inputs
 from hubless.builder.live import warnings
 from hubless.builder.making import Made
 from hubless.builder.recipe import Recipe
@@ -18,7 +18,7 @@ from hubless.encoders import Encoder
 from hubless.measures.evenness import ChosenStrength
 from hubless.measures.projection import project
 from hubless.store import bundle
-from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, Provenance, StrengthRecord
+from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, PriorRecord, Provenance, StrengthRecord
 from hubless.vectors.npy import write_array
 
 
@@ -73,7 +73,15 @@ def manifest_of(
         bank=checked.record,
         strength=1.0 if chosen is None else chosen.strength,
         strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
+        target_prior=None if inputs.target_prior is None else _prior_record(inputs.target_prior),
         notes=[*checked.notes, *warnings(chosen)],
+    )
+
+
+def _prior_record(given: InputPrior) -> PriorRecord:
+    values = given.prior.values
+    return PriorRecord(
+        column=given.column, median=given.prior.median, smallest=float(values.min()), largest=float(values.max())
     )
 
 

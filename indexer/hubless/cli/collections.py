@@ -9,7 +9,7 @@ import typer
 
 import hubless
 from hubless.builder.measuring import by_chance
-from hubless.builder.parameter_file import read_correction
+from hubless.builder.parameter_file import read_correction, read_strength
 from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (
@@ -31,7 +31,7 @@ from hubless.kernels.devices import CPU
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
-from hubless.store.bundle import StrengthRecord
+from hubless.store.bundle import PriorRecord, StrengthRecord
 from hubless.vectors.payload_text import TYPES
 
 _INDEXES = ("auto", *INDEXES)
@@ -83,7 +83,8 @@ def build_command(
         list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A parameter of the correction; repeatable.")
     ] = None,
     correction_from: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Take correction and parameters from a file that `tune` wrote.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Take correction, parameters and strength from a file that `tune` wrote."),
     ] = None,
     index: Annotated[
         str,
@@ -105,6 +106,12 @@ def build_command(
     ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is held out and trained.")] = 0,
     live_queries: LiveQueriesOption = None,
+    target_prior: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|COLUMN", help="How often each target should be found: .npy, .txt or payload column."
+        ),
+    ] = None,
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
     ] = CPU,
@@ -122,10 +129,12 @@ def build_command(
           --targets images.npy --query-bank captions.npy
     """
     parameters = _parameters(correction, set_ or [])
+    strength = None
     if correction_from is not None:
         if parameters or correction != _DEFAULT_CORRECTION:
             raise typer.BadParameter("cannot be combined with --correction or --set", param_hint="--correction-from")
         correction, parameters = read_correction(correction_from)
+        strength = read_strength(correction_from) if live_queries is None else None
     manifest = hubless.build(
         catalog,
         collection,
@@ -147,6 +156,8 @@ def build_command(
         device=device,
         bank_of_targets=bank_of_targets,
         live_queries=live_queries,
+        target_prior=target_prior,
+        strength=strength,
         replace_writes=replace_writes,
     )
     if json_:
@@ -312,6 +323,7 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
         "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
         "correction": f"{manifest.correction.name} {_settings(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
+        "target prior": _prior(manifest.target_prior),
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
         "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
         "note": "; ".join(manifest.index.notes),
@@ -343,6 +355,13 @@ def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     }
 
 
+def _prior(prior: PriorRecord | None) -> str:
+    if prior is None:
+        return ""
+    source = "" if prior.column is None else f"payload column {prior.column}, "
+    return f"{source}{prior.smallest:g} to {prior.largest:g}, median {prior.median:g}"
+
+
 def _coverage(manifest: hubless.Manifest) -> str:
     if manifest.bank is None or manifest.bank.coverage is None:
         return ""
@@ -360,7 +379,7 @@ def _fitted(manifest: hubless.Manifest) -> str:
 def _chosen_by(choice: StrengthRecord | None) -> str:
     """How the default strength came about, and the evidence."""
     if choice is None:
-        return ", the default of a query"
+        return ", the default of a query"  # also where a file of `tune` or a caller has set it
     evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
     return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
 

@@ -9,6 +9,7 @@ import typer
 from hubless.cli.completion import collections, one_of
 from hubless.cli.labelled import (
     BankOption,
+    PriorOption,
     QueriesOption,
     RelevantOption,
     TargetBankOption,
@@ -46,6 +47,7 @@ from hubless.lab.relevance import read_groups
 from hubless.lab.tables import as_csv, as_latex, as_markdown, as_table, check_output, write
 from hubless.lab.tally import DEPTHS, RECALLS, Attribute
 from hubless.measures import as_groups
+from hubless.search.collection import FULL_STRENGTH
 from hubless.store.durable import check_place
 from hubless.vectors.payload import open_payload
 
@@ -75,7 +77,10 @@ AgainstOption = Annotated[
     str,
     typer.Option(metavar="NAME", help="Test the others against this correction.", autocompletion=one_of(KNOWN)),
 ]
-StrengthOption = Annotated[float, typer.Option(metavar="X", help="Strength of the corrected ranking.")]
+StrengthOption = Annotated[
+    float | None,
+    typer.Option(metavar="X", help="Strength of the corrected ranking; by default a collection's, else 1."),
+]
 RecallOption = Annotated[
     list[int] | None, typer.Option(min=1, metavar="K", help="Measure R@K; repeatable. Default 1, 5 and 10.")
 ]
@@ -125,6 +130,7 @@ def evaluate_command(
     targets: ComparedTargetsOption = None,
     query_bank: BankOption = None,
     target_bank: TargetBankOption = None,
+    target_prior: PriorOption = None,
     similarities: SimilaritiesOption = None,
     bank_similarities: BankSimilaritiesOption = None,
     target_bank_similarities: TargetBankSimilaritiesOption = None,
@@ -138,7 +144,7 @@ def evaluate_command(
     correction: ComparedOption = None,
     set_: SetOption = None,
     against: AgainstOption = BASELINE,
-    strength: StrengthOption = 1.0,
+    strength: StrengthOption = None,
     candidates: CandidatesOption = CANDIDATES,
     at: RecallOption = None,
     depth: DepthOption = None,
@@ -182,12 +188,31 @@ def evaluate_command(
     )
     measured: dict[str, Any] = {"strength": strength, "recalls": recalls, "depths": depths}
     drawn: dict[str, Any] = {"bank_size": bank_size, "draws": draws, "leave_self_out": leave_self_out}
-    compared = measured | drawn | {"seeds": seeds, "baseline": against, "distances": distances}
+    compared = (
+        measured
+        | drawn
+        | {
+            "strength": FULL_STRENGTH if strength is None else strength,
+            "seeds": seeds,
+            "baseline": against,
+            "distances": distances,
+        }
+    )
     compared["candidates"] = candidates or None
     given = queries_or(queries, matrices)
     if collection is not None and queries is not None:
         of_pairs = {name: value for name, value in vectors.items() if name != "queries"}
-        refuse("--collection", of_pairs | {"correction": correction, "set": set_, "payload": payload, "groups": groups})
+        refuse(
+            "--collection",
+            of_pairs
+            | {
+                "correction": correction,
+                "set": set_,
+                "payload": payload,
+                "groups": groups,
+                "target-prior": target_prior,
+            },
+        )
         opened = open_collection(catalog, collection, version)
         if strict:
             refuse("--collection with --strict", {"attribute": attribute})
@@ -216,6 +241,7 @@ def evaluate_command(
         metric=metric,
         attribute=_attribute(payload, attribute, groups, top),
         bank_of_targets=bank_of_targets,
+        target_prior=target_prior,
         **compared,
     )
     shown.show(comparison, comparison.as_json())

@@ -22,6 +22,10 @@ RelevantOption = Annotated[
 BankOption = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Example queries whose targets are not among the targets.")
 ]
+PriorOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="How often each target should be found: .npy or .txt; for sn, dbsn and auto."),
+]
 TargetBankOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Extra targets, with --query-bank.")]
 
 

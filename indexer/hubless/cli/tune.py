@@ -8,7 +8,7 @@ import typer
 from rich.table import Table
 
 from hubless.cli.completion import one_of
-from hubless.cli.labelled import BankOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
+from hubless.cli.labelled import BankOption, PriorOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
 from hubless.cli.options import BankOfTargetsOption, JsonOption, LiveQueriesOption, MetricOption, listed
 from hubless.cli.printing import parse_value, print_json, print_table, table_of
 from hubless.cli.similarities import (
@@ -34,6 +34,7 @@ def tune_command(
     ] = None,
     query_bank: BankOption = None,
     target_bank: TargetBankOption = None,
+    target_prior: PriorOption = None,
     similarities: SimilaritiesOption = None,
     bank_similarities: BankSimilaritiesOption = None,
     target_bank_similarities: TargetBankSimilaritiesOption = None,
@@ -97,6 +98,7 @@ def tune_command(
         seeds=seeds,
         folds=folds,
         bank_of_targets=bank_of_targets,
+        target_prior=target_prior,
         live_queries=live_queries,
     )
     if output is not None:

@@ -20,9 +20,9 @@ from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, 
 
 PUBLISHED_ITERATIONS = 10
 FIT_SAMPLE = 10_000
-MOST_OF_TARGETS = 0.2
+MOST_OF_TARGETS = 0.1
 """The largest share of the targets that a sample is. The product with the sample, that of the steps over all targets
-and that of the offsets are then 2.2 products of bank and targets at most."""
+and that of the offsets are then 2.1 products of bank and targets at most."""
 ALL = "all"
 
 
@@ -79,7 +79,7 @@ class SinkhornNormalisation:
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
     iterations : Sinkhorn steps; 10 are not converged, and are the published setting
     fit_sample : up to this many targets, all steps are over all of them. Of more, the first half of the steps is over a
-        sample of this many, at most a fifth of them, with as many bank queries as can be held in memory; the others are
+        sample of this many, at most a tenth of them, with as many bank queries as can be held in memory; the others are
         over all targets (see `hubless.kernels.truncated`). "all", or None, takes no sample
     tolerance : stop once a step changes no offset by as much, in units of similarity. 0 never does: the published
         number of steps is a setting, not a limit, as it is far from converged

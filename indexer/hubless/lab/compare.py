@@ -1,10 +1,11 @@
 """Which correction ranks best: several of them on the same labelled pairs, with intervals and paired tests."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.comparison import Comparison, Result
@@ -18,6 +19,7 @@ from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Tally
 from hubless.lab.trials import Scorer, Trial
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
+from hubless.search.priors import stored_prior
 from hubless.vectors.arrays import check_at_least
 from hubless.vectors.files import Vectors
 
@@ -46,6 +48,7 @@ def compare(
     leave_self_out: bool = False,
     distances: bool = False,
     bank_of_targets: bool = False,
+    target_prior: PriorLike | None = None,
     progress: bool | None = None,
 ) -> Comparison:
     """Measure several corrections on labelled pairs.
@@ -73,6 +76,7 @@ def compare(
     leave_self_out : query i is target i, and is no answer to itself
     distances : measure how far query bank, targets and queries of the first trial lie from each other
     bank_of_targets : take a query bank that holds targets
+    target_prior : (n,) how often each target should be found, for the corrections that take one
 
     Raises
     ------
@@ -93,6 +97,7 @@ def compare(
         target_bank=target_bank,
         metric=metric,
         bank_of_targets=bank_of_targets,
+        target_prior=target_prior,
         leave_self_out=leave_self_out,
     )
     count = len(given.pairs.targets)
@@ -138,7 +143,14 @@ def compare_strictly(
     """
     gallery, record = gallery_of(collection), collection.manifest.correction
     entries = [Entry(BASELINE), Entry(record.name, record.parameters)]
-    return compare(queries, gallery.targets, relevant, entries, metric=gallery.metric, **options)
+    prior = stored_prior(collection)
+    comparison = compare(
+        queries, gallery.targets, relevant, entries, metric=gallery.metric, target_prior=prior, **options
+    )
+    if prior is not None or collection.manifest.target_prior is None:
+        return comparison
+    note = "the collection's target prior was a file, which it does not keep: the correction is measured without it"
+    return replace(comparison, notes=[*comparison.notes, note])
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ class Evaluation:
 
     collection: str
     version: str
+    strength: float
     comparison: Comparison
 
     @property
@@ -59,6 +60,7 @@ class Evaluation:
         return {
             "collection": self.collection,
             "version": self.version,
+            "strength": self.strength,
             "targets": self.targets,
             "queries": self.queries,
             "left_out": self.left_out,
@@ -79,7 +81,7 @@ def evaluate(
     queries: Vectors,
     relevant: str | Path | Relevant,
     *,
-    strength: float = 1.0,
+    strength: float | None = None,
     recalls: Sequence[int] = RECALLS,
     depths: Sequence[int] = DEPTHS,
     attribute: str | None = None,
@@ -92,7 +94,7 @@ def evaluate(
     ----------
     queries : (m, d): a file, an array, or a source
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-    strength : λ of the corrected ranking
+    strength : λ of the corrected ranking; None is the default of the version, as it is served
     recalls : the k of R@k
     depths : the k of N_k, from which hubness is measured
     attribute : a payload column whose groups are counted among the first `top` of each query
@@ -104,6 +106,8 @@ def evaluate(
     """
     for depth in depths:
         check_at_least("depth", depth, 1)
+    default = strength is None
+    strength = collection.strength if strength is None else strength
     check_between("strength", strength, 0, MOST_STRENGTH)
     given_queries = as_items(queries, "queries").vectors
     check_dim(given_queries.shape[1], collection.dim, given_queries.name)
@@ -144,12 +148,20 @@ def evaluate(
         depths=list(depths),
         baseline="raw",
         left_out=left_out,
-        notes=leak_notes(collection, source, right) + left_out_note(left_out, len(right)),
+        notes=[
+            *leak_notes(collection, source, right),
+            *left_out_note(left_out, len(right)),
+            *_strength_note(strength, default),
+        ],
         group_shares={} if counted is None else counted.groups.by_name(),
         distances=None,
         rows=[result.row(results[0]) for result in results],
     )
-    return Evaluation(collection.name, collection.version, comparison)
+    return Evaluation(collection.name, collection.version, strength, comparison)
+
+
+def _strength_note(strength: float, default: bool) -> list[str]:
+    return [f"corrected is at strength {strength:g}, the default of the version"] if default else []
 
 
 def _column(collection: Collection, name: str) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from hubless.corrections.prior import TAKES_PRIOR, PriorLike, as_prior
 from hubless.errors import InputError
 from hubless.lab.entries import Entry
 from hubless.lab.leaks import LEAK
@@ -111,6 +112,8 @@ class Labelled:
             notes.append(f"{shared} test queries are in the query bank: {LEAK}")
         if extra is not None and (shared := _shared(extra, pairs.targets)):
             notes.append(f"{shared} searched targets are in the target bank: {LEAK}")
+        if pairs.target_prior is not None:
+            notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
         some = pairs.queries[:_LOOKED_AT]
         if np.ptp(some if pairs.matrices is not None else some @ pairs.targets.T, axis=1).max() < _CONSTANT:
             notes.append("every query is equally similar to all targets: there is nothing to rank by")
@@ -127,6 +130,7 @@ def open_labelled(
     metric: Metric = "cosine",
     bank_of_targets: bool = False,
     leave_self_out: bool = False,
+    target_prior: PriorLike | None = None,
 ) -> Labelled:
     """Read labelled pairs and banks.
 
@@ -136,6 +140,7 @@ def open_labelled(
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
     bank_of_targets : take a query bank that holds targets
     leave_self_out : query i is target i, and is no answer to itself
+    target_prior : (n,) how often each target should be found, for the corrections that take one
 
     Raises
     ------
@@ -156,7 +161,9 @@ def open_labelled(
         raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
     if found.query_bank is not None and not bank_of_targets:
         refuse_targets(found.query_bank, found.pairs)
-    return replace(found, pairs=without_self(found.pairs)) if leave_self_out else found
+    pairs = without_self(found.pairs) if leave_self_out else found.pairs
+    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
+    return replace(found, pairs=replace(pairs, target_prior=prior))
 
 
 def auto_notes(pairs: Pairs, entries: Sequence[Entry]) -> list[str]:

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from hubless.builder.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
+from hubless.corrections.prior import TakesPrior, TargetPrior, prior_offsets
+from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
 from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices
@@ -41,6 +43,7 @@ class Pairs:
     ----------
     matrices : similarities, where there are no vectors. Queries and targets are then vectors made of these
     same_items : query i is target i, and is no answer to itself
+    target_prior : how often each target should be found, for the corrections that take one
     """
 
     queries: F32
@@ -48,6 +51,7 @@ class Pairs:
     relevant: list[I64]
     matrices: OpenMatrices | None = None
     same_items: bool = False
+    target_prior: TargetPrior | None = None
 
     @property
     def answerable(self) -> I64:
@@ -160,6 +164,7 @@ class Trial:
     own_rows : (m,) the row of the gallery that each query is itself, −1 for none; None where queries are no targets
     matrices : similarities, where there are no vectors
     between : (g, n) similarities of target bank and all targets, for the methods that need these
+    target_prior : how often each target of the gallery should be found, for the corrections that take one
     """
 
     rows: I64
@@ -172,6 +177,7 @@ class Trial:
     own_rows: I64 | None = None
     matrices: OpenMatrices | None = None
     between: F32 | None = None
+    target_prior: TargetPrior | None = None
 
     def fit(self, correction: Correction) -> Scorer:
         """Fit a correction on the banks, and get the offsets of the targets.
@@ -184,8 +190,12 @@ class Trial:
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         method = correction if self.matrices is None else Vectorless(correction, self.between)
-        fitted = method.fit(ArrayVectors(self.query_bank, "query bank"), targets, extra)
-        return Scorer(fitted.offsets(targets), fitted.query_time(targets), fitted.details)
+        prior = self.target_prior if isinstance(correction, TakesPrior) else None
+        fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
+        offsets = fitted.offsets(targets)
+        if prior is not None:
+            offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+        return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def similarities(self, block: slice) -> F32:
         """Similarities of some test queries with all targets."""
@@ -264,6 +274,7 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
         rows if pairs.same_items else None,
         pairs.matrices,
         None if pairs.matrices is None else pairs.matrices.between,
+        pairs.target_prior,
     )
 
 
@@ -303,6 +314,7 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
         place[tests] if pairs.same_items else None,
         pairs.matrices,
         _between_halves(pairs.matrices, other),
+        None if pairs.target_prior is None else pairs.target_prior.taken(gallery),
     )
 
 

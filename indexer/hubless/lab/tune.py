@@ -11,6 +11,7 @@ import numpy as np
 from hubless import measures
 from hubless.builder.live import drawn, refuse_targets, strength_by_offsets, verdict
 from hubless.corrections import correction as make_correction
+from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
 from hubless.lab.entries import Entry
 from hubless.lab.grids import Grid, grid_entries, left_out_of_grids
@@ -99,6 +100,7 @@ def tune(
     seeds: int = SEEDS,
     folds: int = FOLDS,
     bank_of_targets: bool = False,
+    target_prior: PriorLike | None = None,
     live_queries: Vectors | None = None,
     progress: bool | None = None,
 ) -> Tuned:
@@ -121,6 +123,7 @@ def tune(
     target_bank : (g, d), only with a query bank
     seeds : how many splits
     bank_of_targets : take a query bank that holds targets
+    target_prior : (n,) how often each target should be found, for the corrections that take one
     live_queries : (l, d) queries that people asked, without labels: they choose the strength for the chosen correction.
         Without a query bank it is that of the first split
     folds : of the queries; those with the same relevant target are in the same fold
@@ -140,6 +143,7 @@ def tune(
         target_bank=target_bank,
         metric=metric,
         bank_of_targets=bank_of_targets,
+        target_prior=target_prior,
     )
     pairs = given.pairs
     live = None if live_queries is None else _live(live_queries, pairs, metric)

@@ -8,11 +8,13 @@ import numpy as np
 from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
 from hubless.corrections.auto import SAMPLE, shrunk
 from hubless.corrections.bank_index import EXACT
+from hubless.corrections.prior import TargetPrior
+from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.errors import InputError
 from hubless.lab.matrices import BETWEEN
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import ArrayVectors, as_source, sample
+from hubless.vectors.sources import ArrayVectors, as_source, sample, sampled_rows
 
 BY_SIMILARITY = (
     *("auto", "none", "nnn", "csls", "is", "sn", "dbsn", "dual_is", "dn", "dis", "dual_dis"),
@@ -45,6 +47,12 @@ class Vectorless:
     between: F32 | None = None
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
+        return self.fit_with_prior(query_bank, targets, target_bank, None)
+
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedCorrection:
+        """As `fit`, with how often each target should be found."""
         name = _name(self.correction)
         if name not in BY_SIMILARITY:
             expected = f"one that needs similarities only: {', '.join(BY_SIMILARITY)}"
@@ -52,9 +60,9 @@ class Vectorless:
         if getattr(self.correction, "bank_index", EXACT) != EXACT:
             raise InputError("bank_index", f'"{EXACT}" with similarities: codes are made of vectors', "another")
         if name == "auto":
-            return _auto(query_bank, targets, target_bank)
+            return _auto(query_bank, targets, target_bank, target_prior)
         extra = self._between(name, targets) if name in _BETWEEN else target_bank
-        return self.correction.fit(query_bank, targets, extra)
+        return fit_correction(self.correction, query_bank, targets, extra, target_prior)
 
     def _between(self, name: str, targets: Rows) -> ArrayVectors:
         if self.between is None:
@@ -64,11 +72,17 @@ class Vectorless:
         return ArrayVectors(np.pad(self.between, ((0, 0), (0, missing))), "target bank")
 
 
-def _auto(query_bank: Rows, targets: Rows, target_bank: Rows | None) -> FittedCorrection:
+def _auto(
+    query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+) -> FittedCorrection:
     method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-    fitted = method.fit(query_bank, targets, target_bank)
-    some = sample(as_source(targets, "targets"), SAMPLE)
-    careful = shrunk(fitted, some, fitted.offsets(some).astype(np.float64) - fitted.level)
+    fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
+    source = as_source(targets, "targets")
+    some = sample(source, SAMPLE)
+    offsets = fitted.offsets(some).astype(np.float64) - fitted.level
+    if target_prior is not None:
+        offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values)
+    careful = shrunk(fitted, some, offsets)
     why = (
         f"{'no' if target_bank is None else 'a'} target bank was given; temperature {fitted.temperature:.4g}; "
         f"{careful.extra['why']}; without vectors no topic of the bank is taken out"

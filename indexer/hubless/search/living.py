@@ -11,6 +11,7 @@ from hubless.corrections.centred import CentredCorrection
 from hubless.errors import LogDamaged, one_line
 from hubless.search.changes import Added, Changes
 from hubless.search.collection import Collection
+from hubless.search.priors import later_prior
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.log import Log
 from hubless.vectors.sources import ArrayVectors
@@ -176,5 +177,7 @@ def _changed(changes: Changes, correction: Callable[[], CentredCorrection], writ
     put = Put.joined(parts)
     offsets = np.zeros(len(put.ids), np.float32)
     if put.there.any():
-        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"))
+        prior = later_prior(changes.base.manifest, put.payload)
+        prior = None if prior is None else prior[put.there]
+        offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), prior=prior)
     return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there))

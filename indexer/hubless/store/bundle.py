@@ -131,6 +131,15 @@ class BankRecord(_Record):
     coverage: float | None = None
 
 
+class PriorRecord(_Record):
+    """The target prior: how often each target should be found."""
+
+    column: str | None = Field(description="The payload column that says so, also for targets that come later.")
+    median: float = Field(description="What a later target counts as that has none.")
+    smallest: float
+    largest: float
+
+
 class StrengthRecord(_Record):
     """How live queries chose the default strength: see `hubless.measures.evenness.ChosenStrength`."""
 
@@ -221,6 +230,7 @@ class Manifest(_Record):
     bank: BankRecord | None = None
     strength: float = Field(default=1.0, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
+    target_prior: PriorRecord | None = None
     notes: list[str] = []
     vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")

@@ -192,6 +192,8 @@ def _current(catalog: Catalog, job: Job) -> Manifest | None:
         raise InputError(
             "metric", f"{base.metric}, as the collection has; another needs another collection", job.metric
         )
+    if base.target_prior is not None:  # a fit without it would rank otherwise, and nobody would notice
+        raise InputError("collection", "one without a target prior, which a job does not take", "one with")
     return base
 
 

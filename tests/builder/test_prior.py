@@ -1,0 +1,150 @@
+"""Builds and indexes with a target prior: from a file, an array or a payload column, and for later targets."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support.problems import normal, with_hubs
+
+import hubless
+from hubless.errors import InputError, StorageError
+from hubless.search.writes import Put
+from hubless.store.catalog import Catalog
+from hubless.vectors.ids import id_array
+
+PROBLEM = with_hubs(targets=120, bank=200)
+BANK, TARGETS = PROBLEM.bank, PROBLEM.targets
+COUNTS = np.random.default_rng(1).integers(1, 50, 120)
+PAYLOAD = {"clicks": COUNTS, "price": COUNTS / 7, "name": [f"n{row}" for row in range(120)]}
+NEW = normal(2, 12, seed=8)
+
+
+def fit(**options):
+    return hubless.Index(metric="dot").fit(BANK, TARGETS, **options)
+
+
+def build(catalog, **options):
+    hubless.build(catalog, "c", TARGETS, BANK, metric="dot", progress=False, **options)
+    return hubless.open(catalog, "c")
+
+
+def test_array_file_and_column_give_the_same_offsets_as_the_function_on_arrays(tmp_path):
+    np.save(tmp_path / "counts.npy", COUNTS)
+    expected = hubless.offsets(TARGETS, BANK, metric="dot", target_prior=COUNTS)
+    assert np.abs(expected - hubless.offsets(TARGETS, BANK, metric="dot")).max() > 0.01
+    for index in (
+        fit(target_prior=COUNTS),
+        fit(payload=PAYLOAD, target_prior="clicks"),
+        build(tmp_path / "catalog", target_prior=tmp_path / "counts.npy"),
+        build(tmp_path / "catalog", payload=PAYLOAD, target_prior="clicks"),
+    ):
+        np.testing.assert_allclose(index.offsets, expected, rtol=0, atol=1e-6)
+
+
+def test_manifest_tells_the_prior_and_its_column_or_its_file(tmp_path):
+    np.save(tmp_path / "counts.npy", COUNTS)
+    record = build(tmp_path, payload=PAYLOAD, target_prior="clicks").manifest.target_prior
+    assert (record.column, record.median, record.smallest, record.largest) == (
+        "clicks",
+        np.median(COUNTS),
+        COUNTS.min(),
+        COUNTS.max(),
+    )
+    of_file = build(tmp_path, target_prior=str(tmp_path / "counts.npy")).manifest
+    assert of_file.target_prior.column is None
+    assert of_file.provenance.inputs["target_prior"].name == "counts.npy"
+    assert build(tmp_path).manifest.target_prior is None
+
+
+class TestLaterTargets:
+    def test_added_target_takes_the_prior_that_is_given_with_it(self):
+        index = fit(target_prior=COUNTS)
+        index.add(TARGETS[:2], ids=[500, 501], target_prior=COUNTS[:2])
+        np.testing.assert_allclose(index.offsets[-2:], index.offsets[:2], rtol=0, atol=1e-6)
+        index.add(NEW, ids=[600, 601])
+        np.testing.assert_array_equal(index.offsets[-2:], index.correction().offsets(NEW))
+
+    def test_added_target_takes_the_prior_of_its_column(self):
+        index = fit(payload=PAYLOAD, target_prior="clicks")
+        clicks = [int(COUNTS[0]), int(2 * COUNTS[0]), None, 0, -3]
+        index.add(TARGETS[[0] * 5], ids=range(200, 205), payload=[{"clicks": value} for value in clicks])
+        known, twice, *unknown = index.offsets[-5:]
+        correction = index.correction()
+        details = correction.details
+        assert known == pytest.approx(index.offsets[0], abs=1e-6)
+        assert twice - known == pytest.approx(-details["shrinkage"] * details["temperature"] * np.log(2), abs=1e-6)
+        assert unknown == pytest.approx([correction.offsets(TARGETS[:1])[0]] * 3)
+
+    def test_saved_and_opened_index_goes_on_with_the_prior(self, tmp_path):
+        index = fit(payload=PAYLOAD, target_prior="clicks")
+        index.save(tmp_path, "c")
+        opened = hubless.open(tmp_path, "c")
+        opened.add(TARGETS[:1], ids=[900], payload=[{"clicks": int(COUNTS[0])}])
+        assert opened.offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
+        opened.save(tmp_path, "c")
+        again = hubless.open(tmp_path, "c")
+        assert again.manifest.target_prior.column == "clicks"
+        np.testing.assert_array_equal(again.offsets, opened.offsets)
+
+    def test_written_target_takes_the_prior_of_its_column(self, tmp_path):
+        index = build(tmp_path, payload=PAYLOAD, target_prior="clicks")
+        log = Catalog(tmp_path).log("c")
+        payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.payload_schema)
+        put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
+        with log.writing() as appender:
+            appender.add(put.kind, put.encode())
+            appender.commit()
+        log.close()
+        assert hubless.open(tmp_path, "c").offsets[-1] == pytest.approx(index.offsets[0], abs=1e-6)
+
+    def test_prior_beside_a_column_or_without_a_fit_with_one_is_refused(self):
+        index = fit(payload=PAYLOAD, target_prior="clicks")
+        with pytest.raises(InputError, match="target prior: expected none, as payload column clicks has it"):
+            index.add(NEW, ids=[1000, 1001], target_prior=[1, 2])
+        with pytest.raises(InputError, match="target prior: expected none, as the correction was fitted without one"):
+            fit().add(NEW, target_prior=[1, 2])
+        with pytest.raises(InputError, match="target prior: expected 2 numbers"):
+            fit(target_prior=COUNTS).add(NEW, target_prior=[1])
+
+
+class TestRefused:
+    def test_correction_that_takes_no_prior(self, tmp_path):
+        with pytest.raises(InputError, match="target prior: expected none with this correction"):
+            hubless.Index("csls", "dot").fit(BANK, TARGETS, target_prior=COUNTS)
+        with pytest.raises(InputError, match="target prior: expected none with this correction"):
+            build(tmp_path / "catalog", correction="csls", target_prior=COUNTS)
+        assert not (tmp_path / "catalog").exists()
+
+    @pytest.mark.parametrize(
+        ("column", "values", "message"),
+        [
+            ("name", None, r"target prior \(payload column name\): expected numbers, got string"),
+            ("odd", [True] * 120, r"target prior \(payload column odd\): expected numbers, got bool"),
+            ("odd", [None] + [1] * 119, r"payload column odd\), row 0: expected a finite number above 0; .* got nan"),
+            ("odd", [1.0] * 119 + [float("nan")], r"payload column odd\), row 119: expected a finite number above 0"),
+            ("odd", [0] + [1] * 119, r"payload column odd\), row 0: expected .*add 1 to counts that may be 0, got 0"),
+            ("missing", None, "target prior: expected a file, or a payload column: clicks, price, name, got missing"),
+        ],
+    )
+    def test_column_that_says_no_prior(self, column, values, message):
+        payload = PAYLOAD if values is None else {"odd": values}
+        with pytest.raises(InputError, match=message):
+            fit(payload=payload, target_prior=column)
+
+    def test_missing_file(self):
+        with pytest.raises(StorageError, match="target prior: there is no such file"):
+            fit(target_prior="nowhere.npy")
+
+    def test_word_without_any_payload(self):
+        with pytest.raises(InputError, match="target prior: expected a file, as there is no payload, got clicks"):
+            fit(target_prior="clicks")
+
+
+class TestStrength:
+    def test_default_strength_can_be_given(self, tmp_path):
+        assert build(tmp_path, strength=0.5).strength == 0.5
+        assert build(tmp_path).strength == 1
+
+    @pytest.mark.parametrize(("more", "got"), [({"strength": 3}, "3"), ({"strength": 1, "live_queries": BANK}, "1")])
+    def test_strength_out_of_range_or_beside_live_queries_is_refused(self, tmp_path, more, got):
+        with pytest.raises(InputError, match=rf"strength: expected .*, got {got}"):
+            build(tmp_path, **more)

@@ -1,0 +1,153 @@
+"""Target priors in comparisons and in `tune`, and the strength that `evaluate` measures at."""
+
+import json
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.labelled import pairs, saved
+
+import hubless
+from hubless.builder.arrays import offsets
+from hubless.builder.parameter_file import read_strength
+from hubless.cli.application import main
+from hubless.corrections.prior import TargetPrior
+from hubless.errors import InputError
+from hubless.lab.compare import compare, compare_strictly
+from hubless.lab.entries import Entry
+from hubless.lab.evaluate import evaluate
+from hubless.lab.trials import banked_trial, open_pairs, strict_trial
+from hubless.lab.tune import tune
+
+GIVEN, OTHER = pairs(120), pairs(150, seed=1)
+COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 120)
+ENTRIES = [Entry("none"), Entry("csls"), Entry("auto")]
+
+
+def compared(**options):
+    return compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, ENTRIES, query_bank=OTHER.queries, **options)
+
+
+def with_prior(given):
+    return replace(given, target_prior=TargetPrior(COUNTS))
+
+
+class TestComparisons:
+    def test_only_corrections_that_take_one_are_fitted_with_it(self):
+        without, beside = compared(), compared(target_prior=COUNTS)
+        changed = [a.label for a, b in zip(without.rows, beside.rows, strict=True) if a.quality != b.quality]
+        assert changed == ["auto"]
+        assert "sn, dbsn, auto are fitted with the target prior; other corrections take none" in beside.notes
+
+    def test_offsets_of_a_trial_are_those_of_the_library(self):
+        given = open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant)
+        trial = banked_trial(with_prior(given), OTHER.queries / np.linalg.norm(OTHER.queries, axis=1)[:, None])
+        found = trial.fit(Entry("sn").correction()).offsets
+        expected = offsets(GIVEN.targets, OTHER.queries, metric="cosine", correction="sn", target_prior=COUNTS)
+        np.testing.assert_allclose(found - found.mean(), expected, rtol=0, atol=1e-5)
+
+    def test_split_takes_the_prior_of_its_gallery(self):
+        given = with_prior(open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant))
+        trial = strict_trial(given, 0)
+        np.testing.assert_array_equal(trial.target_prior.values, COUNTS[trial.target_rows])
+
+    def test_similarities_alone_give_the_same(self):
+        rows = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (GIVEN.queries, OTHER.queries, GIVEN.targets)]
+        queries, bank, targets = rows
+        matrices = hubless.SimilarityMatrices(queries @ targets.T, bank @ targets.T)
+        entries = [Entry("none"), Entry("sn")]
+        both = [
+            compare(matrices, None, GIVEN.relevant, entries, metric="dot", target_prior=COUNTS),
+            compare(queries, targets, GIVEN.relevant, entries, query_bank=bank, target_prior=COUNTS),
+        ]
+        assert both[0].row("sn").quality["recall_at_1"] == both[1].row("sn").quality["recall_at_1"]
+
+    def test_prior_of_another_length_is_refused(self):
+        with pytest.raises(InputError, match="target prior: expected 120 numbers, one a target, got 3"):
+            compared(target_prior=[1, 2, 3])
+
+    def test_tune_takes_one(self):
+        given = (GIVEN.queries, GIVEN.targets, GIVEN.relevant)
+        found = [
+            tune(*given, corrections=["auto"], seeds=2, progress=False, target_prior=prior).candidates[-1]
+            for prior in (None, COUNTS)
+        ]
+        assert found[0] != found[1]
+
+
+class TestCollections:
+    def test_strict_measures_with_the_prior_of_the_payload_column(self, tmp_path):
+        given = (tmp_path, "c", GIVEN.targets, OTHER.queries)
+        hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks", progress=False)
+        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
+        entries = [Entry("none"), Entry("auto")]
+        expected = compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, entries, seeds=2, target_prior=COUNTS)
+        assert found.row("auto").quality == expected.row("auto").quality
+
+    def test_strict_says_that_a_prior_from_a_file_is_missing(self, tmp_path):
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, target_prior=COUNTS, progress=False)
+        found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
+        assert "which it does not keep: the correction is measured without it" in found.notes[-1]
+
+    @pytest.mark.parametrize(("strength", "measured"), [(None, 0.25), (1.0, 1.0)])
+    def test_evaluate_is_at_the_strength_that_is_served(self, tmp_path, strength, measured):
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, strength=0.25, progress=False)
+        collection = hubless.open(tmp_path, "c")
+        found = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=strength, progress=False)
+        same = evaluate(collection, GIVEN.queries, GIVEN.relevant, strength=measured, progress=False)
+        assert (found.corrected, found.strength, found.as_json()["strength"]) == (same.corrected, measured, measured)
+        said = "corrected is at strength 0.25, the default of the version"
+        assert (said in found.comparison.notes) == (strength is None)
+
+
+class TestCommands:
+    @pytest.fixture
+    def run(self, monkeypatch, capsys):
+        def run_command(*words):
+            monkeypatch.setattr(sys, "argv", ["hubless", *map(str, words)])
+            with pytest.raises(SystemExit) as ended:
+                main()
+            printed = capsys.readouterr()
+            return ended.value.code or 0, printed.out, printed.err
+
+        return run_command
+
+    @pytest.fixture
+    def files(self, tmp_path):
+        np.save(tmp_path / "counts.npy", COUNTS)
+        return saved(tmp_path, GIVEN, bank=OTHER.queries) | {"counts": str(tmp_path / "counts.npy")}
+
+    def test_build_and_inspect_tell_the_prior(self, run, files, tmp_path):
+        given = ["--catalog", tmp_path / "catalog", "--collection", "c"]
+        built = ["--targets", files["targets"], "--query-bank", files["bank"], "--target-prior", files["counts"]]
+        assert run("build", *given, *built)[0] == 0
+        code, out, _ = run("inspect", *given)
+        assert code == 0
+        assert f"median {np.median(COUNTS):g}" in " ".join(out.split())
+
+    def test_evaluate_takes_one_but_not_for_a_collection(self, run, files, tmp_path):
+        labelled = ["--queries", files["queries"], "--relevant", files["relevant"]]
+        targets = ["--targets", files["targets"], "--query-bank", files["bank"], "--correction", "auto"]
+        code, out, _ = run("evaluate", *labelled, *targets, "--target-prior", files["counts"], "--json")
+        assert code == 0
+        assert json.loads(out)["rows"][-1]["quality"] == compared(target_prior=COUNTS).row("auto").quality
+        hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, progress=False)
+        of_collection = ["--catalog", tmp_path, "--collection", "c", "--target-prior", files["counts"]]
+        code, _, err = run("evaluate", *labelled, *of_collection)
+        assert (code, "--target-prior" in err) == (2, True)
+
+    def test_build_takes_the_strength_that_tune_wrote(self, run, files, tmp_path):
+        path = tmp_path / "tuned.json"
+        path.write_text(json.dumps({"correction": "csls", "tuned": {"strength": {"strength": 0.5}}}))
+        assert read_strength(path) == 0.5
+        given = ["--catalog", tmp_path / "catalog", "--collection", "c", "--targets", files["targets"]]
+        code, out, _ = run("build", *given, "--query-bank", files["bank"], "--correction-from", path, "--json")
+        assert (code, json.loads(out)["strength"]) == (0, 0.5)
+
+    @pytest.mark.parametrize("strength", ["much", 3, True])
+    def test_strength_of_a_file_that_is_none_is_refused(self, tmp_path, strength):
+        path = tmp_path / "tuned.json"
+        path.write_text(json.dumps({"correction": "csls", "tuned": {"strength": {"strength": strength}}}))
+        with pytest.raises(InputError, match=r"correction from \(tuned.json\), strength: expected"):
+            read_strength(path)
