@@ -18,7 +18,8 @@ SECONDS = 15
 EXPECTED = ("Failed to load resource",)
 
 
-@pytest.fixture(scope="session")
+# of a module, because Playwright runs an event loop for as long as it is open, and other tests have their own
+@pytest.fixture(scope="module")
 def browser():
     if not BROWSER:
         pytest.skip("needs chromium (apt-get install chromium)")

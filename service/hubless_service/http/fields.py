@@ -106,15 +106,15 @@ class Whole(FieldKind):
 
 @dataclass(frozen=True)
 class Text(FieldKind):
-    """A string, as long as a setting allows."""
+    """A string, as long as a setting allows, or of so many characters."""
 
-    most: str
+    most: str | int
 
     def schema(self) -> Json:
         return {"type": "string", "maxLength": self.most}
 
     def read(self, value: Any, subject: Subject) -> str:
-        most: int = getattr(subject.settings, self.most)
+        most: int = self.most if isinstance(self.most, int) else getattr(subject.settings, self.most)
         if not isinstance(value, str):
             raise InputError("", "a string", describe(value))
         if len(value) > most:

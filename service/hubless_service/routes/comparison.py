@@ -27,6 +27,7 @@ from hubless_service.state import AppState, state_of
 router = APIRouter(route_class=DirectRoute, tags=["versions"])
 _PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
 _IDS = 20
+_LONGEST_VERSION = 200
 # of a manifest: what differs always, or says nothing to people
 _LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
 _comparing = threading.Lock()
@@ -36,7 +37,7 @@ _comparing = threading.Lock()
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
-    since: Annotated[str, fields.Text("max_text")] | None = Field(
+    since: Annotated[str, fields.Text(_LONGEST_VERSION)] | None = Field(
         default=None, description="The id of the other version; that of the one before if not given."
     )
 

@@ -28,12 +28,13 @@ _DIGITS = 5
 _EMPTY = np.empty((0, 2), np.float32)
 _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 _VALUES = 10
+_LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as large as heads may be
 
 
 class ProjectionRequest(RequestModel):
     """The URL of the projection. The column is read apart, as its name may look like a number."""
 
-    column: Annotated[str, fields.Text("max_text")] | None = Field(
+    column: Annotated[str, fields.Text(_LONGEST_COLUMN)] | None = Field(
         default=None, description="A payload column whose values are sent too."
     )
 

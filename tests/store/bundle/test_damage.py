@@ -22,6 +22,7 @@ FILES = [
     "offsets.npy",
     "payload.arrow",
     "payload.parquet",
+    "projection.npz",
 ]
 
 

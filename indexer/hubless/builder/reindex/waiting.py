@@ -4,8 +4,6 @@ import os
 import time
 from dataclasses import dataclass
 
-import httpx
-
 ENOUGH = 3
 """Answers in a row that have to name the version: each may come from another worker."""
 PAUSE_SECONDS = 0.5
@@ -29,6 +27,8 @@ class Waiting:
         url : of the service, without /v1
         timeout : seconds
         """
+        import httpx  # takes a tenth of a second, and few runs wait
+
         end, seen, said = time.monotonic() + timeout, 0, "nothing"
         headers = {"Authorization": f"Bearer {key}"} if (key := os.environ.get(KEY_VARIABLE)) else {}
         address = f"{url.rstrip('/')}/v1/collections/{collection}"
