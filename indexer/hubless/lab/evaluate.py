@@ -161,7 +161,7 @@ def evaluate(
 
 
 def _strength_note(strength: float, default: bool) -> list[str]:
-    return [f"corrected is at strength {strength:g}, the default of the version"] if default else []
+    return [f"corrected is at strength {strength:g}, the default of the version"] if default and strength != 1 else []
 
 
 def _column(collection: Collection, name: str) -> list[Any]:
