@@ -48,11 +48,16 @@ class Follower:
             follow(living)
 
 
-def follow(living: Living) -> None:
-    """Bring a collection up to date with its log. What cannot be followed is logged once, and served as it is."""
+def follow(living: Living, *, read: bool = False) -> None:
+    """Bring a collection up to date with its log. What cannot be followed is logged once, and served as it is.
+
+    Parameters
+    ----------
+    read : read the log even if its file looks unchanged: two writes within a tick of the clock look like one
+    """
     before = living.trouble
     try:
-        living.look()
+        living.catch_up() if read else living.look()
     except HublessError as error:
         if str(error) != before:
             log.error('collection "%s": writes cannot be followed: %s', living.base.name, error)  # noqa: TRY400
