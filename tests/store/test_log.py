@@ -54,16 +54,6 @@ def test_what_is_not_committed_is_not_kept(log):
     assert write(log, b"d") == 2
 
 
-def test_stamp_changes_with_a_write_and_only_then(log, tmp_path):
-    stamps = [log.stamp()]
-    for body in (b"a", b"b"):
-        write(log, body)
-        stamps.append(log.stamp())
-        assert log.since(0)
-        assert log.stamp() == stamps[-1]
-    assert len(set(stamps)) == 3
-
-
 def test_what_was_cut_off_is_gone_and_numbers_go_on(log):
     write(log, b"a", b"b", b"c")
     with log.writing() as appender:

@@ -46,7 +46,6 @@ class Living:
         self.trouble = ""
         self.changing = RLock()
         self._state: State | None = None
-        self._stamp: object = None
 
     @property
     def changes(self) -> Changes | None:
@@ -54,17 +53,15 @@ class Living:
         return self._state and self._state.changes
 
     def look(self) -> bool:
-        """Catch up if the log has changed since the last look. Return whether anything changed.
+        """Catch up if the log has more writes. Return whether anything changed.
 
         Raises
         ------
         StorageError, LogDamaged
         """
-        if self.log is None or (stamp := self.log.stamp()) == self._stamp:
+        if self.log is None or self.log.last() <= self.current.seq:
             return False
-        changed = self.catch_up()
-        self._stamp = stamp  # taken before reading: what came meanwhile is seen by the next look
-        return changed
+        return self.catch_up()
 
     def catch_up(self) -> bool:
         """Apply what the log has. Return whether anything changed.

@@ -10,7 +10,7 @@ from hubless.search.living import Living
 log = logging.getLogger("hubless.writes")
 
 SECONDS = 0.1
-"""Between two looks at the logs. A look at a log in which nothing changed costs two calls to the system."""
+"""Between two looks at the logs. A look at a log in which nothing changed costs about 10 µs."""
 
 
 class Follower:
@@ -48,16 +48,11 @@ class Follower:
             follow(living)
 
 
-def follow(living: Living, *, read: bool = False) -> None:
-    """Bring a collection up to date with its log. What cannot be followed is logged once, and served as it is.
-
-    Parameters
-    ----------
-    read : read the log even if its file looks unchanged: two writes within a tick of the clock look like one
-    """
+def follow(living: Living) -> None:
+    """Bring a collection up to date with its log. What cannot be followed is logged once, and served as it is."""
     before = living.trouble
     try:
-        living.catch_up() if read else living.look()
+        living.look()
     except HublessError as error:
         if str(error) != before:
             log.error('collection "%s": writes cannot be followed: %s', living.base.name, error)  # noqa: TRY400

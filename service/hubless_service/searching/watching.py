@@ -158,7 +158,7 @@ class Watcher:
             return
         # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
         with before.living.changing:
-            follow(renewed.living, read=True)
+            follow(renewed.living)
             self._shelf.put(name, renewed, ids)
 
     def _renewed(self, name: str, slot: Slot, version: str) -> Slot | None:

@@ -1,0 +1,52 @@
+"""A version and its log: every write is seen, however little it changes the files."""
+
+import os
+
+import pyarrow as pa
+import pytest
+from support import small, writing
+
+import hubless
+from hubless.search.living import Living
+from hubless.search.writes import Remove
+from hubless.store.log import LOG, Log
+
+
+@pytest.fixture
+def home(tmp_path):
+    writing.build(tmp_path)
+    return tmp_path / writing.NAME
+
+
+@pytest.fixture
+def living(home):
+    log = Log(home)
+    yield Living(hubless.Collection(hubless.open(home.parent, writing.NAME).unchanged()[0]), log)
+    log.close()
+
+
+def remove(home, wanted):
+    log, write = Log(home), Remove(pa.array([wanted]))
+    with log.writing() as appender:
+        appender.add(write.kind, write.encode())
+        appender.commit()
+    log.close()
+
+
+def times(home):
+    return {path: path.stat().st_mtime_ns for path in home.glob(f"{LOG}*")}
+
+
+def test_look_finds_a_write_that_leaves_the_times_of_the_files_as_they_were(living, home):
+    assert not living.look()
+    remove(home, "target-8")
+    assert living.look()
+    assert not living.look()
+    before = times(home)
+    remove(home, "target-9")
+    for path, when in before.items():
+        os.utime(path, ns=(when, when))
+    assert times(home) == before
+    assert living.look()
+    assert (living.current.seq, living.current.count) == (2, len(small.IDS) - 2)
+    assert not living.look()
