@@ -57,15 +57,35 @@ from hubless_client.errors import (
 )
 from hubless_client.hits import BatchHits, Explanation, Hit, Hits
 from hubless_client.hubness import Drift, Hub, HubnessByChance, LiveHubness, RankingHubness
+from hubless_client.insights import (
+    AccessInfo,
+    BankQuery,
+    Finding,
+    Findings,
+    HubOccurrence,
+    NeverFound,
+    Occurrence,
+    ProjectedTarget,
+    ProjectionInfo,
+    RankingOccurrence,
+)
 from hubless_client.points import Page, Point, Points
 from hubless_client.probes import Health
 from hubless_client.query import Query
 from hubless_client.retries import Retries
 from hubless_client.vectors import MatrixLike, VectorLike
-from hubless_client.versions import VersionState
+from hubless_client.versions import (
+    ChangedAnswers,
+    ChangedField,
+    ChangedIds,
+    VersionDetails,
+    VersionDiff,
+    VersionState,
+)
 from hubless_client.writing import Deleted, Written
 
 __all__ = [
+    "AccessInfo",
     "AliasInfo",
     "ApiAccessDenied",
     "ApiAliasNotFound",
@@ -114,8 +134,12 @@ __all__ = [
     "ApiZeroVector",
     "AsyncClient",
     "BadAnswer",
+    "BankQuery",
     "BatchHits",
     "CannotSend",
+    "ChangedAnswers",
+    "ChangedField",
+    "ChangedIds",
     "Client",
     "ClientError",
     "CollectionInfo",
@@ -123,21 +147,31 @@ __all__ = [
     "Deleted",
     "Drift",
     "Explanation",
+    "Finding",
+    "Findings",
     "Health",
     "Hit",
     "Hits",
     "Hub",
+    "HubOccurrence",
     "HubnessByChance",
     "LiveHubness",
     "MatrixLike",
+    "NeverFound",
+    "Occurrence",
     "Page",
     "Point",
     "Points",
+    "ProjectedTarget",
+    "ProjectionInfo",
     "Query",
     "RankingHubness",
+    "RankingOccurrence",
     "Retries",
     "TimedOut",
     "VectorLike",
+    "VersionDetails",
+    "VersionDiff",
     "VersionState",
     "Written",
 ]

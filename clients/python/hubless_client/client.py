@@ -12,6 +12,7 @@ from hubless_client.collection import CollectionMethods
 from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, check_open, httpx_arguments
 from hubless_client.failures import failures_translated, without_password
 from hubless_client.hubness import HubnessMethods
+from hubless_client.insights import InsightMethods
 from hubless_client.probes import ProbeMethods
 from hubless_client.reading import ReadMethods
 from hubless_client.retries import DEFAULT_RETRIES, ONCE, Retries, policy_of
@@ -29,6 +30,7 @@ class Methods(
     WriteMethods,
     CollectionMethods,
     HubnessMethods,
+    InsightMethods,
     VersionMethods,
     AliasMethods,
     ProbeMethods,

@@ -7,6 +7,7 @@ from hubless_client.errors import CannotSend
 
 COLLECTIONS = "/v1/collections"
 ALIASES = "/v1/aliases"
+ACCESS = "/v1/access"
 
 
 def in_collection(collection: str, *steps: str) -> str:
@@ -19,9 +20,19 @@ def of_point(collection: str, id: str | int) -> str:
     return in_collection(collection, "points", _name("id", id) if isinstance(id, str) else _number("id", id))
 
 
-def of_version(collection: str, version: str, step: str) -> str:
-    """The path of an endpoint below a version."""
-    return in_collection(collection, "versions", _name("version", version), step)
+def text_of_id(id: str | int) -> str:
+    """An id where a URL names it as a parameter: a number stands as its digits."""
+    return id if isinstance(id, str) else _number("id", id)
+
+
+def of_bank_query(collection: str, number: int) -> str:
+    """The path of a stored bank query."""
+    return in_collection(collection, "bank", _number("number", number))
+
+
+def of_version(collection: str, version: str, *steps: str) -> str:
+    """The path of a version, or of an endpoint below it."""
+    return in_collection(collection, "versions", _name("version", version), *steps)
 
 
 def of_alias(name: str) -> str:

@@ -1,10 +1,10 @@
 """The versions of a collection."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
-from hubless_client.call import Call, Json, Timeout
+from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.paths import in_collection, of_version
 from hubless_client.sending import ClientMethod
 
@@ -46,8 +46,141 @@ class VersionState:
         return [cls.from_json(entry) for entry in body["versions"]]
 
 
+@dataclass(frozen=True, slots=True)
+class VersionDetails:
+    """What a stored version was built from and how, and what was measured.
+
+    Attributes
+    ----------
+    correction, index, measured, bank : as in its manifest; the last two are None without a query bank
+    log_seq : the number of the last write that it has
+    bytes : the size of its files
+    versions : of hubless and its libraries
+    inputs : name, size and SHA-256 of what it was built from
+    """
+
+    version: str
+    collection: str
+    created: datetime
+    count: int
+    dim: int
+    metric: str
+    correction: dict[str, Any]
+    index: dict[str, Any]
+    measured: dict[str, Any] | None
+    bank: dict[str, Any] | None
+    strength: float
+    notes: tuple[str, ...]
+    payload_columns: tuple[str, ...]
+    log_seq: int
+    bytes: int
+    seed: int
+    versions: dict[str, str]
+    inputs: dict[str, dict[str, Any]]
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer about one version."""
+        known = {field.name: body[field.name] for field in fields(cls) if field.name != "request_id"}
+        known["created"] = datetime.fromisoformat(body["created"])
+        known |= {name: tuple(body[name]) for name in ("notes", "payload_columns")}
+        return cls(**known, request_id=request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedField:
+    """A field of the manifest that differs. Its name has dots: `correction.details.temperature`."""
+
+    field: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedIds:
+    """Targets that one version has and the other has not: how many, and some of their ids."""
+
+    count: int
+    ids: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedAnswers:
+    """The first ten of a canary query in both versions, and how many stand in both."""
+
+    before: tuple[str | int, ...]
+    after: tuple[str | int, ...]
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class VersionDiff:
+    """What differs between a version and an older one, `since`.
+
+    Attributes
+    ----------
+    canaries : the answers to the canary queries of the older version; empty if the dimensions differ
+    """
+
+    version: str
+    since: str
+    collection: str
+    fields: tuple[ChangedField, ...]
+    added: ChangedIds
+    removed: ChangedIds
+    canaries: tuple[ChangedAnswers, ...]
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer about two versions."""
+        added, removed = (ChangedIds(body[side]["count"], tuple(body[side]["ids"])) for side in ("added", "removed"))
+        return cls(
+            version=body["version"],
+            since=body["since"],
+            collection=body["collection"],
+            fields=tuple(ChangedField(each["field"], each["before"], each["after"]) for each in body["fields"]),
+            added=added,
+            removed=removed,
+            canaries=tuple(
+                ChangedAnswers(tuple(each["before"]), tuple(each["after"]), each["kept"]) for each in body["canaries"]
+            ),
+            request_id=request_id,
+        )
+
+
 class VersionMethods:
     """Versions."""
+
+    @ClientMethod
+    def version(
+        self, collection: str, version: str, *, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[VersionDetails]:
+        """One stored version: what it was built from, and what was measured."""
+        path = of_version(collection, version)
+        return Call("GET", path, VersionDetails.from_json, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def diff(
+        self,
+        collection: str,
+        version: str,
+        since: str | None = None,
+        *,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[VersionDiff]:
+        """What differs between two versions: the manifest, ids, and the answers to canary queries.
+
+        Parameters
+        ----------
+        since : the id of the other version; None for the one before
+        request_id, timeout : as in every call
+        """
+        content = Content({} if since is None else {"since": since})
+        path = of_version(collection, version, "diff")
+        return Call("GET", path, VersionDiff.from_json, content, request_id=request_id, timeout=timeout)
 
     @ClientMethod
     def versions(

@@ -1,27 +1,34 @@
 import { contentOfBatch, contentOfQuery, inJson } from "./bodies.js";
 import { BadAnswer } from "./errors.js";
-import { ALIASES, COLLECTIONS, inCollection, ofAlias, ofPoint, ofVersion } from "./paths.js";
+import { ACCESS, ALIASES, COLLECTIONS, inCollection, ofAlias, ofPoint, ofVersion } from "./paths.js";
 import { type CallOptions, type ClientOptions, type Request, Transport, understood } from "./transport.js";
 import type {
+  AccessInfo,
   AliasInfo,
+  BankQuery,
   BatchHits,
   CollectionInfo,
   Deleted,
   Filter,
+  Findings,
   Health,
   Hit,
   Hits,
   Id,
   LiveHubness,
   NewCollection,
+  Occurrence,
   Page,
   Point,
   Points,
   PointToPatch,
   PointToPut,
+  Projection,
   Query,
   QueryOptions,
   ScrollOptions,
+  VersionDiff,
+  VersionDetails,
   VersionState,
   Written,
 } from "./types.js";
@@ -167,6 +174,53 @@ export class Client {
   async hubness(collection: string, options?: CallOptions): Promise<LiveHubness> {
     const path = inCollection(collection, "hubness");
     return this.#call("GET", path, {}, (body) => having(body, "k"), options);
+  }
+
+  /** How often bank queries find each target, raw and corrected; the hubs, and what is never found. */
+  async occurrence(collection: string, how: { limit?: number } = {}, options?: CallOptions): Promise<Occurrence> {
+    const params = how.limit === undefined ? {} : { limit: String(how.limit) };
+    return this.#call("GET", inCollection(collection, "occurrence"), { params }, (body) => having(body, "raw"), options);
+  }
+
+  /** Which bank queries find a target among their first ten. The first call for a version takes longest. */
+  async findings(collection: string, id: Id, options?: CallOptions): Promise<Findings> {
+    const path = inCollection(collection, "occurrence", "queries");
+    return this.#call("GET", path, { params: { id: String(id) } }, (body) => having(body, "raw"), options);
+  }
+
+  /** Where targets and bank queries lie on a plane; with `column`, the values of a payload column, too. */
+  async projection(collection: string, how: { column?: string } = {}, options?: CallOptions): Promise<Projection> {
+    const params = how.column === undefined ? {} : { column: how.column };
+    const path = inCollection(collection, "projection");
+    return this.#call("GET", path, { params }, (body) => having(body, "targets"), options);
+  }
+
+  /** One of the stored bank queries. They count from 0. */
+  async bankQuery(collection: string, number: number, options?: CallOptions): Promise<BankQuery> {
+    const path = inCollection(collection, "bank", String(number));
+    return this.#call("GET", path, {}, (body) => withVector(having(body, "vector")), options);
+  }
+
+  /** What the client's key may do. */
+  async access(options?: CallOptions): Promise<AccessInfo> {
+    return this.#call("GET", ACCESS, {}, (body) => having(body, "role"), options);
+  }
+
+  /** One stored version: what it was built from, and what was measured. */
+  async version(collection: string, version: string, options?: CallOptions): Promise<VersionDetails> {
+    return this.#call("GET", ofVersion(collection, version), {}, (body) => having(body, "dim"), options);
+  }
+
+  /** What differs between a version and an older one: the one before, if `since` names no other. */
+  async diff(
+    collection: string,
+    version: string,
+    how: { since?: string } = {},
+    options?: CallOptions,
+  ): Promise<VersionDiff> {
+    const params = how.since === undefined ? {} : { since: how.since };
+    const path = ofVersion(collection, version, "diff");
+    return this.#call("GET", path, { params }, (body) => having(body, "fields"), options);
   }
 
   /** All stored versions of a collection, oldest first. */

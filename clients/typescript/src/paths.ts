@@ -5,6 +5,7 @@ import type { Id } from "./types.js";
 
 export const COLLECTIONS = "/v1/collections";
 export const ALIASES = "/v1/aliases";
+export const ACCESS = "/v1/access";
 
 /** The path of a collection, or of an endpoint below it. */
 export function inCollection(collection: string, ...steps: string[]): string {
@@ -16,9 +17,9 @@ export function ofPoint(collection: string, id: Id): string {
   return inCollection(collection, "points", quoted("id", typeof id === "string" ? id : String(id)));
 }
 
-/** The path of an endpoint below a version. */
-export function ofVersion(collection: string, version: string, step: string): string {
-  return inCollection(collection, "versions", quoted("version", version), step);
+/** The path of a version, or of an endpoint below it. */
+export function ofVersion(collection: string, version: string, ...steps: string[]): string {
+  return inCollection(collection, "versions", quoted("version", version), ...steps);
 }
 
 /** The path of an alias. */

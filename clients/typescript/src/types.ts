@@ -79,6 +79,16 @@ export type CollectionInfo = Schemas["CollectionAnswer"];
 /** The settings of an empty collection; without `payload_schema` payload is any JSON object. */
 export type NewCollection = Schemas["CreateCollectionRequest"];
 export type LiveHubness = Schemas["HubnessAnswer"];
+/** How often bank queries find each target; null where nobody counted. */
+export type Occurrence = Schemas["OccurrenceAnswer"];
+/** Which bank queries find a target. */
+export type Findings = Schemas["FindingsAnswer"];
+/** Targets by column, and bank queries, on a plane. */
+export type Projection = Schemas["ProjectionAnswer"];
+export type BankQuery = Omit<Schemas["BankQueryAnswer"], "vector"> & { vector: Float32Array };
+export type AccessInfo = Schemas["AccessAnswer"];
+export type VersionDetails = Schemas["VersionAnswer"];
+export type VersionDiff = Schemas["DiffAnswer"];
 export type VersionState = Schemas["VersionState"];
 export type AliasInfo = Schemas["AliasAnswer"];
 

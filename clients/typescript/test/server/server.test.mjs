@@ -100,6 +100,25 @@ test("versions, aliases, hubness and health", async () => {
   assert.equal((await client.ready()).collections.words.status, "ready");
 });
 
+test("hubs, map, bank and versions", async () => {
+  const counted = await client.occurrence("words", { limit: 2 });
+  assert.equal(counted.raw.hubs.length, 2);
+  const hub = counted.raw.hubs[0].id;
+  const { raw } = await client.findings("words", hub);
+  assert.ok(raw.length > 0);
+  const drawn = await client.projection("words", { column: "title" });
+  assert.ok(drawn.targets.id.includes(hub));
+  assert.equal(drawn.targets.value.length, drawn.targets.id.length);
+  const query = await client.bankQuery("words", raw[0].query);
+  assert.ok(query.vector instanceof Float32Array);
+  const { hits } = await client.query("words", { vector: query.vector, strength: 0 });
+  assert.equal(hits[raw[0].rank - 1].id, hub);
+  const [{ version }] = await client.versions("words");
+  assert.equal((await client.version("words", version)).dim, query.vector.length);
+  assert.deepEqual((await client.diff("words", version, { since: version })).fields, []);
+  assert.equal((await client.access()).role, "admin");
+});
+
 test("errors say what the server says", async () => {
   const wrong = await client.query("words", { vector: [1, 2, 3] }).catch((error) => error);
   assert.ok(wrong instanceof ApiInvalidInput);

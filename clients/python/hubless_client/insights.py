@@ -1,0 +1,307 @@
+"""How often bank queries find targets, where targets lie, and who may ask."""
+
+from array import array
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hubless_client.call import Call, Content, Json, Timeout
+from hubless_client.paths import ACCESS, in_collection, of_bank_query, text_of_id
+from hubless_client.sending import ClientMethod
+from hubless_client.vectors import as_array
+
+
+@dataclass(frozen=True, slots=True)
+class AccessInfo:
+    """What the client's key may do.
+
+    Attributes
+    ----------
+    keys : whether the server has API keys
+    role : "read", "write" or "admin"; "admin" if the server has no keys
+    collections : to which collections the key is limited; None for no limit
+    """
+
+    keys: bool
+    role: str
+    collections: tuple[str, ...] | None
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None) -> Self:
+        """Read the answer."""
+        limit = body["collections"]
+        return cls(body["keys"], body["role"], None if limit is None else tuple(limit))
+
+
+@dataclass(frozen=True, slots=True)
+class BankQuery:
+    """One of the bank queries that a version stores.
+
+    Attributes
+    ----------
+    number, stored : it counts from 0, and so many are stored
+    vector : float32, shape (d,); numpy reads it without copying
+    """
+
+    number: int
+    stored: int
+    vector: "array[float]"
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer."""
+        vector = as_array(body["vector"])
+        if vector is None:
+            raise TypeError("vector: expected numbers, got none")
+        return cls(body["number"], body["stored"], vector, body["collection"], body["version"], request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class HubOccurrence:
+    """A target that many bank queries find: its offset, and N_10 raw and corrected."""
+
+    id: str | int
+    offset: float
+    raw: int
+    corrected: int
+
+
+@dataclass(frozen=True, slots=True)
+class RankingOccurrence:
+    """How often bank queries find the targets, in one ranking.
+
+    Attributes
+    ----------
+    skewness : of N_10 over all targets; near 0 without hubs
+    most : N_10 of the largest hub
+    antihub_share : share of the targets that no query finds
+    histogram : the number of targets by N_10
+    hubs : the targets that are found most often
+    """
+
+    skewness: float
+    most: int
+    antihub_share: float
+    histogram: dict[int, int]
+    hubs: tuple[HubOccurrence, ...]
+
+    @classmethod
+    def from_json(cls, body: Json | None) -> Self | None:
+        """Read it. None if nobody counted."""
+        if body is None:
+            return None
+        return cls(
+            skewness=body["skewness"],
+            most=body["most"],
+            antihub_share=body["antihub_share"],
+            histogram={each["occurrence"]: each["targets"] for each in body["histogram"]},
+            hubs=tuple(HubOccurrence(hub["id"], hub["offset"], hub["raw"], hub["corrected"]) for hub in body["hubs"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NeverFound:
+    """How many targets no query finds: raw, corrected, in both rankings; and some ids of the latter."""
+
+    raw: int
+    corrected: int
+    both: int
+    ids: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """How often bank queries find each target of a version as it was built.
+
+    Attributes
+    ----------
+    k : how many places of each answer count
+    queries : the number of queries that were counted
+    held_out : whether the measured offsets have not seen these queries
+    source : "build" if the build counted, "sample" if the server did; None if nobody counted
+    raw, corrected, never : None if nobody counted
+    """
+
+    k: int
+    queries: int
+    held_out: bool
+    source: str | None
+    raw: RankingOccurrence | None
+    corrected: RankingOccurrence | None
+    never: NeverFound | None
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer."""
+        never = body["never"]
+        return cls(
+            k=body["k"],
+            queries=body["queries"],
+            held_out=body["held_out"],
+            source=body["source"],
+            raw=RankingOccurrence.from_json(body["raw"]),
+            corrected=RankingOccurrence.from_json(body["corrected"]),
+            never=never and NeverFound(never["raw"], never["corrected"], never["both"], tuple(never["ids"])),
+            collection=body["collection"],
+            version=body["version"],
+            request_id=request_id,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A bank query that finds a target: its number, the target's rank, and what it finds first when corrected."""
+
+    query: int
+    rank: int
+    first: str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Which of the stored bank queries find a target among their first ten, raw and corrected."""
+
+    id: str | int
+    queries: int
+    raw: tuple[Finding, ...]
+    corrected: tuple[Finding, ...]
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer."""
+        raw, corrected = (
+            tuple(Finding(each["query"], each["rank"], each["first"]) for each in body[ranking])
+            for ranking in ("raw", "corrected")
+        )
+        return cls(body["id"], body["queries"], raw, corrected, body["collection"], body["version"], request_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedTarget:
+    """A target on the plane.
+
+    Attributes
+    ----------
+    raw, corrected : N_10; None if nobody counted
+    value : of the payload column that you asked for
+    """
+
+    id: str | int
+    x: float
+    y: float
+    offset: float
+    raw: int | None
+    corrected: int | None
+    value: Any
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionInfo:
+    """A flat picture of a version as it was built, always with the largest hubs.
+
+    Attributes
+    ----------
+    count : how many targets the version has; at most 5,000 are drawn
+    explained : share of the variance along x and along y
+    targets : a sample of the targets
+    queries : x and y of the stored bank queries, in the order of their numbers
+    """
+
+    count: int
+    explained: tuple[float, ...]
+    targets: tuple[ProjectedTarget, ...]
+    queries: tuple[tuple[float, float], ...]
+    collection: str
+    version: str
+    request_id: str | None = None
+
+    @classmethod
+    def from_json(cls, body: Json, request_id: str | None) -> Self:
+        """Read the answer, which has its targets by column."""
+        drawn = body["targets"]
+        nothing = [None] * len(drawn["id"])
+        always = (drawn[name] for name in ("id", "x", "y", "offset"))
+        sometimes = (drawn[name] or nothing for name in ("raw", "corrected", "value"))
+        return cls(
+            count=body["count"],
+            explained=tuple(body["explained"]),
+            targets=tuple(ProjectedTarget(*row) for row in zip(*always, *sometimes, strict=True)),
+            queries=tuple(zip(body["queries"]["x"], body["queries"]["y"], strict=True)),
+            collection=body["collection"],
+            version=body["version"],
+            request_id=request_id,
+        )
+
+
+class InsightMethods:
+    """What a version was measured with, and what it looks like."""
+
+    @ClientMethod
+    def access(self, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[AccessInfo]:
+        """What the client's key may do."""
+        return Call("GET", ACCESS, AccessInfo.from_json, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def occurrence(
+        self,
+        collection: str,
+        *,
+        limit: int | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Occurrence]:
+        """How often bank queries find each target, raw and corrected; the hubs, and what is never found.
+
+        Parameters
+        ----------
+        limit : how many hubs of each ranking, and how many ids never found; 20 if None
+        request_id, timeout : as in every call
+        """
+        content = Content({} if limit is None else {"limit": limit})
+        path = in_collection(collection, "occurrence")
+        return Call("GET", path, Occurrence.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def findings(
+        self, collection: str, id: str | int, *, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[Findings]:
+        """Which bank queries find a target among their first ten. The first call for a version takes longest."""
+        content = Content({"id": text_of_id(id)})
+        path = in_collection(collection, "occurrence", "queries")
+        return Call("GET", path, Findings.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def projection(
+        self,
+        collection: str,
+        *,
+        column: str | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[ProjectionInfo]:
+        """Where targets and bank queries lie on a plane.
+
+        Parameters
+        ----------
+        column : a payload column whose values are sent, too
+        request_id, timeout : as in every call
+        """
+        content = Content({} if column is None else {"column": column})
+        path = in_collection(collection, "projection")
+        return Call("GET", path, ProjectionInfo.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def bank_query(
+        self, collection: str, number: int, *, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[BankQuery]:
+        """One of the stored bank queries. They count from 0."""
+        path = of_bank_query(collection, number)
+        return Call("GET", path, BankQuery.from_json, request_id=request_id, timeout=timeout)
