@@ -24,6 +24,12 @@ def test_put_sends_vectors_in_base64_and_payload_where_there_is_one(ask):
     assert sent(server) == ("PUT", "/v1/collections/songs/points", {"points": points, "mode": "insert"})
 
 
+def test_put_sends_no_vector_of_targets_that_have_none(ask):
+    server = Server(WRITTEN)
+    ask(server, "put", "songs", ["x", "y", "z"], [None, [1, 2], None])
+    assert sent(server)[2] == {"points": [{"id": "x"}, {"id": "y", "vector": ONE}, {"id": "z"}]}
+
+
 def test_patch_sends_the_columns_of_each_id(ask):
     server = Server(WRITTEN)
     ask(server, "patch", "songs", {"x": {"a": None}})
@@ -82,6 +88,7 @@ def test_what_is_written_is_found_by_the_real_server(tmp_path):
         assert client.point(writing.NAME, "new").payload["title"] == "newer"
         with pytest.raises(ApiPointExists):
             client.put(writing.NAME, ["new"], vectors[:1], mode="insert")
+        assert client.put(writing.NAME, ["new"], vectors[:1], mode="ignore") == Written(seq=2, inserted=0, updated=0)
         assert client.delete(writing.NAME, filter={"field": "title", "eq": "newer"}) == Deleted(seq=3, deleted=1)
         assert client.delete(writing.NAME, ["new"]).deleted == 0
         assert client.count(writing.NAME) == small.COUNT

@@ -123,6 +123,16 @@ def test_insert_refuses_what_is_there_and_update_what_is_not(client, correction)
     assert client.put("/points", json={"points": sent[1:], "mode": "update"}).json()["updated"] == 1
 
 
+def test_ignore_adds_what_is_new_and_leaves_what_is_there(client, correction):
+    stored = writing.model()
+    sent = [point("target-8", 2), point("new", 1), point("newer", 3)]
+    for inserted in (2, 0):
+        answer = client.put("/points", json={"points": sent, "mode": "ignore"}).json()
+        assert (answer["seq"], answer["inserted"], answer["updated"]) == (1, inserted, 0)
+    put(stored, *sent[1:])
+    writing.check(client, stored, correction)
+
+
 @pytest.mark.parametrize(
     ("bad", "where", "code"),
     [

@@ -9,7 +9,7 @@ from hubless_client.call import Call, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
 from hubless_client.sending import ClientMethod
-from hubless_client.vectors import MatrixLike, pack_many
+from hubless_client.vectors import MatrixLike, VectorLike, pack_many
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class WriteMethods:
         self,
         collection: str,
         ids: Iterable[str | int],
-        vectors: MatrixLike | None = None,
+        vectors: MatrixLike | Sequence[VectorLike | None] | None = None,
         payload: Iterable[Mapping[str, Any] | None] | None = None,
         *,
         texts: Iterable[str] | None = None,
@@ -72,10 +72,11 @@ class WriteMethods:
         Parameters
         ----------
         ids : (a,) as the ids of the collection are; the server takes 1,000 at once
-        vectors : (a, d); None stores targets that are found by payload and id only
+        vectors : (a, d); what has None for a vector is found by payload and id only
         payload : (a,) values by column; what a target lacks is null
         texts : (a,) instead of vectors, for collections that have an encoder
-        mode : "upsert", the default; "insert" refuses ids that are there, "update" those that are not
+        mode : "upsert", the default; "insert" refuses ids that are there, "ignore" leaves their targets as they
+            are, "update" refuses ids that are not there
         request_id, timeout : as in every call
         """
         if vectors is not None and texts is not None:
@@ -83,8 +84,7 @@ class WriteMethods:
         names = listed("ids", ids)
         given: dict[str, list[Any]] = {}
         if vectors is not None:
-            packed = pack_many(vectors)
-            given["vectors"] = [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]
+            given["vectors"] = _members(vectors)
         if texts is not None:
             given["texts"] = [{"text": text} for text in listed("texts", texts)]
         if payload is not None:
@@ -155,3 +155,12 @@ class WriteMethods:
         document = {"points": points} | ({} if mode is None else {"mode": mode})
         path = in_collection(collection, "points")
         return Call(method, path, Written.from_json, in_json(document), request_id=request_id, timeout=timeout)
+
+
+def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str]]:
+    """What each point has of a vector."""
+    if not isinstance(vectors, list | tuple) or all(row is not None for row in vectors):
+        packed = pack_many(vectors)  # type: ignore[arg-type]
+        return [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]
+    members = iter(_members([row for row in vectors if row is not None]))
+    return [{} if row is None else next(members) for row in vectors]

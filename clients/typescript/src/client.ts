@@ -126,7 +126,7 @@ export class Client {
   async put(
     collection: string,
     points: readonly PointToPut[],
-    how: { mode?: "upsert" | "insert" | "update" } = {},
+    how: { mode?: "upsert" | "insert" | "update" | "ignore" } = {},
     options?: CallOptions,
   ): Promise<Written> {
     const packed = points.map((point, row) => ({ ...point, vector: inBase64(point.vector, `points[${row}].vector`) }));

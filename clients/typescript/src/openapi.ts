@@ -708,8 +708,8 @@ export interface components {
          * @description Targets to store, all or none.
          */
         PutPointsRequest: {
-            /** @description insert refuses ids that are there, update refuses ids that are not; upsert, the default, takes both. */
-            mode?: ("upsert" | "insert" | "update") | null;
+            /** @description insert refuses ids that are there, ignore leaves their points as they are, update refuses ids that are not there; upsert, the default, takes all. */
+            mode?: ("upsert" | "insert" | "update" | "ignore") | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. */
             points: components["schemas"]["PointToPut"][];
         };

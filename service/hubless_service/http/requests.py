@@ -193,10 +193,10 @@ class PutPointsRequest(RequestModel):
     points: Annotated[list[PointToPut], fields.Several("points", "max_write_points")] = Field(
         description="At most HUBLESS_MAX_WRITE_POINTS."
     )
-    mode: Annotated[str, fields.Choice("upsert", "insert", "update")] | None = Field(
+    mode: Annotated[str, fields.Choice("upsert", "insert", "update", "ignore")] | None = Field(
         default=None,
-        description="insert refuses ids that are there, update refuses ids that are not; upsert, the default, takes "
-        "both.",
+        description="insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
+        "that are not there; upsert, the default, takes all.",
     )
 
 

@@ -105,6 +105,9 @@ def _put(put: Put, mode: str, draft: Draft) -> Planned:
             raise Problem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
         if mode == "update" and not known:
             raise PointNotFound(f"no target has the id {wanted!r}; nothing was stored")
+    if mode == "ignore":
+        new = np.flatnonzero(~np.array(there, np.bool_))
+        return (put.taken(new) if len(new) else None), {"inserted": len(new), "updated": 0}
     updated = sum(there)
     return put, {"inserted": len(ids) - updated, "updated": updated}
 
