@@ -7,6 +7,7 @@ from hubless.builder.index import Index
 from hubless.builder.index import open_index as open
 from hubless.builder.job import build
 from hubless.builder.merging import merge
+from hubless.builder.refitting import refit
 from hubless.corrections import CORRECTIONS
 from hubless.errors import HublessError
 from hubless.search.collection import Collection
@@ -46,6 +47,7 @@ __all__ = [
     "merge",
     "offsets",
     "open",
+    "refit",
     "reindex",
     "scan",
     "tune",

@@ -46,14 +46,16 @@ class Bars:
             self._progress.update(task.id, total=task.total or 1, completed=task.total or 1)
 
 
-@contextmanager
-def progress_bars(wanted: bool | None = None) -> Iterator[Steps]:
-    """Progress bars while inside.
+Progressing = bool | Steps | None
+"""Whether to show progress bars; None does if standard error is a terminal. Or what is told of the steps instead."""
 
-    Parameters
-    ----------
-    wanted : None shows them if standard error is a terminal
-    """
+
+@contextmanager
+def progress_bars(wanted: Progressing = None) -> Iterator[Steps]:
+    """Progress bars while inside, or what is told instead."""
+    if not (wanted is None or isinstance(wanted, bool)):
+        yield wanted
+        return
     console = Console(stderr=True)
     # not console.is_terminal, which FORCE_COLOR sets in CI, where bars would fill the log
     if not (console.file.isatty() if wanted is None else wanted):

@@ -59,6 +59,9 @@ class Settings(BaseSettings):
         description="Most targets that stand beside the index of a collection, as each query is compared with all of "
         "them; more are refused with 429 until they are merged.",
     )
+    keep_versions: int = Field(
+        default=5, ge=1, description="Newest versions that stay of a collection when the service makes one."
+    )
     max_batch: int = Field(default=1000, ge=1, description="Most queries in a batch.")
     max_batch_hits: int = Field(
         default=100_000, ge=1, description="Most hits in a batch: the limits and skips of its queries in sum."

@@ -11,11 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, may_grow, remake
-from hubless.builder.inputs import added_payload, held_payload, open_inputs, write_payload
+from hubless.builder.inputs import added_payload, held_payload, open_inputs
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, make, make_empty
 from hubless.builder.reading import read_vectors
-from hubless.builder.recipe import Metric, Recipe
+from hubless.builder.recipe import Metric, Recipe, asked_for
+from hubless.builder.rows import vectors_first, with_all, write_rows
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
@@ -23,7 +24,7 @@ from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn import write_index
 from hubless.knn.aims import RECALL
-from hubless.progress import Steps, progress_bars
+from hubless.progress import Progressing, Steps, progress_bars
 from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.indexed import IndexedTargets, StoredVectors
@@ -34,10 +35,10 @@ from hubless.search.priors import later_prior
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, F64, I64, check_dim
+from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
-from hubless.vectors.payload import PayloadLike, PayloadTypes, open_dataset
+from hubless.vectors.ids import Ids, IdTable, as_ids
+from hubless.vectors.payload import PayloadLike, PayloadTypes
 from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, in_memory, under_metric
 from hubless.vectors.unchanged import Seen
 
@@ -110,20 +111,7 @@ class Index(Collection):
     @classmethod
     def of(cls, parts: Parts, filter_cache: int = FILTER_CACHE) -> "Index":
         """The index of the parts of a version."""
-        made, record = parts.manifest, parts.manifest.index
-        aims = record.aims
-        self = cls(
-            made.correction.name,
-            made.metric,
-            parameters=made.correction.parameters,
-            # a collection that began empty has had no size to choose by
-            index="auto" if made.measured is None else record.type,
-            recall=RECALL if aims is None else aims.recall,
-            memory=None if aims is None else aims.memory,
-            latency=None if aims is None else aims.latency_ms,
-            seed=made.provenance.seed,
-            filter_cache=filter_cache,
-        )
+        self = cls(**asked_for(parts.manifest), filter_cache=filter_cache)
         self._become(parts)
         return self
 
@@ -293,7 +281,7 @@ class Index(Collection):
         self._become(replace(changes.parts(), seq=self.seq))
         self._changes = changes
 
-    def save(self, catalog: str | Path, name: str, *, progress: bool | None = False) -> Manifest:
+    def save(self, catalog: str | Path, name: str, *, progress: Progressing = False) -> Manifest:
         """Save as a new version of a collection, and make it the current one, as `hubless.build` does.
 
         If targets were added or removed, the index is built anew first. The offsets stay.
@@ -320,13 +308,8 @@ class Index(Collection):
             if not len(parts.offsets) and home != self._home:
                 raise InputError("index", "at least one target", "none")
             with Catalog(catalog).staging(name) as staged, storage_errors(staged.folder):
-                order = _with_vectors_first(parts)
-                write_ids(_in_order(parts.ids.array, order), staged.folder / bundle.IDS)
-                if parts.encoder is not None:
-                    parts.encoder.save(staged.folder)
-                if parts.payload is not None:
-                    table = _in_order(parts.payload.table(), order)
-                    write_payload(open_dataset(table), parts.payload.schema.names, staged.folder)
+                order = vectors_first(parts)
+                write_rows(parts, order, staged.folder)
                 made = self._made(parts, order, steps, staged.folder / bundle.INDEX)
                 write_made(made, staged.folder)
                 # of another collection the writes are no part of any log
@@ -364,7 +347,7 @@ class Index(Collection):
             source = StoredVectors(targets, "targets")
             if order is not None:
                 first = SelectedVectors(source, order[:room], "targets")
-                return _with_all(remake(parts, first, offsets[:room], self._recipe, steps, path), offsets)
+                return with_all(remake(parts, first, offsets[:room], self._recipe, steps, path), offsets)
             if (enlarged := self._enlarged(parts, steps, path)) is not None:
                 return enlarged
             return remake(parts, source, parts.offsets, self._recipe, steps, path)
@@ -394,27 +377,6 @@ class Index(Collection):
         file = None if folder is None else folder / bundle.INDEX
         enlarged = Enlarged(base_of(parts.targets), file, kept, more, parts.offsets)
         return enlarge(parts, enlarged, self._recipe.aims, path, steps)
-
-
-def _with_vectors_first(parts: Parts) -> I64 | None:
-    """The order in which rows are stored; None if that is the order that they have."""
-    there = parts.targets.have_vectors(np.arange(len(parts.offsets)))
-    if there.all() or isinstance(parts.targets, IndexedTargets):
-        return None
-    return np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])
-
-
-def _in_order(rows: Any, order: I64 | None) -> Any:
-    """Ids or payload in an order."""
-    return rows if order is None else rows.take(order)
-
-
-def _with_all(made: Made, offsets: F32) -> Made:
-    """The same with the targets that have no vector, which nobody has found."""
-    occurrence = made.occurrence
-    if occurrence is not None:
-        occurrence = np.pad(occurrence, ((0, 0), (0, len(offsets) - occurrence.shape[1])))
-    return replace(made, offsets=offsets, occurrence=occurrence)
 
 
 def _added_prior(given: PriorLike | None, manifest: Manifest, payload: pa.Table | None, count: int) -> F64 | None:
@@ -460,6 +422,7 @@ def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, v
         target_prior=before.target_prior,
         notes=[*before.notes, *([] if changes is None else [changes.note])],
         job=before.job,
+        bank_order=before.bank_order,
         frozen=min(len(made.offsets), before.frozen + added),
         grown=0 if made.trained else before.grown + added,
     )

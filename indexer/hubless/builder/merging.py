@@ -3,13 +3,14 @@
 from pathlib import Path
 
 from hubless.builder.index import open_index
+from hubless.progress import Progressing
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.lease import lease
 
 
 def merge(
-    catalog: str | Path, collection: str, *, keep: int | None = None, progress: bool | None = None
+    catalog: str | Path, collection: str, *, keep: int | None = None, progress: Progressing = None
 ) -> Manifest | None:
     """Build the next version from the current one and what was written since. Its offsets stay as they are.
 
@@ -20,7 +21,7 @@ def merge(
     catalog : folder of the collections
     collection : its name, or an alias of it
     keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
-    progress : show progress bars; None does if standard error is a terminal
+    progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
 
     Returns
     -------

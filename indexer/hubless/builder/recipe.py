@@ -13,6 +13,7 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import RECALL
+from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
@@ -64,6 +65,22 @@ class Recipe:
         """Raise `InputError` if there is a target prior, and the correction takes none."""
         if target_prior is not None:
             taking_prior(self.method)
+
+
+def asked_for(manifest: Manifest) -> dict[str, Any]:
+    """What `Recipe.of` was given for a version."""
+    record, aims = manifest.index, manifest.index.aims
+    return {
+        "metric": manifest.metric,
+        "correction": manifest.correction.name,
+        "parameters": manifest.correction.parameters,
+        # a collection that began empty has had no size to choose by
+        "index": "auto" if manifest.measured is None else record.type,
+        "recall": RECALL if aims is None else aims.recall,
+        "memory": None if aims is None else aims.memory,
+        "latency": None if aims is None else aims.latency_ms,
+        "seed": manifest.provenance.seed,
+    }
 
 
 def check_metric(metric: str | None) -> Metric:

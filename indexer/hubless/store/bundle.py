@@ -237,6 +237,9 @@ class Manifest(_Record):
     frozen: int = Field(0, description="Targets that came after the fit: their offsets come from the fit as it was.")
     grown: int = Field(0, description="Targets that were added to the index after it was trained.")
     job: JobRecord | None = None
+    bank_order: int = Field(
+        0, description="Number of the query bank, put over HTTP, that the correction was fitted on."
+    )
     provenance: Provenance
     files: dict[str, FileRecord]
 

@@ -19,6 +19,7 @@ from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
+from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import Live
 from hubless_service.observing.sampling import sampling_of
 from hubless_service.searching.batching import HOP, SHORT, Batcher
@@ -46,6 +47,7 @@ class Engine:
     shelf : where requests look collections up
     live : the live hubness and the drift of what is served
     sampling : keeps a sample of the queries in files; None if that is off
+    maintainer : has collections merged and fitted anew
     draining : whether the process is about to end; requests that come are answered all the same
     """
 
@@ -71,6 +73,9 @@ class Engine:
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self._watcher = Watcher(source, self.shelf, settings, self._prepare)
         self._watcher.on_change = self._breakers.look
+        self.maintainer = Maintainer(
+            lambda: source.catalog.path, self.shelf.writable, settings.keep_versions, self._watcher.look_now
+        )
         self.live = Live(settings, self.shelf.served, self._prepare, lambda: self._batcher.waiting > 0)
         self.sampling = sampling_of(settings)
 
@@ -89,6 +94,7 @@ class Engine:
             self.sampling.start()
         self._writer.start()
         self._follower.start()
+        self.maintainer.start()
         self._watcher.start(on_loaded)
 
     def stop(self) -> list[threading.Thread]:
@@ -100,7 +106,8 @@ class Engine:
         self._watcher.stop()
         self._threads_set.close()
         sampling = self.sampling.stop() if self.sampling else []
-        return [*self._batcher.stop(), *self._writer.stop(), *self._follower.stop(), *self.live.stop(), *sampling]
+        written = [*self._writer.stop(), *self._follower.stop(), *self.maintainer.stop()]
+        return [*self._batcher.stop(), *written, *self.live.stop(), *sampling]
 
     def report(
         self,

@@ -75,6 +75,10 @@ class Shelf:
         """The same, with their logs."""
         return [slot.living for slot in self._slots.values() if slot.living]
 
+    def writable(self) -> list[str]:
+        """The names of those that can be written to."""
+        return [name for name, slot in self._slots.items() if slot.living and slot.living.log is not None]
+
     # for requests
 
     def collections(self, access: Access) -> list[hubless.Collection]:

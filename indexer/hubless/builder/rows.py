@@ -1,0 +1,57 @@
+"""The rows of a version that is made of another: their order, ids and payload."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hubless.builder.inputs import write_payload
+from hubless.builder.making import Made
+from hubless.search.indexed import IndexedTargets
+from hubless.search.parts import Parts
+from hubless.store import bundle
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.ids import write_ids
+from hubless.vectors.payload import open_dataset
+
+
+def vectors_first(parts: Parts) -> I64 | None:
+    """The order in which rows are stored: those that have a vector first. None if that is the order that they have."""
+    there = parts.targets.have_vectors(np.arange(len(parts.offsets)))
+    if there.all() or isinstance(parts.targets, IndexedTargets):
+        return None
+    return np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])
+
+
+def write_rows(parts: Parts, order: I64 | None, folder: Path) -> None:
+    """Write ids, payload and encoder.
+
+    Parameters
+    ----------
+    order : of the rows; None as they are
+    """
+    write_ids(in_order(parts.ids.array, order), folder / bundle.IDS)
+    if parts.encoder is not None:
+        parts.encoder.save(folder)
+    if parts.payload is not None:
+        table = in_order(parts.payload.table(), order)
+        write_payload(open_dataset(table), parts.payload.schema.names, folder)
+
+
+def in_order(rows: Any, order: I64 | None) -> Any:
+    """Ids or payload in an order."""
+    return rows if order is None else rows.take(order)
+
+
+def with_all(made: Made, offsets: F32) -> Made:
+    """The same with the targets that have no vector, which nobody has found.
+
+    Parameters
+    ----------
+    offsets : (n,) of all
+    """
+    occurrence = made.occurrence
+    if occurrence is not None:
+        occurrence = np.pad(occurrence, ((0, 0), (0, len(offsets) - occurrence.shape[1])))
+    return replace(made, offsets=offsets, occurrence=occurrence)

@@ -1,0 +1,163 @@
+"""The process that does one piece of work: `python -m hubless_service.maintaining.work JSON`.
+
+It ends with the process that started it. A kill at any moment leaves the collection as it was, or with the new version.
+"""
+
+import json
+import os
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import NamedTuple
+
+from hubless.builder.merging import merge
+from hubless.builder.refitting import refit
+from hubless.errors import HublessError, InputError, JobRunning
+from hubless.progress import Advance, Steps
+from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
+from hubless.store.bundle import Manifest
+from hubless.store.catalog import Catalog
+from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
+from hubless_service.maintaining.status import Status, Work, now, write_status
+
+NICER = 10
+BUSY, AGAIN, FAILED = 75, 74, 70
+"""Exit codes: another job changes the collection; it may go better another time; it never will."""
+_REPORT_SECONDS = 0.25
+
+
+class Task(NamedTuple):
+    """What is to be done.
+
+    Attributes
+    ----------
+    catalog, collection : its folder and its name
+    keep : how many of the newest versions to keep; None for all
+    alive : a descriptor whose other end the service holds open as long as it lives
+    """
+
+    catalog: str
+    collection: str
+    work: Work
+    keep: int | None
+    alive: int
+
+    @property
+    def home(self) -> Path:
+        """The folder of the collection."""
+        return Path(self.catalog) / self.collection
+
+
+class _Reporter:
+    """Writes the status, from the first step on: before that, another job may hold the collection."""
+
+    def __init__(self, task: Task, number: int) -> None:
+        self._home = task.home
+        self._status = Status(work=task.work, state="running", number=number, began=now())
+        self._written = 0.0
+
+    def step(self, description: str, total: int | None = None) -> Advance:
+        self._status = self._status.model_copy(update={"step": description, "done": 0, "total": total})
+        self._write()
+        return self._advance
+
+    def end(self, made: Manifest | None, error: Exception | None = None) -> None:
+        """Say what came of it."""
+        ended = {"state": "failed" if error else "done", "ended": now(), "version": made and made.version}
+        self._status = self._status.model_copy(update=ended | {"problem": _problem(error) if error else None})
+        self._write()
+
+    def _advance(self, rows: int) -> None:
+        self._status = self._status.model_copy(update={"done": self._status.done + rows})
+        if monotonic() - self._written > _REPORT_SECONDS:
+            self._write()
+
+    def _write(self) -> None:
+        self._written = monotonic()
+        with suppress(OSError):  # the work is worth more than its report
+            write_status(self._home, self._status)
+
+
+def _merge(task: Task, order: BankOrder | None, steps: Steps) -> Manifest | None:
+    return merge(task.catalog, task.collection, keep=task.keep, progress=steps)
+
+
+def _bank(task: Task, order: BankOrder | None, steps: Steps) -> Manifest | None:
+    """Fit on the bank that was put; None if a version was already."""
+    if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
+        return None
+    queries = read[1]
+    made: Manifest | None = None
+    if _order_of(Catalog(task.catalog), task.collection) != order.number:
+        made = refit(
+            task.catalog,
+            task.collection,
+            queries,
+            append=order.append,
+            correction=order.correction,
+            parameters=order.parameters,
+            keep=task.keep,
+            bank_order=order.number,
+            progress=steps,
+        )
+    drop_order(task.home, order.number)
+    return made
+
+
+def _order_of(catalog: Catalog, name: str) -> int:
+    """The number of the bank that the current version was fitted on."""
+    current = next(version for version in catalog.versions(name) if version.current)
+    return 0 if current.manifest is None else current.manifest.bank_order
+
+
+WORKS: dict[Work, Callable[[Task, BankOrder | None, Steps], Manifest | None]] = {"merge": _merge, "bank": _bank}
+
+
+def run(task: Task) -> int:
+    """Do some work, and return the exit code."""
+    order = read_order(task.home) if task.work == "bank" else None
+    reporter = _Reporter(task, order.number if order else 0)
+    try:
+        reporter.end(WORKS[task.work](task, order, reporter))
+    except JobRunning:
+        return BUSY
+    except InputError as error:  # it will be wrong the next time, too
+        if order is not None:
+            drop_order(task.home, order.number)
+        reporter.end(None, error)
+        return FAILED
+    except HublessError as error:
+        reporter.end(None, error)
+        return AGAIN
+    except Exception as error:
+        traceback.print_exc()
+        reporter.end(None, error)
+        return AGAIN
+    return 0
+
+
+def _problem(error: Exception) -> dict[str, object]:
+    found = from_library(error) if isinstance(error, HublessError) and error.code in PROBLEM_TYPES else internal_error()
+    return {"code": found.code, "detail": found.detail, **found.members}
+
+
+def _end_with(alive: int) -> None:
+    with suppress(OSError):
+        os.read(alive, 1)
+    os._exit(AGAIN)
+
+
+def main(argument: str) -> None:
+    """Do the work that an argument names."""
+    task = Task(**json.loads(argument))
+    os.nice(NICER)  # searches go first
+    threading.Thread(target=_end_with, args=[task.alive], name="alive", daemon=True).start()
+    sys.exit(run(task))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

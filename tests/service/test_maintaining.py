@@ -1,0 +1,149 @@
+"""Work on collections in the background: merges and fits, in processes of their own."""
+
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import small
+from support.until import until
+from support.writing import NAME, build, model, point, writable
+
+import hubless
+from hubless.errors import StorageError
+from hubless.store.bank_order import give_bank, read_order
+from hubless.store.lease import lease
+from hubless_service.maintaining import maintainer as maintaining
+from hubless_service.maintaining import work
+from hubless_service.maintaining.maintainer import Maintainer
+from hubless_service.maintaining.status import is_running, read_status
+from hubless_service.maintaining.work import AGAIN, FAILED, Task, run
+
+BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
+
+
+@pytest.fixture
+def home(tmp_path):
+    build(tmp_path)
+    with writable(tmp_path) as client:
+        client.put("/points", json={"points": [point("new", 1)]}).raise_for_status()
+    return tmp_path / NAME
+
+
+@pytest.fixture
+def start(home):
+    """Start a maintainer of the catalog; it is stopped at the end."""
+    started = []
+
+    def start(keep=1):
+        made = Maintainer(lambda: home.parent, lambda: [NAME], keep, lambda: None)
+        made.start()
+        started.append(made)
+        return made
+
+    yield start
+    for each in started:
+        for thread in each.stop():
+            thread.join()
+
+
+def test_merge_that_is_asked_for_makes_a_version_and_cuts_the_log(home, start):
+    before = hubless.open(home.parent, NAME).version
+    start().ask(NAME, "merge")
+    until(lambda: (status := read_status(home)) is not None and status.state == "done")
+    merged = hubless.open(home.parent, NAME)
+    assert (merged.added, merged.count) == (0, len(model()) + 1)
+    assert read_status(home).version == merged.version != before
+    assert hubless.Catalog(home.parent).version_ids(NAME) == [merged.version]
+    assert hubless.Catalog(home.parent).log(NAME).first() == 2
+
+
+def test_bank_that_waits_is_fitted_by_a_service_that_starts_later(home, start):
+    order = give_bank(home, BANK, append=False)
+    start()
+    until(lambda: read_order(home) is None)
+    made = hubless.open(home.parent, NAME).manifest
+    assert (made.bank.queries, made.bank_order, made.log_seq) == (60, order.number, 1)
+    assert not list((home / "bank").glob("*.npy"))
+
+
+def test_bank_that_a_version_has_is_not_fitted_twice(home):
+    order = give_bank(home, BANK, append=True)
+    known = hubless.open(home.parent, NAME).manifest.bank.queries
+    made = hubless.refit(home.parent, NAME, BANK, append=True, bank_order=order.number)
+    assert made.bank.queries == known + 60
+    assert run(bank_of(home)) == 0  # as after a kill between the version and the end of the order
+    assert (hubless.open(home.parent, NAME).version, read_order(home)) == (made.version, None)
+
+
+def test_work_waits_while_another_job_changes_the_collection(home, start, monkeypatch):
+    monkeypatch.setattr(maintaining, "_LATER", {maintaining.BUSY: 0.2})
+    with lease(home, "hubless reindex"):
+        start().ask(NAME, "merge")
+        until(lambda: is_running(home))
+        until(lambda: not is_running(home))
+        assert hubless.open(home.parent, NAME).added == 1
+    until(lambda: hubless.open(home.parent, NAME).added == 0)
+
+
+def test_work_whose_process_is_killed_has_failed_and_says_so(home, start):
+    made = start()
+    made.ask(NAME, "merge")
+    os.kill(until(child), signal.SIGKILL)
+    until(lambda: not is_running(home))
+    assert hubless.open(home.parent, NAME).count == len(model()) + 1
+    made.ask(NAME, "merge")
+    until(lambda: hubless.open(home.parent, NAME).added == 0)
+
+
+def child():
+    """A process that works, started by this one."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            status, command = (entry / "stat").read_text(), (entry / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if b"maintaining.work" in command and int(status.rpartition(")")[2].split()[1]) == os.getpid():
+            return int(entry.name)
+    return None
+
+
+def test_refused_bank_is_dropped_and_the_reason_kept(home):
+    give_bank(home, BANK[:1], append=False)
+    assert run(bank_of(home)) == FAILED
+    status = read_status(home)
+    assert (status.state, read_order(home)) == ("failed", None)
+    assert status.problem["detail"] == "query bank: expected at least 2 queries, better 100 and more, got 1"
+
+
+def test_parts_of_a_bank_are_fitted_together(home):
+    give_bank(home, BANK[:20], append=False, fit=False)
+    give_bank(home, BANK[20:40], append=True, fit=False)
+    give_bank(home, BANK[40:], append=True)
+    assert run(bank_of(home)) == 0
+    assert hubless.open(home.parent, NAME).manifest.bank.queries == 60
+
+
+def test_disk_that_refuses_leaves_the_bank_for_another_time(home, monkeypatch):
+    order = give_bank(home, BANK, append=False)
+    monkeypatch.setattr(work, "refit", refused)
+    assert run(bank_of(home)) == AGAIN
+    assert read_order(home) == order
+    assert read_status(home).problem["code"] == "storage"
+
+
+def refused(*given, **named):
+    raise StorageError(Path("versions"), "the disk is full")
+
+
+def bank_of(home):
+    """The task of fitting the bank that waits."""
+    return Task(str(home.parent), NAME, "bank", keep=None, alive=-1)
+
+
+def test_new_bank_takes_the_place_of_one_that_waits(home):
+    give_bank(home, BANK[:20], append=False, fit=False)
+    order = give_bank(home, BANK[20:], append=False, fit=False)
+    assert (read_order(home), order.queries) == (order, 40)
+    assert len(list((home / "bank").glob("*.npy"))) == 1
