@@ -2,9 +2,11 @@
 
 import multiprocessing
 import sqlite3
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 
 import pytest
+from support import faults
+from support.disks import disk, remount
 
 from hubless.errors import LogDamaged, StorageError
 from hubless.store.log import LOG, Log
@@ -65,6 +67,31 @@ def test_what_was_cut_off_is_gone_and_numbers_go_on(log):
     assert write(log, b"d") == 4
     with pytest.raises(LogDamaged, match="up to 3 were cut off"):
         log.since(2)
+
+
+@pytest.mark.parametrize("state", ["full", "read-only"])
+def test_log_is_read_where_no_file_can_be_made_beside_it_and_followed_when_one_can(tmp_path, state):
+    with disk(tmp_path / "disk", 8) as home:
+        first, second = Log(home), Log(home)
+        write(first, b"a", b"b")
+        first.close()  # the last one: nothing stays beside the file
+        with faults.filled(home / LOG, 0) if state == "full" else read_only(home):
+            assert (second.first(), second.last(), bodies(second)) == (1, 2, [b"a", b"b"])
+            with pytest.raises(StorageError):
+                write(second, b"c")
+        write(first, b"d")
+        assert (second.last(), bodies(second)) == (3, [b"a", b"b", b"d"])
+        first.close()
+        second.close()
+
+
+@contextmanager
+def read_only(path):
+    remount(path, "ro")
+    try:
+        yield
+    finally:
+        remount(path, "rw")
 
 
 def test_much_is_read_in_parts(log):

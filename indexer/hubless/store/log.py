@@ -176,29 +176,33 @@ class Log:
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
         with self._using:
+            unchanging = None
             try:
-                yield self._opened()
+                try:
+                    connection = self._opened()
+                except sqlite3.OperationalError:
+                    # nothing can be made beside it: the folder is read-only, or the disk is full. Then nobody writes
+                    if _wal_size(self.path):
+                        raise
+                    # not kept, as it would never see a write
+                    unchanging = connection = _connect(f"{self.path.as_uri()}?immutable=1", "query_only=1")
+                yield connection
             except sqlite3.Error as error:
                 self.close()
                 raise _refused(self.path, error) from error
+            finally:
+                if unchanging is not None:
+                    unchanging.close()
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
-            self._connection = self._writable() if os.access(self.path.parent, os.W_OK) else self._read_only()
+            uri = self.path.as_uri()
+            if os.access(self.path.parent, os.W_OK):
+                pragmas = "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0"
+                self._connection = _connect(uri, *pragmas)
+            else:
+                self._connection = _connect(f"{uri}?mode=ro", "query_only=1")
         return self._connection
-
-    def _writable(self) -> sqlite3.Connection:
-        return _connect(self.path.as_uri(), "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0")
-
-    def _read_only(self) -> sqlite3.Connection:
-        """In a folder that cannot be written, such as a volume that is mounted read-only."""
-        try:
-            return _connect(f"{self.path.as_uri()}?mode=ro", "query_only=1")
-        except sqlite3.OperationalError:
-            # nobody writes now, so there are no files beside it, and none can be made
-            if _wal_size(self.path):
-                raise
-            return _connect(f"{self.path.as_uri()}?immutable=1", "query_only=1")
 
 
 class Appender:
@@ -295,7 +299,7 @@ def _refused(path: Path, error: sqlite3.Error) -> StorageError | LogDamaged:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return LogDamaged(path, f"the file is damaged ({error})")
-    if name.startswith("SQLITE_FULL"):
+    if name in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"):
         return StorageError(path, "the disk is full")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
         return StorageError(path, f"it cannot be written ({error})")
