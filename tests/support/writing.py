@@ -50,15 +50,18 @@ def writable(catalog, **settings):
             yield client
 
 
-def check(client, stored, correction):
-    """Fail unless count, scroll, points and searches agree with the model.
+def check(client, stored, correction, page=7):
+    """Fail unless count, scroll, points, filters and searches agree with the model.
 
     Parameters
     ----------
     correction : of the collection, which gives the offsets of any vectors
+    page : limit of a page of scroll
     """
     assert client.post("/count").json()["count"] == len(stored)
-    found = {each["id"]: each for each in scrolled(client, limit=7, **{"with": ["payload", "vector"]})}
+    pages = scrolled(client, limit=page, **{"with": ["payload", "vector"]})
+    found = {each["id"]: each for each in pages}
+    assert len(pages) == len(found)
     assert found.keys() == stored.keys()
     vectors = np.array([vector for vector, _ in stored.values()])
     offsets = correction.offsets(hubless.vectors.sources.ArrayVectors(vectors, "vectors"))
@@ -73,6 +76,14 @@ def check(client, stored, correction):
         expected = [[*stored][row] for row in np.argsort(-scores, kind="stable")[:10]]
         hits = client.post("/query", json={"vector": query.tolist(), "limit": 10}).json()["hits"]
         assert [hit["id"] for hit in hits] == expected
+    titles = sorted({payload["title"] for _, payload in stored.values()} - {None})
+    for title in titles[::5]:
+        asked = {"filter": {"field": "title", "eq": title}}
+        expected = {wanted for wanted, (_, payload) in stored.items() if payload["title"] == title}
+        assert client.post("/count", json=asked).json()["count"] == len(expected)
+        assert {each["id"] for each in scrolled(client, limit=page, **asked)} == expected
+        hits = client.post("/query", json={"vector": [1.0] * small.DIM, "limit": 1000, **asked}).json()["hits"]
+        assert {hit["id"] for hit in hits} == expected
 
 
 def scrolled(client, **options):
