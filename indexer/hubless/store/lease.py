@@ -1,24 +1,21 @@
 """One job a collection: a lease with its owner, which expires when the owner is silent.
 
-    <catalog>/<collection>/.lease.<machine>     who holds it; locked, and touched every minute, while the job lives
+    <catalog>/<collection>/.lease.<machine>     who holds it; owned as `hubless.store.liveness` says
 
-The lock of a dead process is free, so on one machine the next job begins at once. Many network file systems do not tell
-one machine of the locks of another. There a lease counts until it was not touched for ten minutes.
+On one machine the next job begins at once after a dead one; on another, when that was silent for ten minutes.
 """
 
-import fcntl
 import json
 import os
 import platform
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hubless.errors import JobRunning, storage_errors
-from hubless.store.durable import is_locked, locked, make_folder
-from hubless.store.unfinished import BEAT_SECONDS, machine
+from hubless.store.durable import locked, make_folder
+from hubless.store.liveness import alive, machine, seconds_left
 
 SILENT_SECONDS = 600.0
 """The lease of another machine expires after so long without a touch."""
@@ -41,30 +38,23 @@ def lease(home: Path, work: str) -> Iterator[None]:
     StorageError
         if the disk refuses.
     """
-    stopped = threading.Event()
-    with storage_errors(home):
-        make_folder(home)
-        path = home / f"{_LEASE}{machine()}"
-        with locked(home / _GATE):
-            _check_free(home, path)
-            held = path.open("w+")
-            fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            owner = f"{work}, process {os.getpid()} on {platform.node()}"
-            json.dump({"owner": owner, "since": datetime.now(UTC).isoformat(timespec="seconds")}, held)
-            held.flush()
-    beat = threading.Thread(target=_beat, args=[path, stopped], name="lease-lives", daemon=True)
-    beat.start()
-    try:
-        yield
-    finally:
-        stopped.set()
-        beat.join()
-        with suppress(OSError), locked(home / _GATE):
-            path.unlink(missing_ok=True)
-        held.close()
+    path = home / f"{_LEASE}{machine()}"
+    with ExitStack() as held:
+        with storage_errors(home):
+            make_folder(home)
+            with locked(home / _GATE):
+                _check_free(home)
+                owner = f"{work}, process {os.getpid()} on {platform.node()}"
+                told = {"owner": owner, "since": datetime.now(UTC).isoformat(timespec="seconds")}
+                held.enter_context(alive(path, json.dumps(told)))
+        try:
+            yield
+        finally:
+            with suppress(OSError), locked(home / _GATE):
+                path.unlink(missing_ok=True)
 
 
-def _check_free(home: Path, own: Path) -> None:
+def _check_free(home: Path) -> None:
     """Raise `JobRunning` if a lease is held. Remove those that expired."""
     gate = home / _GATE
     os.utime(gate)  # the file system's clock is the only one that all machines share
@@ -73,9 +63,10 @@ def _check_free(home: Path, own: Path) -> None:
         if other == gate:
             continue
         with suppress(FileNotFoundError):  # given back just now
-            silent = now - other.stat().st_mtime
-            if is_locked(other) or (other != own and silent < SILENT_SECONDS):
-                raise JobRunning(home, _owner(other), None if other == own else SILENT_SECONDS - silent)
+            owner = other.name.removeprefix(_LEASE)
+            left = seconds_left(other, owner, now, SILENT_SECONDS)
+            if left is None or left > 0:
+                raise JobRunning(home, _owner(other), None if owner == machine() else left or SILENT_SECONDS)
             other.unlink()
 
 
@@ -84,9 +75,3 @@ def _owner(path: Path) -> str:
         told = json.loads(path.read_text("utf-8"))
         return f"{told['owner']}, since {told['since']}"
     return "a job that has just begun"
-
-
-def _beat(path: Path, stopped: threading.Event) -> None:
-    while not stopped.wait(BEAT_SECONDS):
-        with suppress(OSError):  # the disk may be out of reach for a moment
-            os.utime(path)

@@ -1,43 +1,24 @@
 """Unfinished builds and deletions: how the others tell whether they live, and what removes the dead ones.
 
     versions/.staging-<version>                    what a build has written
-    versions/.staging-<version>@<machine>.lock     held, and touched every minute, while the build lives
+    versions/.staging-<version>@<machine>.lock     owned by the build, as `hubless.store.liveness` says
     versions/.deleted-<version>                    a version that is being deleted
 
-A free lock says that a build of this machine is dead. It says nothing of a build on another machine: many network file
-systems do not tell one machine of the locks of another. There the build counts as dead after an hour without a touch.
+A build on another machine counts as dead when it was silent for an hour.
 """
 
-import hashlib
-import os
-import platform
 import shutil
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
-from hubless.store.durable import is_locked, locked
+from hubless.store.liveness import alive, machine, seconds_left
 
-BEAT_SECONDS = 60.0
 SILENT_SECONDS = 3600.0
 """A build on another machine is dead if its lock is free and was not touched for so long."""
 
 _STAGING = ".staging-"
 _LOCK = ".lock"
 _DELETED = ".deleted-"
-_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-
-
-@cache
-def machine() -> str:
-    """What names the machine since it was started: locks reach all its processes, in containers too."""
-    try:
-        name = _BOOT_ID.read_text("ascii")
-    except OSError:
-        name = platform.node()
-    return hashlib.sha256(name.encode()).hexdigest()[:12]
 
 
 def staging_of(versions: Path, version: str) -> Path:
@@ -45,19 +26,9 @@ def staging_of(versions: Path, version: str) -> Path:
     return versions / (_STAGING + version)
 
 
-@contextmanager
-def living(staging: Path) -> Iterator[None]:
+def living(staging: Path) -> AbstractContextManager[None]:
     """Let the others know that a build lives, until the block ends or the process dies."""
-    stopped = threading.Event()
-    lock = _lock_of(staging)
-    with locked(lock):
-        beat = threading.Thread(target=_beat, args=[lock, stopped], name="build-lives", daemon=True)
-        beat.start()
-        try:
-            yield
-        finally:
-            stopped.set()
-            beat.join()
+    return alive(_lock_of(staging))
 
 
 def finish(staging: Path) -> None:
@@ -98,20 +69,12 @@ def delete(folder: Path) -> None:
         _remove(doomed)
 
 
-def _beat(lock: Path, stopped: threading.Event) -> None:
-    while not stopped.wait(BEAT_SECONDS):
-        with suppress(OSError):  # the disk may be out of reach for a moment
-            os.utime(lock)
-
-
 def _may_live(lock: Path, now: float) -> bool:
     try:
-        if is_locked(lock):
-            return True
-        touched = lock.stat().st_mtime
+        left = seconds_left(lock, _machine_of(lock), now, SILENT_SECONDS)
     except FileNotFoundError:  # its build has just ended, on another machine
         return True
-    return _machine_of(lock) != machine() and now - touched < SILENT_SECONDS
+    return left is None or left > 0
 
 
 def _locks(versions: Path) -> list[Path]:

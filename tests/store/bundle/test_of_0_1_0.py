@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import writing
 
 import hubless
 
@@ -69,3 +70,17 @@ def test_it_can_be_changed_and_saved_as_a_version_of_today(tmp_path):
     np.testing.assert_allclose(
         opened.query(limit=6, **asked).scores, RECORDED["answers"]["corrected"]["scores"], atol=1e-6
     )
+
+
+def test_it_is_written_to_over_http_and_merged(tmp_path):
+    shutil.copytree(FIXTURES / "bundle_0_1_0", tmp_path / "catalog")
+    new = {"id": "copy", "vector": RECORDED["targets"][0], "payload": {"year": 1999}}
+    with writing.writable(tmp_path / "catalog") as client:
+        assert client.put("/points", json={"points": [new]}).json()["seq"] == 1
+        assert client.post("/points/delete", json={"ids": ["photo 1"]}).json()["deleted"] == 1
+    assert hubless.merge(tmp_path / "catalog", "photos").log_seq == 2
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    opened.check_canaries()
+    assert (opened.count, opened.seq) == (40, 2)
+    assert opened.point("copy").offset == pytest.approx(RECORDED["offsets"][0], abs=1e-6)
+    assert opened.point("copy").payload == {"title": None, "year": 1999}

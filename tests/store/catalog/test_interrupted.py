@@ -6,7 +6,8 @@ import pytest
 from support import faults, small
 
 import hubless
-from hubless.store.unfinished import SILENT_SECONDS, machine
+from hubless.store.liveness import machine
+from hubless.store.unfinished import SILENT_SECONDS
 
 QUICK = [("build", "template"), ("rollback", "template"), ("prune", "template")]
 FIRST = pytest.param("build", "nothing", marks=pytest.mark.slow)
