@@ -14,6 +14,7 @@ from hubless.filters import filter_schema
 from hubless_service.access.authentication import PUBLIC
 from hubless_service.http import problems
 from hubless_service.http.answers import ANSWERS, ProblemAnswer
+from hubless_service.http.arrow import ARROW
 from hubless_service.http.bodies import BINARY, JSON
 from hubless_service.http.fields import FILTER
 from hubless_service.http.insights import INSIGHTS
@@ -53,13 +54,24 @@ def refusals(*codes: str) -> dict[int | str, Json]:
 
 
 def body(
-    model: type[RequestModel], *, required: bool = True, binary: str = "", url: type[RequestModel] | None = None
+    model: type[RequestModel],
+    *,
+    required: bool = True,
+    binary: str = "",
+    arrow: str = "",
+    url: type[RequestModel] | None = None,
 ) -> Json:
-    """Document the body that a route reads: JSON, and bytes if `binary` says what they are; `url` is their URL."""
+    """Document the body that a route reads: JSON, and bytes or Arrow if a text says what they are.
+
+    Parameters
+    ----------
+    url : the URL of bodies that are not JSON
+    """
     content: Json = {JSON: {"schema": _reference(model)}}
     operation: Json = {"requestBody": {"required": required, "content": content}}
-    if binary:
-        content[BINARY] = {"schema": {"type": "string", "format": "binary", "description": binary}}
+    for kind, meaning in ((BINARY, binary), (ARROW, arrow)):
+        if meaning:
+            content[kind] = {"schema": {"type": "string", "format": "binary", "description": meaning}}
     if url:
         operation["parameters"] = url_parameters(url, "Of binary bodies only; of JSON bodies it is a field.")
     return operation
@@ -186,7 +198,7 @@ def _mend(responses: Json, given: Mapping[int | str, Json]) -> None:
     """Undo what FastAPI does to the answers that were given to it."""
     if JSON in responses.get("422", {}).get("content", {}):
         del responses["422"]  # its own, which is never sent
-    for status in (200, 201):
+    for status in (200, 201, 202):
         if answer := given.get(status, {}).get("content", {}).get(JSON):
             responses[str(status)]["content"][JSON]["example"] = answer["example"]  # it leaves out what is null
 

@@ -59,6 +59,9 @@ class Settings(BaseSettings):
         description="Most targets that stand beside the index of a collection, as each query is compared with all of "
         "them; more are refused with 429 until they are merged.",
     )
+    max_bank_queries: int = Field(
+        default=50_000, ge=2, description="Most queries in a query bank that is put, in one request and in all."
+    )
     keep_versions: int = Field(
         default=5, ge=1, description="Newest versions that stay of a collection when the service makes one."
     )

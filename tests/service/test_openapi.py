@@ -50,6 +50,8 @@ def test_document_has_all_endpoints(document):
         ("GET", "/v1/collections/{collection}/projection"),
         ("GET", "/v1/collections/{collection}/versions/{version}"),
         ("GET", "/v1/collections/{collection}/versions/{version}/diff"),
+        ("PUT", "/v1/collections/{collection}/bank"),
+        ("GET", "/v1/collections/{collection}/bank"),
         ("GET", "/v1/collections/{collection}/bank/{number}"),
         ("GET", "/v1/collections/{collection}/points/{id}"),
         ("POST", "/v1/collections/{collection}/points"),

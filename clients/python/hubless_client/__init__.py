@@ -1,6 +1,7 @@
 """HTTP client for hubless, vector search without hubs: sync and async."""
 
 from hubless_client.aliases import AliasInfo
+from hubless_client.bank import BankInfo
 from hubless_client.client import AsyncClient, Client
 from hubless_client.collection import CollectionInfo
 from hubless_client.errors import (
@@ -134,6 +135,7 @@ __all__ = [
     "ApiZeroVector",
     "AsyncClient",
     "BadAnswer",
+    "BankInfo",
     "BankQuery",
     "BatchHits",
     "CannotSend",

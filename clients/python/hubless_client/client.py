@@ -7,6 +7,7 @@ import httpx
 from httpx_retries import aretry_request, retry_request
 
 from hubless_client.aliases import AliasMethods
+from hubless_client.bank import BankMethods
 from hubless_client.call import Call, Timeout
 from hubless_client.collection import CollectionMethods
 from hubless_client.connection import DEFAULT_TIMEOUT, DEFAULT_URL, check_open, httpx_arguments
@@ -28,6 +29,7 @@ class Methods(
     SearchMethods,
     ReadMethods,
     WriteMethods,
+    BankMethods,
     CollectionMethods,
     HubnessMethods,
     InsightMethods,

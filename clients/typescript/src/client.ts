@@ -5,6 +5,8 @@ import { type CallOptions, type ClientOptions, type Request, Transport, understo
 import type {
   AccessInfo,
   AliasInfo,
+  BankInfo,
+  BankOptions,
   BankQuery,
   BatchHits,
   CollectionInfo,
@@ -193,6 +195,27 @@ export class Client {
     const params = how.column === undefined ? {} : { column: how.column };
     const path = inCollection(collection, "projection");
     return this.#call("GET", path, { params }, (body) => having(body, "targets"), options);
+  }
+
+  /**
+   * Fit the correction on example queries, vectors or texts, over all targets that there are. If that takes longer than
+   * `timeout_ms`, the bank of the answer is `waiting`; `bank` tells how far it is.
+   */
+  async putBank(
+    collection: string,
+    queries: readonly VectorLike[] | { texts: readonly string[] },
+    how: BankOptions = {},
+    options?: CallOptions,
+  ): Promise<BankInfo> {
+    const vectors = (rows: readonly VectorLike[]) => rows.map((row, place) => inBase64(row, `vectors[${place}]`));
+    const given = "texts" in queries ? queries : { vectors: vectors(queries) };
+    const path = inCollection(collection, "bank");
+    return this.#call("PUT", path, inJson({ ...given, ...how }), (body) => having(body, "queries"), options);
+  }
+
+  /** The query bank that the correction was fitted on, and how far the fit is of one that was put. */
+  async bank(collection: string, options?: CallOptions): Promise<BankInfo> {
+    return this.#call("GET", inCollection(collection, "bank"), {}, (body) => having(body, "queries"), options);
   }
 
   /** One of the stored bank queries. They count from 0. */

@@ -61,6 +61,28 @@ export interface components {
             status: "ok";
         };
         /**
+         * BankAnswer
+         * @description The query bank of the version that is served, and what becomes of one that was put.
+         */
+        BankAnswer: {
+            collection: string;
+            /** @description That was fitted. */
+            correction: string;
+            /** @description Share of the targets that they cover; null if not known. */
+            coverage: number | null;
+            /** @description Share of the targets that came after the fit. */
+            frozen_share: number;
+            /** @description How many queries the correction was fitted on; 0 for none. */
+            queries: number;
+            /** @description How many of them the version stores, to be sent one by one. */
+            stored: number;
+            version: string;
+            /** @description null for none. */
+            waiting: components["schemas"]["WaitingBank"] | null;
+            /** @description null for none. */
+            work: components["schemas"]["WorkAnswer"] | null;
+        };
+        /**
          * BankQueryAnswer
          * @description A query of the bank.
          */
@@ -704,6 +726,28 @@ export interface components {
             version: string;
         };
         /**
+         * PutBankRequest
+         * @description Example queries that the correction is to be fitted on: vectors or texts.
+         */
+        PutBankRequest: {
+            /** @description What to fit; that of the collection if not given, auto if that is none. */
+            correction?: string | null;
+            /** @description false keeps the queries on the disk until more come, for a bank in several bodies. */
+            fit?: boolean | null;
+            /** @description append adds to the bank that the collection has, and to what waits to be fitted; replace, the default, takes the place of both. */
+            mode?: ("replace" | "append") | null;
+            /** @description Of the correction. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description For collections that have an encoder. At most HUBLESS_MAX_BATCH. */
+            texts?: string[] | null;
+            /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
+            timeout_ms?: number | null;
+            /** @description Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES. */
+            vectors?: (number[] | string)[] | null;
+        } & (unknown | unknown);
+        /**
          * PutPointsRequest
          * @description Targets to store, all or none.
          */
@@ -973,6 +1017,45 @@ export interface components {
              */
             state: "served" | "refused" | "damaged" | "stored";
             version: string;
+        };
+        /**
+         * WaitingBank
+         * @description A query bank that was put, and that no version has yet.
+         */
+        WaitingBank: {
+            /** @description Whether it is fitted next; false while more is to come. */
+            fit: boolean;
+            /** @enum {string} */
+            mode: "replace" | "append";
+            /** @description How many were put. */
+            queries: number;
+        };
+        /**
+         * WorkAnswer
+         * @description The last work of the service that made a version, or is to.
+         */
+        WorkAnswer: {
+            began: string;
+            /** @description How many rows of the step are done. */
+            done: number;
+            ended: string | null;
+            /** @description Why it failed: code and detail of a problem. */
+            problem: {
+                [key: string]: unknown;
+            } | null;
+            /** @enum {string} */
+            state: "running" | "done" | "failed";
+            /** @description What it does. */
+            step: string | null;
+            /** @description Of how many; null if nobody knows. */
+            total: number | null;
+            /** @description That it made; null for none. */
+            version: string | null;
+            /**
+             * @description bank is a fit on a query bank.
+             * @enum {string}
+             */
+            work: "merge" | "bank";
         };
         /**
          * Writes

@@ -85,6 +85,9 @@ export type Occurrence = Schemas["OccurrenceAnswer"];
 export type Findings = Schemas["FindingsAnswer"];
 /** Targets by column, and bank queries, on a plane. */
 export type Projection = Schemas["ProjectionAnswer"];
+export type BankInfo = Schemas["BankAnswer"];
+/** What to do with a query bank; see docs/openapi.json. */
+export type BankOptions = Omit<Schemas["PutBankRequest"], "vectors" | "texts">;
 export type BankQuery = Omit<Schemas["BankQueryAnswer"], "vector"> & { vector: Float32Array };
 export type AccessInfo = Schemas["AccessAnswer"];
 export type VersionDetails = Schemas["VersionAnswer"];

@@ -29,6 +29,40 @@ class BankQueryAnswer(Served):
     vector: VectorJson
 
 
+class WaitingBank(TypedDict):
+    """A query bank that was put, and that no version has yet."""
+
+    queries: Annotated[int, Field(description="How many were put.")]
+    mode: Literal["replace", "append"]
+    fit: Annotated[bool, Field(description="Whether it is fitted next; false while more is to come.")]
+
+
+class WorkAnswer(TypedDict):
+    """The last work of the service that made a version, or is to."""
+
+    work: Annotated[Literal["merge", "bank"], Field(description="bank is a fit on a query bank.")]
+    state: Literal["running", "done", "failed"]
+    step: Annotated[str | None, Field(description="What it does.")]
+    done: Annotated[int, Field(description="How many rows of the step are done.")]
+    total: Annotated[int | None, Field(description="Of how many; null if nobody knows.")]
+    began: str
+    ended: str | None
+    version: Annotated[str | None, Field(description="That it made; null for none.")]
+    problem: Annotated[dict[str, Any] | None, Field(description="Why it failed: code and detail of a problem.")]
+
+
+class BankAnswer(Served):
+    """The query bank of the version that is served, and what becomes of one that was put."""
+
+    queries: Annotated[int, Field(description="How many queries the correction was fitted on; 0 for none.")]
+    stored: Annotated[int, Field(description="How many of them the version stores, to be sent one by one.")]
+    coverage: Annotated[float | None, Field(description="Share of the targets that they cover; null if not known.")]
+    correction: Annotated[str, Field(description="That was fitted.")]
+    frozen_share: Annotated[float, Field(description="Share of the targets that came after the fit.")]
+    waiting: Annotated[WaitingBank | None, Field(description="null for none.")]
+    work: Annotated[WorkAnswer | None, Field(description="null for none.")]
+
+
 class TargetsWithCount(TypedDict):
     """So many targets are found so often."""
 
@@ -196,6 +230,7 @@ class DiffAnswer(TypedDict):
 
 INSIGHTS = (
     AccessAnswer,
+    BankAnswer,
     BankQueryAnswer,
     OccurrenceAnswer,
     FindingsAnswer,

@@ -1,7 +1,7 @@
 """What clients may send. The models that check a request are those that `/openapi.json` shows."""
 
 from functools import cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -238,6 +238,52 @@ class DeletePointsRequest(RequestModel):
     )
 
 
+_Vectors: TypeAlias = list[Annotated[F32, fields.QueryVector()]]
+_Texts: TypeAlias = list[Annotated[str, fields.Text("max_text")]]
+
+
+class BankOptions(RequestModel):
+    """What to do with a query bank."""
+
+    mode: Annotated[str, fields.Choice("replace", "append")] | None = Field(
+        default=None,
+        description="append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
+        "default, takes the place of both.",
+    )
+    fit: bool | None = Field(
+        default=None, description="false keeps the queries on the disk until more come, for a bank in several bodies."
+    )
+    correction: str | None = Field(
+        default=None, description="What to fit; that of the collection if not given, auto if that is none."
+    )
+    parameters: dict[str, Any] | None = Field(default=None, description="Of the correction.")
+    timeout_ms: Annotated[int, fields.Whole("max_timeout_ms")] | None = Field(
+        default=None,
+        description="Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
+    )
+
+
+class BinaryBankRequest(BankOptions):
+    """The URL of a binary body."""
+
+    dim: Annotated[int, fields.Dimension()] | None = Field(
+        default=None, description="The dimension of the vectors, to be checked, as a binary body does not tell it."
+    )
+
+
+class PutBankRequest(BankOptions):
+    """Example queries that the correction is to be fitted on: vectors or texts."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["vectors"]}, {"required": ["texts"]}]})
+    vectors: Annotated[_Vectors, fields.Several("queries", "max_bank_queries")] | None = Field(
+        default=None,
+        description="Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
+    )
+    texts: Annotated[_Texts, fields.Several("texts", "max_batch")] | None = Field(
+        default=None, description="For collections that have an encoder. At most HUBLESS_MAX_BATCH."
+    )
+
+
 class CreateCollectionRequest(RequestModel):
     """What an empty collection is to hold."""
 
@@ -273,6 +319,7 @@ REQUESTS = (
     PutPointsRequest,
     PatchPointsRequest,
     DeletePointsRequest,
+    PutBankRequest,
     CreateCollectionRequest,
     AliasRequest,
 )

@@ -4,7 +4,6 @@
 <catalog>/<collection>/.work.lock   held while the work runs
 """
 
-import json
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,6 +88,6 @@ def is_running(home: Path) -> bool:
         return False
 
 
-def as_json(status: Status | None) -> dict[str, Any] | None:
+def as_json(status: Status) -> dict[str, Any]:
     """A status as clients see it."""
-    return None if status is None else json.loads(status.model_dump_json(exclude={"number"}))
+    return status.model_dump(mode="json", exclude={"number"})

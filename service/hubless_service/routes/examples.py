@@ -104,6 +104,7 @@ def bodies(about: Shown) -> dict[str, dict[str, Json]]:
         "PutPointsRequest": {"one": {"points": [{"id": new, "vector": [*about.vector]}]}},
         "PatchPointsRequest": patches,
         "DeletePointsRequest": {"one": {"ids": [new]}},
+        "PutBankRequest": {"one": {"vectors": [[*about.vector]], "mode": "append", "fit": False}},
         "CreateCollectionRequest": {
             "typed": {
                 "dim": len(about.vector),

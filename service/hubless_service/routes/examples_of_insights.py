@@ -12,6 +12,27 @@ BANK_QUERY_ANSWER = {
     "collection": "stdlib",
     "version": "20260101T101500Z-1f0c",
 }
+BANK_ANSWER = {
+    "queries": 1200,
+    "stored": 512,
+    "coverage": 0.94,
+    "correction": "auto",
+    "frozen_share": 0.0,
+    "waiting": None,
+    "work": {
+        "work": "bank",
+        "state": "done",
+        "step": "writing",
+        "done": 0,
+        "total": None,
+        "began": "2026-01-01T10:15:00.000+00:00",
+        "ended": "2026-01-01T10:15:04.250+00:00",
+        "version": "20260101T101500Z-1f0c",
+        "problem": None,
+    },
+    "collection": "stdlib",
+    "version": "20260101T101500Z-1f0c",
+}
 _SERVED = {"collection": "stdlib", "version": "20260101T101500Z-1f0c"}
 _HUB = {"id": "codecs.Codec.encode", "offset": 0.21, "raw": 201, "corrected": 12}
 OCCURRENCE_ANSWER = {

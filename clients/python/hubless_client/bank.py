@@ -1,0 +1,113 @@
+"""The query bank that the correction of a collection is fitted on."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from hubless_client.bodies import in_bytes, in_json, listed
+from hubless_client.call import Call, Json, Timeout
+from hubless_client.errors import CannotSend
+from hubless_client.paths import in_collection
+from hubless_client.sending import ClientMethod
+from hubless_client.vectors import MatrixLike, pack_many
+
+
+@dataclass(frozen=True, slots=True)
+class BankInfo:
+    """The query bank of the version that is served, and what becomes of one that was put.
+
+    Attributes
+    ----------
+    queries : how many queries the correction was fitted on; 0 for none
+    stored : how many of them `bank_query` can send
+    coverage : share of the targets that they cover; None if not known
+    correction : that was fitted
+    frozen_share : share of the targets that came after the fit
+    waiting : a bank that was put, and that no version has yet: its `queries`, its `mode`, and whether it is fitted next
+        (`fit`); None for none
+    work : the last work of the service on the collection: its `state`, `step`, `problem` and more; None for none
+    """
+
+    queries: int
+    stored: int
+    coverage: float | None
+    correction: str
+    frozen_share: float
+    waiting: Mapping[str, Any] | None
+    work: Mapping[str, Any] | None
+    collection: str
+    version: str
+
+    @property
+    def fitted(self) -> bool:
+        """Whether nothing waits to be fitted."""
+        return self.waiting is None
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None) -> Self:
+        """Read the answer."""
+        return cls(**{name: body[name] for name in cls.__slots__})
+
+
+class BankMethods:
+    """Query banks. The client does not repeat a put by itself."""
+
+    @ClientMethod
+    def put_bank(
+        self,
+        collection: str,
+        vectors: MatrixLike | None = None,
+        *,
+        texts: Iterable[str] | None = None,
+        mode: str | None = None,
+        fit: bool | None = None,
+        correction: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        timeout_ms: int | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[BankInfo]:
+        """Fit the correction on a query bank, over all targets that there are. Needs a key of role admin.
+
+        If it takes longer than `timeout_ms`, the answer has a bank that is `waiting`; `bank` tells how far it is.
+
+        Parameters
+        ----------
+        vectors : (b, d) example queries, as the queries that people ask; 100 or more
+        texts : (b,) instead of vectors, for collections that have an encoder
+        mode : "replace", the default; "append" adds to the bank that there is
+        fit : False keeps the queries until more come
+        correction : to fit; by default that of the collection, and "auto" if it is "none"
+        parameters : of the correction
+        timeout_ms : to wait for the fit; it goes on after that
+        request_id, timeout : as in every call
+        """
+        if (vectors is None) == (texts is None):
+            got = "neither" if texts is None else "both"
+            raise CannotSend(f"put_bank: expected either vectors or texts, got {got}")
+        given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
+        options = {name: value for name, value in given.items() if value is not None}
+        if texts is not None:
+            content = in_json({"texts": listed("texts", texts), **options})
+        else:
+            packed = pack_many(vectors)  # type: ignore[arg-type]
+            in_url = {name: _in_url(value) for name, value in options.items()}
+            content = in_bytes(packed.data, {"dim": packed.dim or 1, **in_url})
+        path = in_collection(collection, "bank")
+        return Call("PUT", path, BankInfo.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def bank(self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[BankInfo]:
+        """The query bank that the correction was fitted on, and how far the fit is of one that was put."""
+        path = in_collection(collection, "bank")
+        return Call("GET", path, BankInfo.from_json, request_id=request_id, timeout=timeout)
+
+
+def _in_url(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise CannotSend(f"request: {error}") from error

@@ -1,0 +1,212 @@
+"""Query banks that are put over HTTP: a collection that began empty becomes corrected."""
+
+import base64
+import os
+import signal
+import time
+
+import httpx
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import small
+from support.contract import Contract
+from support.problems import with_hubs
+from support.server_process import served
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless_service.app import create_app
+from hubless_service.http.arrow import ARROW
+from hubless_service.settings import Settings
+
+NOTES = "/v1/collections/notes"
+PROBLEM = with_hubs(targets=200, bank=120, queries=60, dim=8, seed=4)
+POINTS = [{"id": str(row), "vector": vector.tolist()} for row, vector in enumerate(PROBLEM.targets)]
+BANK = PROBLEM.bank
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory):
+    path = tmp_path_factory.mktemp("catalog")
+    with serving(create_app(Settings(catalog=path, hubness=False, max_bank_queries=300))) as url:
+        wait_until_ready(url)
+        yield path, url
+
+
+@pytest.fixture
+def notes(url):
+    """A client of a collection of points without a bank, and the catalog."""
+    path, base = url
+    contract = Contract(httpx.get(f"{base}/openapi.json").json())
+
+    def check(answer):
+        answer.read()
+        contract.check(answer)
+
+    with httpx.Client(base_url=base, timeout=60, event_hooks={"response": [check]}) as client:
+        begin(client)
+        yield client, path
+        client.delete(NOTES).raise_for_status()
+
+
+def begin(client):
+    client.put(NOTES, json={"dim": 8, "metric": "cosine", "id_type": "string"}).raise_for_status()
+    client.put(f"{NOTES}/points", json={"points": POINTS}).raise_for_status()
+
+
+def stream(column, name="vector"):
+    sink = pa.BufferOutputStream()
+    table = pa.table({name: column})
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def rows_of(vectors):
+    return pa.FixedSizeListArray.from_arrays(pa.array(np.asarray(vectors, np.float32).reshape(-1)), len(vectors[0]))
+
+
+def refused(answer, code="invalid_input"):
+    assert (answer.status_code, answer.json()["code"]) == (422, code), answer.text
+    return answer.json()["detail"]
+
+
+def test_bank_makes_an_empty_collection_corrected_as_a_build_does(notes, tmp_path):
+    client, path = notes
+    client.put(f"{NOTES}/points", json={"points": [{"id": "silent", "payload": {"a": 1}}]}).raise_for_status()
+    before = client.get(f"{NOTES}/bank").json()
+    assert (before["queries"], before["correction"], before["waiting"]) == (0, "none", None)
+    answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 60_000})
+    assert answer.status_code == 200
+    document = answer.json()
+    assert (document["queries"], document["correction"], document["waiting"]) == (120, "auto", None)
+    assert (document["work"]["state"], document["work"]["version"]) == ("done", document["version"])
+    assert document["version"] > before["version"]
+    described = client.get(NOTES).json()
+    assert described["writes"] | {"seq": 2} == {"seq": 2, "added": 0, "removed": 0, "frozen_share": 0}
+    assert described["measured"]["hubness_corrected"]["skewness"] < described["measured"]["hubness_raw"]["skewness"]
+    built = hubless.Index("auto", "cosine").fit(BANK, PROBLEM.targets, ids=[str(row) for row in range(200)])
+    stored = hubless.open(path, "notes")
+    assert stored.ids(np.arange(201))[-1] == "silent"
+    np.testing.assert_allclose(stored.offsets[:200], built.offsets, atol=1e-5)
+    hits = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist()}).json()["hits"]
+    assert [hit["id"] for hit in hits] == built.query(PROBLEM.queries[0]).ids[0]
+    # what comes later has its offset from the fit
+    client.put(f"{NOTES}/points", json={"points": [POINTS[3] | {"id": "later"}]}).raise_for_status()
+    later = client.get(f"{NOTES}/points/later").json()
+    assert later["offset"] == pytest.approx(float(built.offsets[3]), abs=1e-5)
+
+
+def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
+    client, path = notes
+    texts = [base64.b64encode(row.astype("<f4").tobytes()).decode() for row in BANK[:40]]
+    first = client.put(
+        f"{NOTES}/bank", json={"vectors": texts, "fit": False, "correction": "csls", "parameters": {"k": 5}}
+    )
+    assert first.status_code == 202
+    assert first.headers["location"] == f"{NOTES}/bank"
+    assert first.json()["waiting"] == {"queries": 40, "mode": "replace", "fit": False}
+    second = client.put(
+        f"{NOTES}/bank",
+        params={"mode": "append", "fit": "false", "dim": 8},
+        content=BANK[40:80].astype("<f4").tobytes(),
+        headers={"Content-Type": "application/octet-stream"},
+    )
+    assert second.json()["waiting"] == {"queries": 80, "mode": "replace", "fit": False}
+    whole = client.put(
+        f"{NOTES}/bank",
+        params={"mode": "append", "timeout_ms": 60_000},
+        content=stream(rows_of(BANK[80:110])),
+        headers={"Content-Type": ARROW},
+    )
+    assert (whole.status_code, whole.json()["queries"], whole.json()["correction"]) == (200, 110, "csls")
+    # a fitted bank grows, too
+    more = {"vectors": BANK[110:].tolist(), "mode": "append", "timeout_ms": 60_000}
+    assert client.put(f"{NOTES}/bank", json=more).json()["queries"] == 120
+    built = hubless.Index("csls", "cosine", parameters={"k": 5}).fit(BANK, PROBLEM.targets)
+    np.testing.assert_allclose(hubless.open(path, "notes").offsets, built.offsets, atol=1e-5)
+
+
+def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
+    client, _ = notes
+    answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
+    assert answer.status_code == 202
+    assert answer.json()["waiting"] == {"queries": 120, "mode": "replace", "fit": True}
+    while (found := client.get(f"{NOTES}/bank").json())["queries"] == 0:
+        client.post(f"{NOTES}/query", json={"vector": POINTS[0]["vector"]}).raise_for_status()
+        time.sleep(0.05)
+    assert (found["queries"], found["waiting"]) == (120, None)
+
+
+def test_bad_banks_are_refused_and_nothing_waits(notes):
+    client, _ = notes
+    good = BANK[:3].tolist()
+
+    def put(**document):
+        return client.put(f"{NOTES}/bank", json=document)
+
+    def binary(content, kind=ARROW, **params):
+        return client.put(f"{NOTES}/bank", content=content, headers={"Content-Type": kind}, params=params)
+
+    assert "vectors[1]: expected 8 dimensions" in refused(put(vectors=[good[0], [1, 2]]), "dimension_mismatch")
+    assert "vectors[0]" in refused(put(vectors=[["x"] * 8]))
+    nan = base64.b64encode(np.full(8, np.nan, "<f4").tobytes()).decode()
+    assert "vectors[1]" in refused(put(vectors=[good[0], nan]), "not_finite")
+    assert "vectors[0]" in refused(put(vectors=[[0] * 8, good[0]]), "zero_vector")
+    assert "at least 2 queries, better 100 and more" in refused(put(vectors=good[:1]))
+    assert "1 to 300 queries" in refused(put(vectors=[good[0]] * 301))
+    assert "either vectors or texts" in refused(put(fit=False))
+    refused(put(texts=["a", "b"]), "no_encoder")
+    assert "one of replace, append" in refused(put(vectors=good, mode="add"))
+    assert "correction" in refused(put(vectors=good, correction="best"))
+    refused(put(vectors=good, correction="csls", parameters={"depth": 1}))
+    assert "targets" in refused(put(vectors=PROBLEM.targets[:60].tolist(), timeout_ms=60_000))
+    assert client.get(f"{NOTES}/bank").json()["work"]["state"] == "failed"
+    refused(binary(b"123", "application/octet-stream"), "dimension_mismatch")
+    assert "one column, vector" in refused(binary(stream(pa.array([1, 2]), "x")))
+    assert "fixed_size_list<float32>[8]" in refused(binary(stream(pa.array(["a", "b"]))))
+    assert "dimensions" in refused(binary(stream(rows_of([[1, 2], [3, 4]]))), "dimension_mismatch")
+    assert "vector[1]" in refused(binary(stream(pa.array([good[0], None], pa.list_(pa.float32(), 8)))))
+    assert binary(b"no stream").json()["code"] == "malformed_body"
+    assert client.put(f"{NOTES}/bank", content=b"x", headers={"Content-Type": "text/csv"}).status_code == 415
+    assert client.get(f"{NOTES}/bank").json()["waiting"] is None
+
+
+def test_parts_may_not_come_to_more_than_the_limit(notes):
+    client, _ = notes
+    for expected in (202, 202, 422):
+        body = {"vectors": BANK.tolist(), "mode": "append", "fit": False}
+        assert client.put(f"{NOTES}/bank", json=body).status_code == expected
+
+
+def test_bank_without_targets_says_what_to_do_first(url):
+    with httpx.Client(base_url=url[1]) as client:
+        client.put("/v1/collections/none", json={"dim": 8, "metric": "dot", "id_type": "int64"}).raise_for_status()
+        answer = client.put("/v1/collections/none/bank", json={"vectors": BANK[:5].tolist()})
+        assert "put targets, then the bank" in refused(answer)
+        assert client.delete("/v1/collections/none").status_code == 200
+
+
+def test_only_admins_put_a_bank(tmp_path):
+    keys = {"write_keys": "writer-0123456789", "admin_keys": "admin-01234567890"}
+    small.build_full(tmp_path, "notes")
+    with serving(create_app(Settings(catalog=tmp_path, **keys))) as base:
+        wait_until_ready(base)
+        for key, status in (("writer-0123456789", 403), ("admin-01234567890", 415)):
+            headers = {"X-API-Key": key}
+            assert httpx.put(f"{base}{NOTES}/bank", headers=headers).status_code == status
+            assert httpx.get(f"{base}{NOTES}/bank", headers=headers).status_code == 200
+
+
+@pytest.mark.slow
+def test_bank_survives_a_kill_of_the_service_and_is_fitted_by_the_next(tmp_path):
+    with served(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        begin(client)
+        answer = client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "timeout_ms": 1})
+        assert answer.status_code == 202
+        os.kill(server.pid, signal.SIGKILL)
+    with served(tmp_path) as server, httpx.Client(base_url=server.url, timeout=60) as client:
+        while (found := client.get(f"{NOTES}/bank").json())["queries"] == 0:
+            time.sleep(0.05)
+        assert (found["waiting"], client.get(NOTES).json()["count"]) == (None, 200)
