@@ -18,6 +18,7 @@ from hubless.store.catalog import Catalog, VersionInfo
 
 if TYPE_CHECKING:
     from hubless.builder.reindex.run import reindex
+    from hubless.exporting.export import export
     from hubless.lab.arrays import compare, diagnose, scan, tune
     from hubless.lab.evaluate import evaluate
     from hubless.lab.matrices import SimilarityMatrices
@@ -44,6 +45,7 @@ __all__ = [
     "compare",
     "diagnose",
     "evaluate",
+    "export",
     "merge",
     "offsets",
     "open",
@@ -58,6 +60,7 @@ _LATER = {
     "compare": "lab.arrays",
     "diagnose": "lab.arrays",
     "evaluate": "lab.evaluate",
+    "export": "exporting.export",
     "reindex": "builder.reindex.run",
     "scan": "lab.arrays",
     "tune": "lab.arrays",

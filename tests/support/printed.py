@@ -52,6 +52,7 @@ WORDS = {
     "bank merge": "--bank {}/bank.npy --queries {}/live/things --share .5 --output {}/merged.npy",
     "bank check": f"{_ON} --bank {{}}/bank.npy --live-queries {{}}/queries.npy",
     "bank forget": "--queries {}/live/things --all",
+    "export": f"{_ON} --to qdrant --output {{}}/things-qdrant",
     "query": f"{_ON} --vectors {{}}/one.npy",
     "evaluate": f"{_TARGETS} {_LABELS} --strict --seeds 2 --correction none --correction auto",
     "tune": f"{_TARGETS} {_LABELS} --seeds 1 --folds 2 --correction none --correction csls",

@@ -21,6 +21,7 @@ from hubless.cli.collections import (
     rollback_command,
 )
 from hubless.cli.evaluate import evaluate_command
+from hubless.cli.exporting import export_command
 from hubless.cli.hubs import diagnose_command, report_command, scan_command
 from hubless.cli.merging import merge_command
 from hubless.cli.printing import PrintedWarnings
@@ -69,6 +70,7 @@ app.command("merge")(merge_command)
 app.command("reindex")(reindex_command)
 app.add_typer(bank_app)
 app.command("query")(query_command)
+app.command("export")(export_command)
 app.command("evaluate")(evaluate_command)
 app.command("tune")(tune_command)
 app.command("diagnose")(diagnose_command)

@@ -185,6 +185,11 @@ class Collection:
         return None if self._parts.payload is None else self._parts.payload.schema
 
     @property
+    def payload_table(self) -> pa.Table | None:
+        """The payload of all targets, row by row, mapped where nothing was written; None without payload."""
+        return None if self._parts.payload is None else self._parts.payload.table()
+
+    @property
     def stored_ids(self) -> Ids:
         """The ids of all targets."""
         return self._parts.ids

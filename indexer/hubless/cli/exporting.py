@@ -1,0 +1,69 @@
+"""The command that takes a collection to another database. Parsing and printing only."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import hubless
+from hubless.cli.completion import one_of
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, VersionOption, listed
+from hubless.cli.printing import print_json, warn
+from hubless.exporting.engines import ENGINES
+from hubless.exporting.export import export
+from hubless.exporting.script import SCRIPT
+
+
+def export_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    output: Annotated[
+        Path,
+        typer.Option(metavar="PATH", help="File ending in .parquet, .jsonl or .lance; with --to a new folder."),
+    ],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=one_of(ENGINES),
+            help=f"Write a script for this database: {listed(ENGINES)}.",
+        ),
+    ] = None,
+    version: VersionOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Write targets with their offsets in the vectors, for another database.
+
+    \b
+    Example:
+      hubless export --catalog catalog --collection photos \\
+          --to qdrant --output photos-qdrant
+    """
+    if to is not None and to not in ENGINES:
+        raise typer.BadParameter(f"{to!r} is not one of {listed(ENGINES)}", param_hint="--to")
+    written = export(hubless.open(catalog, collection, version=version), output, to=to)
+    for note in written.notes:
+        warn(note)
+    if written.left_out:
+        warn(f"{written.left_out:,} targets have no vector and were left out.")
+    if json_:
+        print_json(
+            {
+                "path": str(written.path),
+                "count": written.count,
+                "width": written.width,
+                "left_out": written.left_out,
+                "notes": list(written.notes),
+            }
+        )
+        return
+    dim = written.width - 1
+    typer.echo(f"{written.path}: {written.count:,} targets, vectors of {dim} + 1 numbers, the last minus the offset.")
+    if to is None:
+        typer.echo("Ask with [q, 1] by inner product: the query q, of length 1 if the metric is cosine, and a 1.")
+        return
+    script = shlex.quote(str(written.path / SCRIPT))
+    if not ENGINES[to].tested:
+        warn(f"the script for {ENGINES[to].title} is not tested.")
+    typer.echo(f"Next, as its head says:\n  python {script} load\n  python {script} query queries.npy")

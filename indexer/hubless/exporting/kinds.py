@@ -1,0 +1,100 @@
+"""Kinds of payload that databases have types for, and columns of payload as these kinds."""
+
+import base64
+from datetime import date, time
+from enum import StrEnum
+from typing import Any
+
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hubless.errors import InputError, one_line
+from hubless.vectors.payload_values import rows_of
+
+_ZONE = "UTC"
+
+
+class Kind(StrEnum):
+    """Kinds of values. Dates and times are text in ISO 8601, an instant in UTC with a Z; `JSON` is text that holds it.
+
+    What JSON has no type for stands in it as a service sends it: bytes in base64, other things as Python writes them.
+    """
+
+    BOOL = "bool"
+    WHOLE = "whole"
+    NUMBER = "number"
+    TEXT = "text"
+    DATE = "date"
+    TIME = "time"
+    INSTANT = "instant"
+    JSON = "json"
+
+
+def kind_of(stored: pa.DataType) -> Kind:
+    """Return the kind of a column of payload."""
+    types = pa.types
+    if types.is_boolean(stored):
+        return Kind.BOOL
+    if types.is_integer(stored):
+        return Kind.WHOLE
+    if types.is_floating(stored) or types.is_decimal(stored):
+        return Kind.NUMBER
+    if types.is_string(stored) or types.is_large_string(stored):
+        return Kind.TEXT
+    if types.is_date(stored):
+        return Kind.DATE
+    if types.is_timestamp(stored):
+        return Kind.TIME if stored.tz is None else Kind.INSTANT
+    return Kind.JSON
+
+
+_STORED = {Kind.BOOL: pa.bool_(), Kind.WHOLE: pa.int64(), Kind.NUMBER: pa.float64()}
+
+
+def stored_type(kind: Kind) -> pa.DataType:
+    """Return the Arrow type of a converted column."""
+    return _STORED.get(kind, pa.large_string())
+
+
+def converted(column: pa.Array, name: str) -> pa.Array:
+    """Return a column as its kind: `stored_type(kind_of(column.type))`. Nulls stay.
+
+    Raises
+    ------
+    InputError
+        naming a column whose values do not fit, such as whole numbers beyond 64 bits.
+    """
+    kind = kind_of(column.type)
+    try:
+        if kind is Kind.DATE:
+            return column.cast(pa.large_string())
+        if kind is Kind.TIME:
+            return _written(column.cast(pa.timestamp("us")), "%Y-%m-%dT%H:%M:%S")
+        if kind is Kind.INSTANT:
+            return _written(column.cast(pa.timestamp("us", _ZONE)), "%Y-%m-%dT%H:%M:%SZ")
+        if kind is Kind.JSON:
+            rows = rows_of(pa.record_batch([column], [name]))
+            return pa.array([None if row[name] is None else json_of(row[name]).decode() for row in rows], _TEXT)
+        return column.cast(stored_type(kind))
+    except pa.ArrowException as error:
+        raise InputError(f"payload, column {name}", f"values that become {kind}", one_line(error)) from error
+
+
+_TEXT = pa.large_string()
+
+
+def _written(column: pa.Array, pattern: str) -> pa.Array:
+    return pc.strftime(column, format=pattern).cast(_TEXT)
+
+
+def json_of(value: Any) -> bytes:
+    """Return JSON of a value of payload, or of a row of it."""
+    options = orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_NON_STR_KEYS
+    return orjson.dumps(value, _plain, options)
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

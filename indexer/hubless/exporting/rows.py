@@ -1,0 +1,159 @@
+"""The targets of a collection as rows of a table: id, vector with the offset in it, payload."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hubless.errors import InputError
+from hubless.exporting.kinds import Kind, converted, kind_of, stored_type
+from hubless.exporting.names import ANY, Names
+from hubless.search.collection import Collection
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.free_payload import is_free
+from hubless.vectors.sources import block_rows
+
+ID, VECTOR, FREE = "id", "vector", "payload"
+"""Columns that are always there, and the one of free payload."""
+
+
+def keep_all(stored: pa.DataType) -> bool:
+    """Keep the type of any column."""
+    return True
+
+
+def keep_none(stored: pa.DataType) -> bool:
+    """Convert every column to its kind."""
+    return False
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Targets as rows, in blocks. Those without a vector are left out.
+
+    The vector is [t, −h], d + 1 numbers: its inner product with [q, λ] is q·t − λh, the corrected score.
+
+    Attributes
+    ----------
+    names : that payload columns may have
+    keeps : says of the type of a payload column whether it stays; others become a `Kind`
+    most_id_bytes, most_text_bytes : of an id and of a text of the payload, in UTF-8; None for any
+
+    Raises
+    ------
+    InputError
+        if the correction does more than offsets can, or there are no targets with vectors.
+    """
+
+    collection: Collection
+    names: Names = ANY
+    keeps: Callable[[pa.DataType], bool] = keep_all
+    most_id_bytes: int | None = None
+    most_text_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.collection.is_folded:
+            name = self.collection.manifest.correction.name
+            raise InputError("collection", "a correction that folds into offsets, such as auto", f"one with {name}")
+        if not self.count:
+            raise InputError("collection", "at least one target with a vector", "none")
+
+    @property
+    def width(self) -> int:
+        """Numbers of a vector, d + 1."""
+        return self.collection.dim + 1
+
+    @cached_property
+    def _rows(self) -> I64:
+        return np.flatnonzero(self.collection.have_vectors(np.arange(self.collection.count)))
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        return len(self._rows)
+
+    @property
+    def left_out(self) -> int:
+        """How many targets have no vector."""
+        return self.collection.count - self.count
+
+    @property
+    def is_free(self) -> bool:
+        """Whether the payload is JSON objects with any keys: then they stand in one column."""
+        return is_free(self.collection.payload_schema)
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """The name here of each payload column."""
+        schema = self.collection.payload_schema
+        given = [] if schema is None else [FREE] if self.is_free else schema.names
+        return self.names.mapped(given, taken=(ID, VECTOR))
+
+    @cached_property
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of each payload column, by its name here."""
+        schema = self.collection.payload_schema
+        if schema is None:
+            return {}
+        if self.is_free:
+            return dict.fromkeys(self.columns.values(), Kind.JSON)
+        return {new: kind_of(schema.field(old).type) for old, new in self.columns.items()}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """Names and types of all columns."""
+        id_type = pa.int64() if self.collection.manifest.id_type == "int64" else pa.large_string()
+        payload = self.collection.payload_schema
+        fields = [(ID, id_type), (VECTOR, pa.list_(pa.float32(), self.width))]
+        for old, new in self.columns.items():
+            stored = pa.large_string() if self.is_free or payload is None else payload.field(old).type
+            fields.append((new, stored if self.keeps(stored) else stored_type(kind_of(stored))))
+        return pa.schema(fields)
+
+    def blocks(self) -> Iterator[pa.RecordBatch]:
+        """All rows, some thousand at a time.
+
+        Raises
+        ------
+        InputError
+            naming a payload column whose values do not fit, or an id or a column that is too long.
+        """
+        step = block_rows(self.width)
+        payload = self.collection.payload_table
+        for start in range(0, self.count, step):
+            rows = self._rows[start : start + step]
+            ids = pa.array(self.collection.ids(rows), self.schema.field(ID).type)
+            columns = [ids, self._vectors(rows), *self._payload(payload, rows)]
+            block = pa.RecordBatch.from_arrays(columns, schema=self.schema)
+            self._check_texts(block)
+            yield block
+
+    def _vectors(self, rows: I64) -> pa.Array:
+        augmented: F32 = np.empty((len(rows), self.width), np.float32)
+        augmented[:, :-1] = self.collection.vectors(rows)
+        np.negative(self.collection.offsets[rows], out=augmented[:, -1])
+        return pa.FixedSizeListArray.from_arrays(augmented.reshape(-1), self.width)
+
+    def _payload(self, payload: pa.Table | None, rows: I64) -> Iterator[pa.Array]:
+        if payload is None:
+            return
+        # a slice copies nothing; the rows of a block follow one another but for targets without vectors
+        first, last = int(rows[0]), int(rows[-1])
+        block = payload.slice(first, last + 1 - first)
+        if len(block) > len(rows):
+            block = block.take(pa.array(rows - first))
+        for column, field in zip(block.columns, list(self.schema)[2:], strict=True):
+            values = column.combine_chunks()
+            yield values if values.type == field.type else converted(values, field.name)
+
+    def _check_texts(self, block: pa.RecordBatch) -> None:
+        for name, column in zip(block.schema.names, block.columns, strict=True):
+            most = self.most_id_bytes if name == ID else self.most_text_bytes
+            if most is not None and pa.types.is_large_string(column.type):
+                longest = pc.max(pc.binary_length(column)).as_py()
+                if longest is not None and longest > most:
+                    what = "id" if name == ID else f"payload, column {name}"
+                    raise InputError(what, f"at most {most:,} bytes, as the database allows", f"one of {longest:,}")
