@@ -39,7 +39,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript .venv-langchain/.ready  ## test, and the slow checks too
+test-all: setup typescript .venv-langchain/.ready .venv-stores/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 
@@ -80,6 +80,12 @@ langchain: setup .venv-langchain/.ready  ## test the LangChain adapter, in an en
 		-e clients/python -e clients/$*
 	@touch $@
 
+# databases that the scripts of `hubless export` are tried with
+.venv-stores/.ready: requirements/stores.txt
+	$(PYTHON) -m venv .venv-stores
+	.venv-stores/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
 # Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
 TYPESCRIPT := clients/typescript
 typescript:  ## what the TypeScript client is built and tested with, if Node 20 or newer is there
@@ -103,6 +109,8 @@ lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group stores -o requirements/stores.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		clients/langchain/pyproject.toml --group clients/langchain/pyproject.toml:test \
 		--no-emit-package hubless-client -o requirements/langchain.txt
 
@@ -123,4 +131,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) .venv-langchain site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) .venv-langchain .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache
