@@ -123,7 +123,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, door or Door(), tracing),
+        lifespan=_lifespan(engine, keys, metrics, door or Door(), tracing),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
@@ -149,7 +149,7 @@ def _tracing_of(settings: Settings) -> "Tracing | None":
     return from_environment(version("hubless"))
 
 
-def _lifespan(engine: Engine, keys: Keys, door: Door, tracing: "Tracing | None") -> Lifespan:
+def _lifespan(engine: Engine, keys: Keys, metrics: Metrics, door: Door, tracing: "Tracing | None") -> Lifespan:
     """What happens before the first request is taken, and after the last one was answered."""
 
     @asynccontextmanager
@@ -159,6 +159,7 @@ def _lifespan(engine: Engine, keys: Keys, door: Door, tracing: "Tracing | None")
         while not (door.lets_in(loading=engine.shelf.loading) or engine.draining):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
+        metrics.count()  # for the other workers
         threads = [*engine.stop(), *keys.stop()]
         if tracing:
             threads.append(_begun(tracing.close))
@@ -191,8 +192,9 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         shelf.bank_coverages,
         sampling.sizes if sampling else tuple,
         sampling.failures if sampling else tuple,
+        lambda: engine.waiting,
     )
-    engine.report(metrics.observe_batch, metrics.set_waiting, metrics.set_breaker, metrics.count_failure)
+    engine.report(metrics.observe_batch, metrics.set_breaker, metrics.count_failure)
 
 
 def _add_middlewares(app: FastAPI, settings: Settings, keys: Keys, metrics: Metrics, tracing: "Tracing | None") -> None:

@@ -14,7 +14,7 @@ ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
 def families():
     """Every family of metrics that a server has, by its name on the page."""
     metrics = Metrics()
-    metrics.show(dict, *[list] * 12)
+    metrics.show(dict, *[list] * 12, int)
     found = text_string_to_metric_families(metrics.page().decode())
     return {
         f"{family.name}_total" if family.type == "counter" else family.name

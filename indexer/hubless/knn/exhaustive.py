@@ -20,9 +20,9 @@ from hubless.knn.base import openmp_threads
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
-PRODUCTS_FROM = 5
-"""From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 4, 5, 8 and 32
-queries: 10, 9, 13 and 19 by products; 12, 14, 24 and 91 one by one."""
+PRODUCTS_FROM = 4
+"""From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 3, 4, 5, 8 and 32
+queries: 8, 8, 9, 13 and 19 by products; 9, 11, 15, 24 and 91 one by one. On 1,000 × 528, 4 take 0.09, else 0.14."""
 SMALL_PRODUCT, MOST_IN_SMALL = 10**6, 48
 """Multiplications of a product that OpenBLAS makes without a copy of its factors, and the most queries that such
 products are used for. On 40,000 × 528, milliseconds for 8, 32, 64 and 128 queries: 13, 19, 33 and 66, by larger
@@ -69,10 +69,11 @@ def is_shared(index: faiss.Index) -> bool:
 def _by_parts(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     compare = _by_products if len(queries) >= PRODUCTS_FROM else _one_by_one
     rows = max(block_rows(vectors.shape[1], PART_BYTES), -(-len(vectors) // PARTS))
+    if len(vectors) <= rows:
+        with openmp_threads(1):
+            return compare(vectors, queries, k)
     parts = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
     found = _in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
-    if len(parts) == 1:
-        return found[0]
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
     for i, (scores, places) in enumerate(found):
         best.add_result(scores, places + i * rows)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, cast
 
 import orjson
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler, ValidatorFunctionWrapHandler
-from pydantic_core import CoreSchema, SchemaValidator, core_schema
+from pydantic_core import CoreSchema, core_schema
 
 import hubless
 from hubless.errors import InputError, NotFinite, UnknownField
@@ -174,10 +174,6 @@ class StoredId(FieldKind):
             where = f'as the ids of collection "{subject.collection.name}" are'
             raise InputError("", f"{expected}, {where}", describe(value))
         return value
-
-
-numbers_of = SchemaValidator(_NUMBERS).validate_python
-"""Checks that a list holds numbers only, without Python for each of them."""
 
 
 class QueryVector(FieldKind):

@@ -1,16 +1,16 @@
 """Queries from the body and the URL of a request."""
 
+import struct
 from typing import Any, NamedTuple
 
 from fastapi import Request
-from pydantic import ValidationError
 
 from hubless.errors import InputError
 from hubless.filters import Filter
 from hubless.vectors.arrays import F32
 from hubless_service.http import vectors
 from hubless_service.http.bodies import BINARY, parse, refuse_url_fields, url_fields
-from hubless_service.http.fields import NO_EXTRAS, Extras, Subject, numbers_of
+from hubless_service.http.fields import NO_EXTRAS, Extras, Subject
 from hubless_service.http.heavy import count_values
 from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryOptions, QueryRequest, read
 from hubless_service.settings import Settings
@@ -61,19 +61,28 @@ def read_query(request: Request, kind: str, body: bytes, subject: Subject) -> Qu
         return _query("", vectors.from_body(body, subject.collection, rows=1), options, subject.settings)
     refuse_url_fields(request)
     document = parse(body)
-    return _plain_query(document, subject) or _from_json("", read(QueryRequest, document, subject), subject.settings)
+    if (plain := _plain_query(document, body, subject)) is not None:
+        return plain
+    return _from_json("", read(QueryRequest, document, subject), subject.settings)
 
 
-def _plain_query(document: Any, subject: Subject) -> Query | None:
-    """What most clients send, a right vector and perhaps a right limit, in half the time of `read`; None for others."""
+def _plain_query(document: Any, body: bytes, subject: Subject) -> Query | None:
+    """What most clients send, a right vector and perhaps a right limit, in a third of `read`'s time; None for others.
+
+    Parameters
+    ----------
+    body : that the document was parsed from
+    """
     if type(document) is not dict or not _PLAIN.issuperset(document):
         return None
     vector, limit = document.get("vector"), document.get("limit", subject.settings.default_limit)
     if type(vector) is not list or type(limit) is not int or not 1 <= limit <= subject.settings.max_limit:
         return None
+    if b"u" in body or b"f" in body:  # perhaps true or false, which packing takes for numbers
+        return None
     try:
-        prepared = subject.collection.prepare(vectors.from_numbers(numbers_of(vector)))
-    except (ValidationError, InputError):
+        prepared = subject.collection.prepare(vectors.from_numbers(vector))
+    except (struct.error, InputError):
         return None  # `read` says what is wrong
     timeout = subject.settings.default_timeout_ms
     return Query("", prepared, limit, 0, None, None, timeout, NO_EXTRAS, False, None, None)

@@ -27,7 +27,7 @@ log = logging.getLogger("hubless.live")
 _SECONDS = 0.05  # between two looks at what was answered, and whether there is time to spare
 _MOST_TOLD = 10_000  # answers that wait to be counted
 _MOST_TOGETHER = 256  # that are counted at once
-_RESTS = 30  # times as long as it takes to choose a strength or to measure the drift
+_RESTS = 30  # times as long as it took to rank once more, to choose strengths and to measure the drift
 
 
 class Told(NamedTuple):
@@ -50,20 +50,8 @@ class _Watched:
             self.strength = LiveStrength(collection, settings, folder)
         self.queries: DriftSample | None = None
         self.is_stale = False
-        self._rests_until = 0.0
         if settings.drift_sample and collection.bank_sample is not None:
             self.queries = DriftSample(settings.drift_sample, window(settings.hubness_half_life))
-
-    def rest_after(self, seconds: float) -> None:
-        """Leave the processors to queries for a while, after something that took some seconds."""
-        self._rests_until = monotonic() + _RESTS * seconds
-
-    def rests(self, later: threading.Event) -> bool:
-        """Whether that while is not over. If so it is looked again later."""
-        if monotonic() < self._rests_until:
-            later.set()
-            return True
-        return False
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
         """The drift of the queries, where it is known. Logs when they leave the bank, and when they are back."""
@@ -197,18 +185,23 @@ class Live:
 
     def _run(self) -> None:
         self._prepare()
+        rests_until = 0.0
         while True:
             self._something.wait()
             self._stopping.wait(_SECONDS)  # for more to come, which is then counted and searched together
             if self._stopping.is_set():
                 return
             self._something.clear()
+            came = bool(self._told)
             self._count()
-            if self._busy():
+            started = monotonic()
+            if self._busy() or (came and started < rests_until):  # processors are for queries, as long as any come
                 self._something.set()  # what was drawn is ranked another time
             else:
                 self._rank()
                 self._look_at_drift()
+                ended = monotonic()
+                rests_until = ended + _RESTS * (ended - started)
 
     def _count(self) -> None:
         """Count what was answered, and draw queries to compare with the bank."""
@@ -244,10 +237,8 @@ class Live:
         for collection in self._collections():
             try:
                 watched = self._of(collection)
-                if watched.queries and watched.queries.is_due and not watched.rests(self._something):
-                    started = monotonic()
+                if watched.queries and watched.queries.is_due:
                     watched.drift(collection)
-                    watched.rest_after(monotonic() - started)
             except Exception:
                 log.exception('the drift of collection "%s" could not be measured', collection.name)
 
@@ -270,12 +261,9 @@ class Live:
             return
         if self._settings.follow_strength:
             following.look()
-        if watched.rests(self._something):
-            return
-        before, started = strength.chosen, monotonic()
+        before = strength.chosen
         if not strength.choose(collection, following.strength) or not (chosen := strength.chosen):
             return
-        watched.rest_after(monotonic() - started)
         same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
         if chosen.state == "enough" and not same:
             told = 'collection "%s": %d different live queries speak for strength %g, served is %g'

@@ -1,10 +1,16 @@
 """The metrics for Prometheus. Labels are bounded: routes are templates, methods and codes come from fixed lists."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import asyncio
+import threading
+from bisect import bisect_left
+from collections import Counter as Counted
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.metadata import version
 from operator import add
 from pathlib import Path
+from typing import TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -20,6 +26,7 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 BUCKETS = (0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10)
 
 
+T = TypeVar("T")
 Version = tuple[str, str, str]  # collection, version, state
 Figures = tuple[str, str, Mapping[str, float]]  # collection, ranking, figure → value
 HUBNESS = {
@@ -28,6 +35,19 @@ HUBNESS = {
     "top_hub_share": "Share of the places in the answers that the target found most often takes",
     "antihub_share": "Share of the targets that are hardly ever found",
 }
+
+
+_PAUSE = 0.02  # seconds in which answers come together: to count one takes longer than to write its hits
+
+
+class Times(Histogram):
+    """A histogram that takes many values at once."""
+
+    def observe_all(self, values: Sequence[float]) -> None:
+        """Count values as `observe` counts each of them."""
+        for place, count in Counted(bisect_left(self._upper_bounds, value) for value in values).items():
+            self._buckets[place].inc(count)
+        self._sum.inc(sum(values))
 
 
 class _Collections(Collector):
@@ -125,16 +145,12 @@ class Metrics:
             registry=self._registry,
         )
         self._failed_keys = {reason: failed.labels(reason) for reason in FAILURES}
-        self._seconds = Histogram(
+        self._seconds = Times(
             "hubless_request_seconds", "Time to answer", ["route"], buckets=BUCKETS, registry=self._registry
         )
-        # looking a series up takes longer than counting in it
-        self._answered: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        stages = Histogram(
-            "hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=self._registry
-        )
+        stages = Times("hubless_stage_seconds", "Time by stage", ["stage"], buckets=BUCKETS, registry=self._registry)
         self._stages = {stage: stages.labels(stage) for stage in STAGES}
-        self._batches = Histogram(
+        self._batches = Times(
             "hubless_batch_queries",
             "Queries searched together",
             buckets=[2**power for power in range(11)],
@@ -156,6 +172,11 @@ class Metrics:
             registry=self._registry,
             multiprocess_mode="livemax",
         )
+        self._answers: deque[tuple[str, str, int, float, Trace]] = deque()  # not counted yet
+        self._calls: deque[int] = deque()  # of the search, likewise
+        self._queue: Callable[[], int] = int
+        self._counts_soon = False
+        self._counting = threading.Lock()
         info = Gauge("hubless_build_info", "The version of hubless that runs", ["version"], registry=self._live)
         info.labels(version("hubless")).set(1)
         self._live.register(_Processes(self._folder) if self._folder else ProcessCollector(registry=None))
@@ -175,8 +196,10 @@ class Metrics:
         coverage: Callable[[], Iterable[tuple[str, float]]],
         sampled: Callable[[], Iterable[tuple[str, float]]],
         sample_failures: Callable[[], Iterable[tuple[str, float]]],
+        waiting: Callable[[], int],
     ) -> None:
         """Report what is served, and how, as it is at each request: one function for each metric."""
+        self._queue = waiting
         self._live.register(_Collections(states))
         self._live.register(_Versions(versions))
         self._live.register(
@@ -204,10 +227,6 @@ class Metrics:
         spoken_for = "Strength that spreads the answers to live queries most evenly"
         self._live.register(_ByCollection("hubless_recommended_strength", spoken_for, recommended))
 
-    def set_waiting(self, queries: int) -> None:
-        """Note how many queries wait now."""
-        self._waiting.set(queries)
-
     def count_failed_key(self, reason: str) -> None:
         """Count one request without a key that is known."""
         self._failed_keys[reason].inc()
@@ -225,26 +244,47 @@ class Metrics:
         self._dropped.inc()
 
     def observe_batch(self, queries: int) -> None:
-        """Count one call of the search."""
-        self._batches.observe(queries)
+        """Note one call of the search, from any thread."""
+        self._calls.append(queries)
 
     def observe(self, route: str, method: str, status: int, seconds: float, trace: Trace) -> None:
-        """Count one request that has been answered."""
-        answered = route, method if method in METHODS else "other", status
-        if not (series := self._answered.get(answered)):
-            series = self._answered[answered] = self._requests.labels(*answered), self._seconds.labels(route)
-        count, times = series
-        count.inc()
-        times.observe(seconds)
-        for stage, taken in trace.seconds.items():
-            self._stages[stage].observe(taken)
-        if trace.code:
-            self._errors.labels(trace.code).inc()
+        """Note one request that has been answered. In the event loop, which counts it soon, with others."""
+        self._answers.append((route, method, status, seconds, trace))
+        if not self._counts_soon:
+            self._counts_soon = True
+            asyncio.get_running_loop().call_later(_PAUSE, self.count)
+
+    def count(self) -> None:
+        """Count what was noted."""
+        self._counts_soon = False
+        answered: defaultdict[tuple[str, str, int], list[float]] = defaultdict(list)
+        stages: defaultdict[str, list[float]] = defaultdict(list)
+        with self._counting:
+            for route, method, status, seconds, trace in _taken(self._answers):
+                answered[route, method if method in METHODS else "other", status].append(seconds)
+                for stage, taken in list(trace.seconds.items()):  # a search that is too late still adds to it
+                    stages[stage].append(taken)
+                if trace.code:
+                    self._errors.labels(trace.code).inc()
+            for series, times in answered.items():
+                self._requests.labels(*series).inc(len(times))
+                self._seconds.labels(series[0]).observe_all(times)
+            for stage, times in stages.items():
+                self._stages[stage].observe_all(times)
+            self._batches.observe_all(list(_taken(self._calls)))
+            self._waiting.set(self._queue())
 
     def page(self) -> bytes:
         """All metrics in Prometheus' text format. Counters are of all workers together."""
+        self.count()
         counted = self._registry
         if self._folder:
             counted = CollectorRegistry()
             MultiProcessCollector(counted, str(self._folder))  # type: ignore[no-untyped-call]
         return generate_latest(counted) + generate_latest(self._live)
+
+
+def _taken(noted: deque[T]) -> Iterator[T]:
+    """What was noted by now, which is removed."""
+    for _ in range(len(noted)):
+        yield noted.popleft()

@@ -18,6 +18,7 @@ from hubless_service.routes.direct import DirectRoute
 from hubless_service.state import AppState, state_of
 
 _TIME = b"timeout_ms"
+_UNDERSCORE = b"_"  # to look for one letter takes a tenth of the time, and nearly no body has any
 
 router = APIRouter(route_class=DirectRoute, tags=["query"])
 _PROBLEMS = (
@@ -102,6 +103,6 @@ async def _receive(request: Request, state: AppState, *, batch: bool = False) ->
     if kind == bodies.BINARY and _TIME not in request.scope["query_string"]:
         state.engine.check_wait(trace_of(request))
     body = await bodies.receive(request, state.settings, batch=batch)
-    if kind == bodies.JSON and _TIME not in body:
+    if kind == bodies.JSON and (_UNDERSCORE not in body or _TIME not in body):
         state.engine.check_wait(trace_of(request))
     return kind, body

@@ -76,7 +76,7 @@ class Engine:
         self.maintainer = Maintainer(
             lambda: source.catalog.path, self.shelf.writable, settings.keep_versions, self._watcher.look_now
         )
-        self.live = Live(settings, self.shelf.served, self._prepare, lambda: self._batcher.waiting > 0)
+        self.live = Live(settings, self.shelf.served, self._prepare, lambda: self.waiting > 0)
         self.sampling = sampling_of(settings)
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
@@ -112,7 +112,6 @@ class Engine:
     def report(
         self,
         on_batch: Callable[[int], None],
-        on_waiting: Callable[[int], None],
         on_breaker: Callable[[str, bool], None],
         on_failure: Callable[[], None],
     ) -> None:
@@ -121,13 +120,17 @@ class Engine:
         Parameters
         ----------
         on_batch : with the queries of each batch
-        on_waiting : with those that wait now
         on_breaker : with a collection, and whether its encoder is left alone now
         on_failure : when a thread has survived an error of ours
         """
-        self._batcher.on_batch, self._batcher.on_waiting = on_batch, on_waiting
+        self._batcher.on_batch = on_batch
         self._batcher.on_failure = self._encoding.on_failure = self._writer.on_failure = on_failure
         self._breakers.on_state = on_breaker
+
+    @property
+    def waiting(self) -> int:
+        """How many queries wait."""
+        return self._batcher.waiting
 
     @property
     def catalog(self) -> hubless.Catalog:
