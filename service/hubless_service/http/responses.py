@@ -12,9 +12,22 @@ from pydantic import BaseModel
 from hubless_service.http import heavy
 
 
+class _Json(Response):
+    """JSON, without what Starlette does to find out its headers."""
+
+    media_type = "application/json"
+
+    def init_headers(self, headers: Mapping[str, str] | None = None) -> None:
+        """Set length and type, and other headers if there are any."""
+        if headers is not None:
+            super().init_headers(headers)
+        else:
+            self.raw_headers = [(b"content-length", b"%d" % len(self.body)), (b"content-type", b"application/json")]
+
+
 def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
     """Send a document. Payload may hold whatever Arrow does."""
-    return Response(_encode(document), status, headers, "application/json")
+    return _Json(_encode(document), status, headers)
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Response:
@@ -27,7 +40,7 @@ async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Resp
     if weight <= heavy.LIGHT:
         return send(make())
     body = await heavy.run(weight, lambda: _in_parts(make()))
-    return Response(body, media_type="application/json")
+    return _Json(body)
 
 
 def _in_parts(value: Any) -> bytes:

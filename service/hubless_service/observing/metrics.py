@@ -173,7 +173,7 @@ class Metrics:
             multiprocess_mode="livemax",
         )
         self._answers: deque[tuple[str, str, int, float, Trace]] = deque()  # not counted yet
-        self._calls: deque[int] = deque()  # of the search, likewise
+        self._calls: deque[float] = deque()  # of the search, likewise
         self._queue: Callable[[], int] = int
         self._counts_soon = False
         self._counting = threading.Lock()

@@ -1,6 +1,5 @@
 """How long searches take, by their keys, to know beforehand which are cheap."""
 
-import threading
 from collections.abc import Hashable
 from math import inf
 
@@ -8,7 +7,7 @@ _MOST = 1024
 
 
 class Costs:
-    """The usual time of the last searches of each key, from any thread.
+    """The usual time of the last searches of each key.
 
     It is a geometric mean, as one search that the system held up says little. Only the hashes of keys are kept, as keys
     hold collections. Of more than 1,024 keys, the one noted longest ago is forgotten.
@@ -20,7 +19,6 @@ class Costs:
 
     def __init__(self, weight: float = 0.1) -> None:
         self._weight = weight
-        self._lock = threading.Lock()
         self._seconds: dict[int, float] = {}
 
     def note(self, key: Hashable | None, seconds: float) -> None:
@@ -28,11 +26,10 @@ class Costs:
         if key is None:
             return
         known, seconds = hash(key), max(seconds, 1e-6)
-        with self._lock:
-            before = self._seconds.pop(known, seconds)
-            self._seconds[known] = before * (seconds / before) ** self._weight
-            if len(self._seconds) > _MOST:
-                del self._seconds[next(iter(self._seconds))]
+        before = self._seconds.pop(known, seconds)
+        self._seconds[known] = before * (seconds / before) ** self._weight
+        if len(self._seconds) > _MOST:
+            del self._seconds[next(iter(self._seconds))]
 
     def of(self, key: Hashable | None) -> float:
         """Seconds that a search is expected to take; infinite for a key that is not known."""

@@ -3,7 +3,7 @@
 Jobs of one key are taken together, first come first served. Where more waits than can be answered, a batch is made so
 small that it ends in time, and only of jobs that have the time. Otherwise all answers would come too late.
 
-There is no lock and no clock here: the caller holds the one and passes the time of the other.
+There is no clock here: the caller passes the time.
 """
 
 import asyncio
@@ -90,13 +90,13 @@ class Waiting:
         self._pace = 0.0  # seconds a query, over all keys
 
     def check_room(self) -> None:
-        """Raise `too_many_requests` if no more queries may wait. Needs no lock."""
+        """Raise `too_many_requests` if no more queries may wait."""
         if self.queries >= self._room:
             detail = f"{self.queries} queries wait to be searched already."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
 
     def check_wait(self, now: float, late: float, seconds: float) -> None:
-        """Raise `too_many_requests` if one more job would wait for too large a share of its time. Needs no lock.
+        """Raise `too_many_requests` if one more job would wait for too large a share of its time.
 
         Parameters
         ----------
@@ -147,10 +147,9 @@ class Waiting:
             return None
         return self._pop(key, now, min(self._together, int(seconds / pace)))
 
-    def release(self, key: Hashable) -> bool:
-        """Let the next search of a key that takes all processors begin; whether one waits."""
+    def release(self, key: Hashable) -> None:
+        """Let the next search of a key that takes all processors begin."""
         self._running.discard(key)
-        return key in self._groups
 
     def note(self, jobs: Sequence[Job], seconds: float) -> None:
         """Learn how long a call took that answered some jobs."""

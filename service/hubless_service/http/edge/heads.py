@@ -8,6 +8,7 @@ from hubless_service.http.problems import Problem
 
 Headers = list[tuple[bytes, bytes]]
 
+_FORWARDED = b"x-forwarded-"
 _LINE_BYTES = len(b": \r\n")
 # a name, an IPv4 or a bracketed IPv6 address, and perhaps a port; also nothing (RFC 9110, 7.2)
 _HOST = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
@@ -47,6 +48,11 @@ def problem_of(version: str, url: bytes, headers: Headers, limits: Limits) -> Pr
     if codings and (codings != [b"chunked"] or version == "1.0"):
         return malformed("transfer-encoding: expected chunked, in HTTP/1.1")
     return None if _is_text(url.partition(b"?")[0]) else malformed("path: expected UTF-8")
+
+
+def is_forwarded(headers: Headers) -> bool:
+    """Whether a proxy says for whom it asks."""
+    return any(name.startswith(_FORWARDED) for name, _ in headers)
 
 
 def without_upgrade(method: bytes, version: str, url: bytes, headers: Headers) -> bytes:

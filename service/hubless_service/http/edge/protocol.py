@@ -17,10 +17,11 @@ from httptools import (
     parse_url,
 )
 from uvicorn._types import ASGI3Application
+from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.edge.cycle import Cycle
-from hubless_service.http.edge.heads import malformed, problem_of, too_large, without_upgrade
+from hubless_service.http.edge.heads import is_forwarded, malformed, problem_of, too_large, without_upgrade
 from hubless_service.http.edge.limits import Limits, limits_of
 from hubless_service.http.edge.taking import Taking
 from hubless_service.http.edge.watch import Watch
@@ -68,6 +69,7 @@ class Protocol(HttpToolsProtocol):
 
     def __init__(self, *positional: Any, **named: Any) -> None:
         super().__init__(*positional, **named)
+        self._unproxied = self.app.app if isinstance(self.app, ProxyHeadersMiddleware) else self.app
         self._running: Cycle | None = None
         self._due = 0.0  # by the loop's clock; counts while nothing is answered
         self._taking = Taking()
@@ -157,11 +159,13 @@ class Protocol(HttpToolsProtocol):
             self._stop(problem)
         before = self.cycle
         self.cycle = self._cycle_of_request(version)
+        # whether a proxy is believed costs more to find out than the app's other layers
+        app = self.app if is_forwarded(self.headers) else self._unproxied
         if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, self.app)
+            self._start_asgi_task(self.cycle, app)
         else:
             self.flow.pause_reading()
-            self.pipeline.appendleft((self.cycle, self.app))
+            self.pipeline.appendleft((self.cycle, app))
         self._in_body = True
         self._framing = 0
         self.headers = []  # trailers are no headers (RFC 9110, 6.5.1)
