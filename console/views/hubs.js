@@ -2,7 +2,7 @@
 import { html } from "../vendor/preact-htm.js";
 import { get, of, post, useLoad } from "../api.js";
 import { link, useParams } from "../address.js";
-import { Change, Choice, count, Figure, fixed, Loaded, name, percent, signed, Term, titleOf } from "../parts.js";
+import { ago, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf } from "../parts.js";
 import { Histogram } from "../histogram.js";
 
 const LIMIT = 20;
@@ -21,7 +21,8 @@ export default function Hubs({ address }) {
   );
   return html`<h1>Hubs of ${at}</h1>
     <${Loaded} of=${seen}>${(found) => html`<${Built} address=${address} ...${found} />`}<//>
-    <${Live} collection=${at} />`;
+    <${Live} collection=${at} />
+    <${Planted} collection=${at} />`;
 }
 
 const idsOf = ({ raw, corrected, never }) => [...(raw?.hubs ?? []), ...(corrected?.hubs ?? [])].map((hub) => hub.id).concat(never?.ids ?? []);
@@ -144,6 +145,46 @@ function Live({ collection }) {
             </dl>
             <p class="small">Found most often: ${found.served.hubs.slice(0, 5).map((hub, i) => html`${i ? ", " : ""}<b>${name(hub.id)}</b> ${percent(hub.share, 1)}`)}</p>`}
     <//>
-    <p class="quiet small">Planted hubs: <code>hubless scan</code> looks for targets that someone made to be found by every query, in the queries that you logged.</p>
   </section>`;
+}
+
+/** What `hubless scan --keep` found last. */
+function Planted({ collection }) {
+  const kept = useLoad(
+    async (signal) => {
+      const { scan } = await get("read the scan", of(collection, "scan"), { signal });
+      if (!scan?.findings.length) return { scan };
+      const about = await get("read the collection", of(collection), { signal });
+      return { scan, about, titles: await titlesOf(about, scan.findings.map((one) => one.id), signal) };
+    },
+    [collection],
+  );
+  return html`<section aria-label="Planted hubs">
+    <h2><${Term} of="scan">Planted hubs<//></h2>
+    <${Loaded} of=${kept}>${({ scan, about, titles }) => (scan ? html`<${Scan} scan=${scan} about=${about} titles=${titles} />` : html`<p class="quiet">No scan was kept. <code>hubless scan --collection ${collection} --queries logged.npy --keep</code> looks for targets that someone made to be found by every query.</p>`)}<//>
+  </section>`;
+}
+
+function Scan({ scan, about, titles }) {
+  const other = about && about.version !== scan.version ? `, of version ${scan.version}` : "";
+  return html`<p>Scanned ${ago(scan.made)} with ${count(scan.queries)} queries${other}. ${scan.threshold == null ? "" : html`<strong class=${scan.alerts ? "warn" : ""}>${plural(scan.alerts, "target")}</strong> at ${fixed(scan.threshold)} or above.`} Popular targets are found often, too: look yourself.</p>
+    <div class="scroll"><table>
+      <thead><tr>
+        <th scope="col">Target</th>
+        <th scope="col" class="number"><${Term} of="score_of_scan">Score<//></th>
+        <th scope="col" class="number"><${Term} of="n10">N₁₀<//></th>
+        <th scope="col" class="number"><${Term} of="stability">Stable<//></th>
+        <th scope="col">Why</th>
+      </tr></thead>
+      <tbody>${scan.findings.map(
+        (one) => html`<tr key=${one.place}>
+          <th scope="row" class="clip"><a href=${link(about.name, "search", { kind: "id", q: one.id })}>${titles.get(one.id) ?? name(one.id)}</a></th>
+          <td class=${`number ${scan.threshold != null && one.score >= scan.threshold ? "warn" : ""}`}>${fixed(one.score)}</td>
+          <td class="number">${count(one.occurrence)}</td>
+          <td class="number">${percent(one.stability)}</td>
+          <td>${one.why}</td>
+        </tr>`,
+      )}</tbody>
+    </table></div>
+    ${scan.notes.map((note) => html`<p class="quiet small" key=${note}>${note}.</p>`)}`;
 }

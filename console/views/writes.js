@@ -1,7 +1,7 @@
 // What was written since the build, and how well the query bank fits the targets.
 import { html } from "../vendor/preact-htm.js";
 import { get, of, useLoad } from "../api.js";
-import { ago, count, Figure, fixed, Loaded, percent, Term } from "../parts.js";
+import { ago, bytes, count, Figure, fixed, Loaded, percent, Term } from "../parts.js";
 
 const CELLS = 8; // a side of the map
 const FEWEST = 5; // targets in a cell that says something
@@ -13,13 +13,14 @@ export default function Writes({ address }) {
 }
 
 function Written({ about }) {
-  const { seq, added, removed } = about.writes;
+  const { seq, added, removed, log_bytes: size } = about.writes;
   return html`<section><h2>Writes since the build</h2>
     <dl class="figures">
       <${Figure} label="Targets beside the index" note="every query is compared with all of them">${count(added)}<//>
       <${Figure} label="Gone or replaced">${count(removed)}<//>
       <${Figure} term="frozen" label="Share with frozen offsets">${percent(about.count ? added / about.count : 0, 1)}<//>
       <${Figure} term="seq" label="Last write">${count(seq)}<//>
+      <${Figure} term="log" label="Size of the log">${bytes(size)}<//>
       <${Figure} label="Version built">${ago(about.created)}<//>
     </dl>
     ${added + removed > 0

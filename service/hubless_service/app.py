@@ -34,6 +34,7 @@ from hubless_service.routes import (
     points,
     projection,
     query,
+    scan,
     versions,
     writes,
 )
@@ -54,6 +55,7 @@ ROUTERS = (
     collections,
     creating,
     occurrence,
+    scan,
     projection,
     bank,
     points,

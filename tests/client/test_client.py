@@ -25,6 +25,7 @@ METHODS = {
     "hubness": "GET /v1/collections/{collection}/hubness",
     "occurrence": "GET /v1/collections/{collection}/occurrence",
     "findings": "GET /v1/collections/{collection}/occurrence/queries",
+    "kept_scan": "GET /v1/collections/{collection}/scan",
     "projection": "GET /v1/collections/{collection}/projection",
     "bank_query": "GET /v1/collections/{collection}/bank/{number}",
     "access": "GET /v1/access",

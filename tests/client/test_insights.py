@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import catalogs, versions
+from support import catalogs, kept, versions
 from support.serving import serving, wait_until_ready
 from support.wire import Server
 
@@ -38,6 +38,16 @@ def test_findings_of_a_number_are_asked_by_its_digits(client):
     assert client.findings("numbers", catalogs.LARGEST_ID).id == catalogs.LARGEST_ID
     with pytest.raises(hubless_client.CannotSend, match="id: expected a string or a whole number"):
         client.findings("numbers", 1.5)
+
+
+def test_kept_scan_is_read_and_none_without_one(ask, client, tmp_path):
+    assert client.kept_scan("words") is None
+    scan = kept.scan_of_words(catalogs.build(tmp_path))
+    found = ask(Server({"scan": scan.model_dump(), "collection": "words"}), "kept_scan", "words")
+    assert (found.version, found.alerts, found.notes) == (scan.version, 1, tuple(scan.notes))
+    assert found.made.isoformat() == scan.made
+    assert [each.why for each in found.findings] == [kept.WHY, "nothing stands out"]
+    assert found.findings[0].id == scan.findings[0].id
 
 
 def test_projection_has_a_row_for_each_target_and_the_asked_column(client):

@@ -7,7 +7,7 @@ import shutil
 import httpx
 import pytest
 from playwright.sync_api import expect
-from support import catalogs
+from support import catalogs, kept
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -63,6 +63,22 @@ def test_live_queries_are_counted_beside_those_of_the_build(visit, server):
     httpx.post(f"{server}/v1/collections/numbers/query", json={"vector": vector})
     page.reload()
     expect(page.get_by_text("Found most often")).to_be_visible()
+
+
+def test_hubs_show_the_kept_scan(visit, console):
+    def build(path):
+        catalogs.build(path)
+        kept.scan_of_words(path)
+
+    with console(build) as base:
+        page = visit("words", "hubs", base=base)
+        planted = page.get_by_role("region", name="Planted hubs")
+        expect(planted).to_contain_text("1 target at 0.60 or above")
+        expect(planted.locator("tbody tr")).to_have_count(2)
+        expect(planted.locator("tbody tr").first).to_contain_text(kept.WHY)
+        page.goto(f"{base}/console/#/numbers/hubs")
+        expect(planted).to_contain_text("hubless scan --collection numbers")
+        page.close()
 
 
 def test_map_draws_selects_by_lasso_and_finds_words(visit, server):
@@ -188,6 +204,7 @@ def test_writes_and_bank_are_those_of_the_collection(visit, console, open_page, 
         assert httpx.put(f"{base}/v1/collections/words/points", json=body).status_code == 200
         page = open_page(f"{base}/console/#/words/writes")
         expect(page.locator(".figure", has_text="Targets beside the index").locator("dd")).to_contain_text("1")
+        expect(page.locator(".figure", has_text="Size of the log").locator("dd")).to_contain_text("KiB")
         expect(page.get_by_text("hubless merge")).to_be_visible()
         bank = httpx.get(f"{base}/v1/collections/words").json()["bank"]
         expect(page.locator(".figure", has_text="Coverage")).to_contain_text(f"{100 * bank['coverage']:.0f} %")

@@ -8,10 +8,11 @@ from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
-from hubless.errors import InputError
+from hubless.errors import BundleDamaged, InputError
 from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.lab.scan.scanning import FEWEST_QUERIES, scan
 from hubless.lab.scan.sightings import Sightings, Topics, surprise
+from hubless.store.kept_scan import kept_scan
 
 COUNT = 500
 PLANTED = 1  # 0.2 %
@@ -337,3 +338,31 @@ def test_collection_gives_ids_payload_and_the_offsets_it_was_built_with(tmp_path
     assert (first.target.id, first.target.payload) == ("item 300", {"title": "title 300"})
     assert first.measured.offset == pytest.approx(float(collection.offsets[300]))
     assert found.correction == "auto, of the collection"
+
+
+def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path):
+    queries, targets, _ = pairs(300, apart=1.5)
+    everything = planted(targets, queries.mean(axis=0), 2)
+    ids = [f"item {row}" for row in range(302)]
+    made = hubless.build(tmp_path, "things", everything, queries[:200], ids=ids, progress=False)
+    np.save(tmp_path / "queries.npy", queries[200:])
+    home = hubless.Catalog(tmp_path).home("things")
+    assert kept_scan(home) is None
+    asked = ["--catalog", tmp_path, "--collection", "things", "--queries", tmp_path / "queries.npy", "--budget", 5]
+    found = run(*asked, "--threshold", 0.5, "--keep", "--json")
+    assert found.exit_code == 3
+    listed, kept = json.loads(found.stdout), kept_scan(home)
+    assert (kept.version, kept.queries, kept.threshold) == (made.version, 100, 0.5)
+    assert kept.alerts == listed["alerts"] > 0
+    for ours, theirs in zip(kept.findings, listed["findings"], strict=True):
+        assert (ours.place, ours.id, ours.score) == (theirs["place"], theirs["target"]["id"], theirs["score"])
+        assert (ours.occurrence, ours.copies) == (theirs["counts"]["10"], len(theirs["near_duplicates"]))
+    assert hubless.open(tmp_path, "things").version == made.version
+    before = (home / "scan.json").read_bytes()
+    assert run(*asked).exit_code == 0
+    assert (home / "scan.json").read_bytes() == before
+    alone = run("--targets", tmp_path / "queries.npy", "--queries", tmp_path / "queries.npy", "--keep")
+    assert alone.exit_code == 2
+    (home / "scan.json").write_text("{}")
+    with pytest.raises(BundleDamaged, match=r"scan\.json"):
+        kept_scan(home)

@@ -43,7 +43,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "dim": catalogs.DIM,
         "versions": [manifest.version],
         "aliases": [],
-        "writes": {"seq": 0, "added": 0, "removed": 0, "frozen_share": 0.0},
+        "writes": {"seq": 0, "log_bytes": 0, "added": 0, "removed": 0, "frozen_share": 0.0},
         "query_sample": None,
         "payload": "columns" if expected["payload_columns"] else None,
     }

@@ -5,7 +5,7 @@ import shutil
 import httpx
 import numpy as np
 import pytest
-from support import catalogs
+from support import catalogs, kept
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -178,3 +178,38 @@ def test_key_of_another_collection_sees_none_of_it(catalog, tmp_path, path):
         answer = httpx.get(f"{base}{WORDS}/{path}", headers={"X-API-Key": "numbers-0123456789"})
         assert answer.json()["code"] == "collection_not_found"
         assert httpx.get(f"{base}{WORDS}/{path}").status_code == 401
+
+
+def checked(base_url, contract):
+    """A client that holds every answer against the OpenAPI document."""
+
+    def check(response):
+        response.read()
+        contract.check(response)
+
+    return httpx.Client(base_url=base_url, event_hooks={"response": [check]})
+
+
+def test_scan_is_the_one_that_was_kept_and_null_before(contract, tmp_path):
+    catalog = catalogs.build(tmp_path)
+    with serving(create_app(Settings(catalog=catalog))) as base, checked(base, contract) as http:
+        wait_until_ready(base)
+        assert http.get(f"{WORDS}/scan").json() == {"scan": None, "collection": "words"}
+        scan = kept.scan_of_words(catalog)
+        assert http.get(f"{WORDS}/scan").json()["scan"] == scan.model_dump()
+        assert http.get("/v1/collections/nothing/scan").json()["code"] == "collection_not_found"
+        hubless.Catalog(catalog).home("words").joinpath("scan.json").write_text("[]")
+        assert http.get(f"{WORDS}/scan").json()["code"] == "bundle_damaged"
+
+
+def test_size_of_the_log_grows_with_writes(contract, tmp_path):
+    catalog = catalogs.build(tmp_path)
+    with serving(create_app(Settings(catalog=catalog))) as base, checked(base, contract) as http:
+        wait_until_ready(base)
+        assert http.get(WORDS).json()["writes"]["log_bytes"] == 0
+        point = {"id": "new", "vector": [1.0] * catalogs.DIM}
+        assert http.put(f"{WORDS}/points", json={"points": [point]}).status_code == 200
+        size = http.get(WORDS).json()["writes"]["log_bytes"]
+        home = hubless.Catalog(catalog).home("words")
+        assert size == sum(file.stat().st_size for file in home.glob("log.sqlite*") if not file.name.endswith("-shm"))
+        assert size > 4 * catalogs.DIM

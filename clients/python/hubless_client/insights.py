@@ -1,7 +1,8 @@
 """How often bank queries find targets, where targets lie, and who may ask."""
 
 from array import array
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from datetime import datetime
 from typing import Any, Self
 
 from hubless_client.call import Call, Content, Json, Timeout
@@ -185,6 +186,65 @@ class Findings:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptFinding:
+    """A target that may be a planted hub.
+
+    Attributes
+    ----------
+    place : on the list, from 1
+    score : 0 is chance; 1 is first for every query, or for every query of a topic
+    occurrence : N_10 over the queries of the scan
+    stability : share of the queries that keep it with noise on them; None if no query finds it
+    copies : how many near-duplicates are counted with it
+    """
+
+    place: int
+    id: str | int
+    score: float
+    why: str
+    occurrence: int
+    stability: float | None
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptScan:
+    """The last scan for planted hubs that was kept.
+
+    Attributes
+    ----------
+    version : whose targets were scanned
+    queries : how many queries it went by
+    threshold, alerts : the score from which a target is an alert, and how many targets reach it
+    """
+
+    version: str
+    made: datetime
+    queries: int
+    threshold: float | None
+    alerts: int
+    notes: tuple[str, ...]
+    findings: tuple[KeptFinding, ...]
+
+    @classmethod
+    def from_json(cls, body: Json, _request_id: str | None) -> Self | None:
+        """Read the answer. None if no scan was kept."""
+        scan = body["scan"]
+        if scan is None:
+            return None
+        names = [field.name for field in fields(KeptFinding)]
+        return cls(
+            version=scan["version"],
+            made=datetime.fromisoformat(scan["made"]),
+            queries=scan["queries"],
+            threshold=scan["threshold"],
+            alerts=scan["alerts"],
+            notes=tuple(scan["notes"]),
+            findings=tuple(KeptFinding(*(each[name] for name in names)) for each in scan["findings"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class ProjectedTarget:
     """A target on the plane.
 
@@ -277,6 +337,14 @@ class InsightMethods:
         content = Content({"id": text_of_id(id)})
         path = in_collection(collection, "occurrence", "queries")
         return Call("GET", path, Findings.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def kept_scan(
+        self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
+    ) -> Call[KeptScan | None]:
+        """The list that `hubless scan --keep` kept last, of whichever version. None if none was kept."""
+        path = in_collection(collection, "scan")
+        return Call("GET", path, KeptScan.from_json, request_id=request_id, timeout=timeout)
 
     @ClientMethod
     def projection(

@@ -17,6 +17,7 @@ import type {
   Hit,
   Hits,
   Id,
+  KeptScan,
   LiveHubness,
   NewCollection,
   Occurrence,
@@ -188,6 +189,12 @@ export class Client {
   async findings(collection: string, id: Id, options?: CallOptions): Promise<Findings> {
     const path = inCollection(collection, "occurrence", "queries");
     return this.#call("GET", path, { params: { id: String(id) } }, (body) => having(body, "raw"), options);
+  }
+
+  /** The list that `hubless scan --keep` kept last, of whichever version. null if none was kept. */
+  async keptScan(collection: string, options?: CallOptions): Promise<KeptScan | null> {
+    const path = inCollection(collection, "scan");
+    return this.#call("GET", path, {}, (body) => having(body, "scan").scan, options);
   }
 
   /** Where targets and bank queries lie on a plane; with `column`, the values of a payload column, too. */

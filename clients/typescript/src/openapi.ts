@@ -505,6 +505,42 @@ export interface components {
             size: number;
         };
         /**
+         * KeptFinding
+         * @description A target on the list.
+         */
+        KeptFinding: {
+            /** @description How many near-duplicates are counted with it. */
+            copies: number;
+            id: number | string;
+            /** @description N_10 over the queries of the scan. */
+            occurrence: number;
+            /** @description On the list, from 1. */
+            place: number;
+            /** @description 0 is chance; 1 is first for every query, or for every query of a topic. */
+            score: number;
+            /** @description Share of the queries that keep it with noise on them. */
+            stability: number | null;
+            why: string;
+        };
+        /**
+         * KeptScan
+         * @description A scan for planted hubs.
+         */
+        KeptScan: {
+            /** @description How many targets reach the threshold. */
+            alerts: number;
+            findings: components["schemas"]["KeptFinding"][];
+            /** @description When, ISO 8601. */
+            made: string;
+            notes: string[];
+            /** @description How many queries it went by. */
+            queries: number;
+            /** @description The score from which a target is an alert. */
+            threshold: number | null;
+            /** @description The version whose targets were scanned. */
+            version: string;
+        };
+        /**
          * LiveQueries
          * @description What the live queries say about the correction.
          */
@@ -895,6 +931,15 @@ export interface components {
             status: "ready";
         };
         /**
+         * ScanAnswer
+         * @description The last scan for planted hubs that was kept.
+         */
+        ScanAnswer: {
+            collection: string;
+            /** @description null if none was kept. */
+            scan: components["schemas"]["KeptScan"] | null;
+        };
+        /**
          * ScrollAnswer
          * @description Some targets, in an order that stays the same as long as the version does.
          */
@@ -1066,6 +1111,8 @@ export interface components {
             added: number;
             /** @description Share of the targets that came after the correction was fitted, and have its offsets. */
             frozen_share: number;
+            /** @description The size of the log's files. */
+            log_bytes: number;
             /** @description How many targets of the version are gone or were replaced. */
             removed: number;
             /** @description The number of the last write that is served; 0 if there was none. */

@@ -83,6 +83,8 @@ export type LiveHubness = Schemas["HubnessAnswer"];
 export type Occurrence = Schemas["OccurrenceAnswer"];
 /** Which bank queries find a target. */
 export type Findings = Schemas["FindingsAnswer"];
+/** A scan for planted hubs that was kept. */
+export type KeptScan = Schemas["KeptScan"];
 /** Targets by column, and bank queries, on a plane. */
 export type Projection = Schemas["ProjectionAnswer"];
 export type BankInfo = Schemas["BankAnswer"];

@@ -34,7 +34,9 @@ from hubless.lab.report.page import write_report
 from hubless.lab.report.plots import load_matplotlib
 from hubless.lab.scan.findings import Finding, Scan
 from hubless.lab.scan.scanning import BUDGET, scan
+from hubless.store.catalog import Catalog
 from hubless.store.durable import check_place
+from hubless.store.kept_scan import keep_scan
 
 ALERT = 3
 """Exit code of `scan` if a target reaches the threshold."""
@@ -156,6 +158,7 @@ def scan_command(
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Accept queries that are targets.")] = False,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the topics.")] = 0,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the list in the catalog: the console shows it.")] = False,
     json_: JsonOption = False,
 ) -> None:
     """List targets that real queries find too often.
@@ -167,6 +170,8 @@ def scan_command(
     Example:
       hubless scan --targets images.npy --queries logged.npy --threshold 0.6
     """
+    if keep and (collection is None or admit is not None):
+        raise typer.BadParameter("needs --collection, and no --admit", param_hint="--keep")
     gallery = gallery_from(targets, catalog, collection, version, ids, payload, metric)
     new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
     found = scan(
@@ -176,6 +181,9 @@ def scan_command(
         print_json(found.as_json())
     else:
         print_table(_scan_table(found), names=2)
+    if keep and catalog is not None and gallery.collection is not None:
+        scanned = gallery.collection
+        keep_scan(Catalog(catalog).home(scanned.name), found.kept(scanned.version))
     if found.alerts:
         raise typer.Exit(ALERT)
 

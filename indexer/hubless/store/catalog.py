@@ -3,6 +3,7 @@
     <catalog>/<collection>/CURRENT               the id of the current version, replaced atomically
     <catalog>/<collection>/LOCK                  held while the folder changes
     <catalog>/<collection>/log.sqlite            what was written since, see `hubless.store.log`
+    <catalog>/<collection>/scan.json             what the last kept scan found, see `hubless.store.kept_scan`
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
     <catalog>/<collection>/versions/.*           what is being built or deleted (`unfinished`)
     <catalog>/.collections.lock                  held while an empty collection is created
@@ -36,7 +37,7 @@ from hubless.errors import (
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, replace_text, sync
-from hubless.store.log import LOG_LOCK, Log
+from hubless.store.log import LOG, LOG_LOCK, Log
 from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
@@ -158,6 +159,22 @@ class Catalog:
                 raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
         return self.path / name / _VERSIONS / wanted
+
+    def home(self, name: str) -> Path:
+        """Return the folder of a collection, which holds its versions.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        self.current(name)
+        return self.path / name
+
+    def log_bytes(self, name: str) -> int:
+        """Return how many bytes the files of the log of a collection take."""
+        home = self.path / name
+        with storage_errors(home):
+            return sum(file.stat().st_size for each in (LOG, f"{LOG}-wal") if (file := home / each).exists())
 
     def log(self, name: str, until: int | None = None) -> Log:
         """Return the log of what was written to a collection since its versions were built.

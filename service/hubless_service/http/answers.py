@@ -156,6 +156,7 @@ class Writes(TypedDict):
     """What was written since the version was built."""
 
     seq: Annotated[int, Field(description="The number of the last write that is served; 0 if there was none.")]
+    log_bytes: Annotated[int, Field(description="The size of the log's files.")]
     added: Annotated[int, Field(description="How many targets stand beside the index, with frozen offsets.")]
     removed: Annotated[int, Field(description="How many targets of the version are gone or were replaced.")]
     frozen_share: Annotated[

@@ -6,6 +6,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from hubless.store.bundle import BankRecord, CorrectionRecord, IndexRecord, Measured
+from hubless.store.kept_scan import KeptScan
 from hubless_service.http.answers import IdJson, Served, VectorJson
 
 
@@ -132,6 +133,13 @@ class FindingsAnswer(Served):
     corrected: list[Finding]
 
 
+class ScanAnswer(TypedDict):
+    """The last scan for planted hubs that was kept."""
+
+    scan: Annotated[KeptScan | None, Field(description="null if none was kept.")]
+    collection: str
+
+
 class ProjectedTargets(TypedDict):
     """Targets by column: the first of each list is the first target."""
 
@@ -234,6 +242,7 @@ INSIGHTS = (
     BankQueryAnswer,
     OccurrenceAnswer,
     FindingsAnswer,
+    ScanAnswer,
     ProjectionAnswer,
     VersionAnswer,
     DiffAnswer,

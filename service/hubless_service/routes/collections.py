@@ -93,6 +93,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "text": collection.has_encoder,
         "writes": {
             "seq": collection.seq,
+            "log_bytes": state.engine.catalog.log_bytes(manifest.collection),
             "added": collection.added,
             "removed": collection.removed,
             "frozen_share": collection.frozen_share,

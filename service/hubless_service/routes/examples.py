@@ -264,7 +264,7 @@ COLLECTION_ANSWER = {
     "payload_columns": ["module", "line"],
     "payload_types": {"module": "string", "line": "int64"},
     "text": True,
-    "writes": {"seq": 42, "added": 3, "removed": 1, "frozen_share": 0.002},
+    "writes": {"seq": 42, "log_bytes": 81920, "added": 3, "removed": 1, "frozen_share": 0.002},
     "versions": [_OLDER, _VERSION],
     "aliases": ["functions"],
 }

@@ -64,6 +64,28 @@ FINDINGS_ANSWER = {
     "corrected": [],
     **_SERVED,
 }
+SCAN_ANSWER = {
+    "scan": {
+        "version": "20260101T101500Z-1f0c",
+        "made": "2026-01-02T03:00:00+00:00",
+        "queries": 2000,
+        "threshold": 0.6,
+        "alerts": 1,
+        "notes": [],
+        "findings": [
+            {
+                "place": 1,
+                "id": "codecs.Codec.encode",
+                "score": 0.93,
+                "why": "among the first 10 of 1,710 queries, 3.84 by chance",
+                "occurrence": 1710,
+                "stability": 0.97,
+                "copies": 0,
+            }
+        ],
+    },
+    "collection": "stdlib",
+}
 PROJECTION_ANSWER = {
     "count": 5214,
     "explained": [0.11, 0.07],

@@ -106,6 +106,7 @@ test("hubs, map, bank and versions", async () => {
   const hub = counted.raw.hubs[0].id;
   const { raw } = await client.findings("words", hub);
   assert.ok(raw.length > 0);
+  assert.equal(await client.keptScan("words"), null);
   const drawn = await client.projection("words", { column: "title" });
   assert.ok(drawn.targets.id.includes(hub));
   assert.equal(drawn.targets.value.length, drawn.targets.id.length);

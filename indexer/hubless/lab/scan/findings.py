@@ -1,10 +1,12 @@
 """What a scan finds, and the words for it."""
 
 from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from hubless.lab.gallery import Named
 from hubless.lab.scan.sightings import DEPTHS
+from hubless.store.kept_scan import KeptFinding, KeptScan
 
 CENTRAL = 4.0
 """So many deviations above the median, a target is nearer to the centroid of all than targets are."""
@@ -70,6 +72,18 @@ class Finding:
     above: float | None = None
     modality: str | None = None
 
+    def kept(self) -> KeptFinding:
+        """What a service shows of it."""
+        return KeptFinding(
+            place=self.place,
+            id=self.target.id,
+            score=self.measured.score,
+            why=self.why,
+            occurrence=self.measured.counts[10],
+            stability=self.measured.stability,
+            copies=len(self.measured.near_duplicates),
+        )
+
     def as_json(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
         measured = asdict(self.measured)
@@ -101,6 +115,23 @@ class Scan:
     """N_k that chance would give, by k."""
     findings: list[Finding]
     notes: list[str]
+
+    def kept(self, version: str) -> KeptScan:
+        """What a service shows of it.
+
+        Parameters
+        ----------
+        version : whose targets were scanned
+        """
+        return KeptScan(
+            version=version,
+            made=datetime.now(UTC).isoformat(timespec="seconds"),
+            queries=self.queries,
+            threshold=self.threshold,
+            alerts=self.alerts,
+            notes=self.notes,
+            findings=[finding.kept() for finding in self.findings],
+        )
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain JSON values."""
