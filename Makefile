@@ -17,7 +17,7 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain ray lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -42,6 +42,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 test-all: setup typescript .venv-langchain/.ready .venv-stores/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
+	$(MAKE) --no-print-directory ray
 
 attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
 	$(PYTEST) $(ATTACKS) $(ARGS)
@@ -73,6 +74,17 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 langchain: setup .venv-langchain/.ready  ## test the LangChain adapter, in an environment of its own
 	$(PYTEST) tests/adapters/test_langchain.py $(ARGS)
 
+ray: .venv-ray/.ready  ## test builds on a Ray cluster of two nodes, in an environment with Ray
+	OMP_WAIT_POLICY=passive .venv-ray/bin/python -m pytest tests/builder/test_ray.py $(ARGS)
+
+.venv-ray/.ready: requirements/dev.txt requirements/ray.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-ray
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements/dev.txt -r requirements/ray.txt
+	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+		-e . -e clients/python
+	@touch $@
+
 .venv-%/.ready: requirements/%.txt clients/%/pyproject.toml clients/python/pyproject.toml
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$*.txt
@@ -100,6 +112,8 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--upgrade pyproject.toml --extra demo --extra lab --extra otel --group dev -o requirements/dev.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt --group ray -o requirements/ray.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
@@ -131,4 +145,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) .venv-langchain .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) .venv-langchain .venv-ray .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache

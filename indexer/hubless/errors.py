@@ -24,6 +24,7 @@
     │   └── BundleTooNew
     ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
     │   └── EncoderTimeout
+    ├── ExecutorFailed          processes or machines that compute were lost again and again
     └── StorageError            the disk or the folder refuses
         └── LogDamaged              the log of a collection is not what was written
 
@@ -34,6 +35,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 
 def how_to_install(extra: str) -> str:
@@ -45,6 +47,15 @@ class HublessError(Exception):
     """The base of all errors raised on purpose."""
 
     code = "error"
+
+    def __reduce__(self) -> tuple[Any, ...]:  # so that an error reaches another process as it was
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[HublessError], args: tuple[Any, ...], state: dict[str, Any]) -> HublessError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 class InputError(HublessError, ValueError):
@@ -201,6 +212,12 @@ class EncoderTimeout(EncoderFailed):
     """An encoder did not answer in time."""
 
     code = "encoder_timeout"
+
+
+class ExecutorFailed(HublessError):
+    """The processes or machines of an executor were lost again and again."""
+
+    code = "executor_failed"
 
 
 class StorageError(HublessError):

@@ -63,7 +63,11 @@ def test_job_is_read_with_defaults_and_short_forms(read):
         ("gates:", "correction: {from: a.json, name: nnn}\ngates:", "line 8: correction: expected either `from`"),
         ("gates:", "seed: 1\nseed: 2\ngates:", "line 9: expected each key once, got seed again"),
         ("gates:", "seed: [\ngates:", "expected YAML, got a mistake"),
-        ("gates:", "executor: {type: ray}\ngates:", "line 8: executor.type: expected 'local', got 'ray'"),
+        (
+            "gates:",
+            "executor: {type: dask}\ngates:",
+            "line 8: executor.type: expected local, processes, processes:NUMBER",
+        ),
         ("[", "", ""),
     ],
 )

@@ -24,12 +24,14 @@ from hubless.store import bundle
 from hubless.store.bundle import read_arrays
 from hubless.store.durable import sync
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import RowsOf, VectorSource
+from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
 
 SHARD_ROWS = 65_536
-"""Targets whose offsets are computed between two checkpoints."""
+"""Targets whose offsets are computed between two checkpoints, at least."""
+MOST_SHARDS = 256
+"""Of more targets, more are between two, so that an executor has enough to do at once."""
 _JSON = "json"
 
 
@@ -107,8 +109,9 @@ class StoredCheckpoints:
     def offsets(self, name: str, fitted: GivesOffsets, targets: VectorSource, advance: Advance) -> F32:
         count = targets.shape[0]
         shards = [np.empty(0, np.float32)]
-        for number, start in enumerate(range(0, count, SHARD_ROWS)):
-            rows = RowsOf(targets, start, min(start + SHARD_ROWS, count))
+        step = max(SHARD_ROWS, -(-count // MOST_SHARDS))
+        for number, start in enumerate(range(0, count, step)):
+            rows = rows_of(targets, start, min(start + step, count))
             kept = self.arrays(f"{name}-{number}", lambda rows=rows: {"h": fitted.offsets(rows)})["h"]  # type: ignore[misc]
             advance(len(kept))
             shards.append(kept)

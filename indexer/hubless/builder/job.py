@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import checked_bank, make
@@ -47,6 +48,7 @@ def build(
     latency: float | str | None = None,
     seed: int = 0,
     device: str = CPU,
+    executor: str = LOCAL,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
@@ -80,6 +82,8 @@ def build(
     latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
+    executor : makes the passes over all targets: "local", this process; "processes:4", processes of this machine; "ray"
+        or "ray://HOST:PORT", a Ray cluster whose machines all see the catalog. All but "local" give the same bytes
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
@@ -98,8 +102,8 @@ def build(
     Raises
     ------
     InputError
-        naming the input that is wrong, or the file that changed while it was read; or if the memory is too small; also
-        its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
+        naming the input that is wrong, or the file that changed while it was read; if the memory is too small; if the
+        executor does not answer; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
     StorageError
         if an input is missing, or the catalog cannot be written.
     """
@@ -113,6 +117,7 @@ def build(
         latency=latency,
         seed=seed,
         device=device,
+        executor=executor,
     )
     seen = Seen(
         targets=targets,
@@ -137,16 +142,17 @@ def build(
                 targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
             )
         with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
-            with seen.unchanged():
-                # first, so that what is wrong with them is said before the long work
-                write_records(inputs, staged.folder)
-                vectors = read_vectors(inputs, recipe.metric, staged.folder)
-            checked = checked_bank(vectors, recipe, bank_of_targets)
-            check_live(vectors)
-            made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
-            chosen = chosen_strength(vectors.live_queries, made, steps)
-            steps.step("writing")
-            write_made(made, staged.folder)
+            with executing(recipe.executor, staged.folder):
+                with seen.unchanged():
+                    # first, so that what is wrong with them is said before the long work
+                    write_records(inputs, staged.folder)
+                    vectors = read_vectors(inputs, recipe.metric, staged.folder)
+                checked = checked_bank(vectors, recipe, bank_of_targets)
+                check_live(vectors)
+                made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
+                chosen = chosen_strength(vectors.live_queries, made, steps)
+                steps.step("writing")
+                write_made(made, staged.folder)
             complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
             given = {} if strength is None else {"strength": float(strength)}
             return staged.publish(complete.model_copy(update={"log_seq": seq} | given))

@@ -1,7 +1,7 @@
 """Reading each input of vectors once: check, hash and normalise its rows, and keep them ready for all later steps.
 
 Samples, offsets, exact rankings and the index read the rows again and again. Arrays stay in memory. Rows of anything
-else go to a temporary file, which is mapped. It has no name, so nothing is left of it, however a build ends.
+else go to a temporary file, which is mapped. With an executor arrays go there too.
 """
 
 import hashlib
@@ -9,15 +9,17 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
+from hubless.builder.executors import SHARED
 from hubless.builder.inputs import Inputs
 from hubless.corrections.prior import TargetPrior
+from hubless.kernels import sharding
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32, short_rows, unit_rows
-from hubless.vectors.sources import ArrayVectors, HeldVectors, UnitVectors, VectorSource, block_rows
+from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, UnitVectors, VectorSource, block_rows
 
 
 @dataclass(frozen=True)
@@ -72,14 +74,14 @@ def read_source(
     digest = hashlib.sha256()
     rows = _checked(source, metric, digest)
     read: VectorSource
-    if isinstance(source, ArrayVectors) and source.in_memory:
+    if isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
             pass
         read = UnitVectors(source) if metric == "cosine" else source
-    elif in_memory:
+    elif in_memory and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
-        read = HeldVectors(in_file(rows, source.shape, folder), source.name)
+        read = in_file(rows, source.shape, folder, source.name)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
 
 
@@ -92,10 +94,22 @@ def _checked(source: VectorSource, metric: str, digest: Any) -> Iterator[F32]:
         start += len(block)
 
 
-def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None) -> F32:
-    """Blocks of rows as one array (n, d), mapped from a temporary file without a name."""
+def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:
+    """Blocks of rows (n, d), checked already, as rows in a temporary file.
+
+    The file has no name, so nothing is left of it, however a build ends. With an executor it has one, since other
+    processes read it: see `hubless.builder.executors.executing`.
+    """
+    if sharding.current() and folder is not None:
+        with tempfile.NamedTemporaryFile(dir=folder / SHARED, delete=False) as shared:
+            _write(rows, shared)
+        return SharedVectors(Path(shared.name).resolve(), shape[1], 0, shape[0], name)
     with tempfile.TemporaryFile(dir=folder) as file:
-        for block in rows:  # written, not stored by way of the map: a full disk would kill the process
-            file.write(block.data)
-        file.flush()
-        return np.asarray(np.memmap(file, np.float32, "r", shape=shape))
+        _write(rows, file)
+        return HeldVectors(np.asarray(np.memmap(file, np.float32, "r", shape=shape)), name)
+
+
+def _write(rows: Iterable[F32], file: IO[bytes]) -> None:
+    for block in rows:  # written, not stored by way of a map: a full disk would kill the process
+        file.write(block.data)
+    file.flush()

@@ -6,6 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from hubless.builder.executors import LOCAL, check_executor
 from hubless.corrections import Correction
 from hubless.corrections import correction as make_correction
 from hubless.corrections.prior import taking_prior
@@ -21,7 +22,7 @@ Metric = Literal["cosine", "dot"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The metric, the correction, the index, the seed and the device of a build."""
+    """The metric, the correction, the index, the seed, the device and the executor of a build."""
 
     metric: Metric
     correction: str
@@ -31,6 +32,7 @@ class Recipe:
     aims: Aims
     seed: int
     device: str
+    executor: str = LOCAL
 
     @classmethod
     def of(
@@ -45,6 +47,7 @@ class Recipe:
         latency: float | str | None = None,
         seed: int = 0,
         device: str = CPU,
+        executor: str = LOCAL,
     ) -> "Recipe":
         """A recipe from what users give: see `hubless.build`.
 
@@ -59,7 +62,8 @@ class Recipe:
             index_type(index)
         plain = {name: _plain(value) for name, value in (parameters or {}).items()}
         aims = parse_aims(recall, memory, latency)
-        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device)
+        ran_by = check_executor(executor, device)
+        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by)
 
     def check_prior(self, target_prior: object) -> None:
         """Raise `InputError` if there is a target prior, and the correction takes none."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 import hubless
+from hubless.builder.executors import LOCAL
 from hubless.builder.measuring import by_chance
 from hubless.builder.parameter_file import read_correction, read_strength
 from hubless.cli.completion import aliases, collections, one_of, versions
@@ -115,6 +116,10 @@ def build_command(
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
     ] = CPU,
+    executor: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Makes passes over all targets: local, processes:N, ray or ray://HOST:PORT."),
+    ] = LOCAL,
     bank_of_targets: BankOfTargetsOption = False,
     replace_writes: Annotated[
         bool, typer.Option("--replace-writes", help="The targets have all that was written to the collection.")
@@ -154,6 +159,7 @@ def build_command(
         latency=latency,
         seed=seed,
         device=device,
+        executor=executor,
         bank_of_targets=bank_of_targets,
         live_queries=live_queries,
         target_prior=target_prior,

@@ -9,12 +9,14 @@ from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels import devices
 from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
+from hubless.kernels.sharding import SHARD_ROWS, is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.vectors.arrays import F32, F64, I64
@@ -82,7 +84,7 @@ def coupled_sums(
     -------
     (n,) and (b,), both float64
     """
-    if devices.current():
+    if devices.current() or is_sharded(bank):
         over_bank = log_sum_exp(bank, targets, temperature, potentials)
     else:
         found = coupled(bank, targets, temperature, potentials, weights)
@@ -109,6 +111,10 @@ def coupled(
     entries_above : return the entries P_ij that are larger than this; None for none
     most_entries : if there are more, return none
     """
+    if is_sharded(targets):
+        most = 2 * most_entries * SHARD_ROWS // targets.shape[0] + 1  # what is too much in all shall not travel
+        part = partial(_coupled_shard, bank, temperature, potentials, entries_above, most)
+        return _joined(over_shards(targets, part, weights), most_entries)
     rows_of_bank = in_memory(bank)
     over_bank, shares = np.empty(targets.shape[0]), np.zeros(len(rows_of_bank))
     scale, added = np.float32(1 / temperature), potentials.astype(np.float32)
@@ -143,6 +149,29 @@ def coupled(
         while pending:
             collect()
     return Coupled(over_bank, shares, None if kept is None else Entries.joined(kept))
+
+
+def _coupled_shard(
+    bank: VectorSource,
+    temperature: float,
+    potentials: F64,
+    entries_above: float | None,
+    most_entries: int,
+    targets: VectorSource,
+    weights: F64 | None,
+) -> Coupled:
+    return coupled(bank, targets, temperature, potentials, weights, entries_above, most_entries)
+
+
+def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
+    """What the shards left, in their order."""
+    shares = shards[0].shares
+    for shard in shards[1:]:
+        shares = shares + shard.shares
+    kept = [shard.entries for shard in shards if shard.entries is not None]
+    whole = len(kept) == len(shards) and sum(len(each.values) for each in kept) <= most_entries
+    over_bank = np.concatenate([shard.over_bank for shard in shards])
+    return Coupled(over_bank, shares, Entries.joined(kept) if whole else None)
 
 
 def _reduce(

@@ -4,13 +4,14 @@ Products are float32, sums are float64. Inside `hubless.kernels.devices.on_devic
 """
 
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels import devices
+from hubless.kernels.sharding import is_sharded, over_shards
 from hubless.kernels.streaming import TARGET_ROWS, NewReduction, stream
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
@@ -47,9 +48,19 @@ def log_sum_exp(
     """
     if device := devices.current():
         return device.log_sum_exp(bank, targets, temperature, potentials, advance)
+    if is_sharded(targets):
+        over_bank = partial(log_sum_exp, bank, temperature=temperature, potentials=potentials)
+        return np.concatenate(over_shards(targets, over_bank, advance=advance))
+    if is_sharded(bank):
+        parts = over_shards(bank, partial(_log_sum_exp_over, targets=targets, temperature=temperature), potentials)
+        return reduce(np.logaddexp, parts)
     columns = _Columns(bank.shape[0], potentials)
     (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
     return result
+
+
+def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
+    return log_sum_exp(bank, targets, temperature, potentials)
 
 
 def log_sum_exps(
@@ -64,6 +75,9 @@ def log_sum_exps(
         return np.empty((0, targets.shape[0]))
     if device := devices.current():
         return np.stack([device.log_sum_exp(bank, targets, temperature, each, advance) for each in potentials])
+    if is_sharded(targets):
+        several = partial(log_sum_exps, bank, temperature=temperature, potentials=potentials)
+        return np.concatenate(over_shards(targets, several, advance=advance), axis=1)
 
     def reduction(each: F64 | None) -> NewReduction:
         columns = _Columns(bank.shape[0], each)
@@ -144,6 +158,8 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
     if device := devices.current():
         mean: F64 = device.top_k(bank, targets, k, advance).mean(axis=1, dtype=np.float64)
         return mean
+    if is_sharded(targets):
+        return np.concatenate(over_shards(targets, partial(top_k_mean, bank, k=k), advance=advance))
     (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
     return result
 
@@ -152,6 +168,8 @@ def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advanc
     """Return the k largest similarities q·t over the bank, for each target: (n, k) in any order; b ≥ k."""
     if device := devices.current():
         return device.top_k(bank, targets, k, advance)
+    if is_sharded(targets):
+        return np.concatenate(over_shards(targets, partial(top_k_similarities, bank, k=k), advance=advance))
     (result,) = stream(bank, targets, lambda rows: _TopK(rows, k), advance=advance)
     return result
 
@@ -217,6 +235,8 @@ class _TopKMean(_TopK):
 
 def reaches(bank: VectorSource, targets: VectorSource, thresholds: F32) -> NDArray[np.bool_]:
     """Whether each target (n,) is at least as similar to some bank query as that one's threshold (b,) says."""
+    if is_sharded(targets):
+        return np.concatenate(over_shards(targets, partial(reaches, bank, thresholds=thresholds)))
     (found,) = stream(bank, targets, lambda rows: _Reaches(rows, thresholds))
     return found
 
@@ -241,6 +261,8 @@ def nearest(queries: VectorSource, targets: VectorSource, k: int) -> I64:
 
 def products_with(direction: NDArray[np.floating], vectors: VectorSource, advance: Advance = no_progress) -> F64:
     """v·t of a direction v (d,) with each row t, (n,) in float64. A row's product does not depend on its neighbours."""
+    if is_sharded(vectors):
+        return np.concatenate(over_shards(vectors, partial(products_with, direction), advance=advance))
     parts = []
     wide = direction.astype(np.float64)
     for block in vectors.blocks(block_rows(len(direction))):
@@ -284,9 +306,31 @@ def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = Non
 def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[tuple[F32, I64]]:
     """Return what `top_k` gives with each of the offsets, in one pass over the targets."""
     count = min(k, targets.shape[0])
+    if is_sharded(targets):
+        return _joined(over_shards(targets, partial(_rankings_in, queries, count), *offsets), count)
     reductions = [partial(_Best, k=count, offsets=each) for each in offsets]
     found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
     return [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
+
+
+_Ranking = tuple[F32, I64]
+
+
+def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[_Ranking]]:
+    """The number of targets of a shard, and the best of them."""
+    return targets.shape[0], rankings(queries, targets, k, *offsets)
+
+
+def _joined(shards: list[tuple[int, list[_Ranking]]], k: int) -> list[_Ranking]:
+    """The best k of all shards, ties by the lower row."""
+    firsts = np.cumsum([0, *(count for count, _ in shards)])
+    joined = []
+    for ranked in zip(*(found for _, found in shards), strict=True):
+        scores = np.concatenate([each for each, _ in ranked], axis=1)
+        rows = np.concatenate([each + first for (_, each), first in zip(ranked, firsts, strict=False)], axis=1)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        joined.append((np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)))
+    return joined
 
 
 class _Best:

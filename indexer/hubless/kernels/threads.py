@@ -3,6 +3,8 @@
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Event, Lock, Thread
 from types import TracebackType
@@ -21,8 +23,23 @@ def in_parallel(work: Callable[[slice], None], count: int, step: int) -> None:
         list(pool.map(work, slices(count, step)))
 
 
+@contextmanager
+def on_one_core() -> Iterator[None]:
+    """Let kernels use one core, inside the `with` block."""
+    token = _most.set(1)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
 def cores() -> int:
-    """Return how many cores this process may use. A container often has fewer than the machine."""
+    """Return how many cores the kernels may use here. A container often has fewer than the machine."""
+    return _most.get() or own_cores()
+
+
+def own_cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -75,3 +92,5 @@ def _libraries() -> ThreadpoolController:
 
 
 one_blas_thread = _OneBlasThread()
+
+_most: ContextVar[int | None] = ContextVar("cores", default=None)

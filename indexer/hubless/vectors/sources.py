@@ -5,7 +5,8 @@ length, a choice of rows, several in a row) are sources too, so that nothing dow
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -81,6 +82,45 @@ class HeldVectors:
     def blocks(self, rows: int) -> Iterator[F32]:
         for start in range(0, len(self.array), rows):
             yield self.array[start : start + rows]
+
+    def take(self, rows: I64) -> F32:
+        return self.array[rows]
+
+
+@dataclass(frozen=True)
+class SharedVectors:
+    """Rows of a file that other processes can read too, checked already. They are pickled as a path, and mapped.
+
+    Parameters
+    ----------
+    path : of a file of float32 rows, without a header
+    dim : d
+    start, stop : the rows of the file that are meant
+    """
+
+    path: Path
+    dim: int
+    start: int
+    stop: int
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.stop - self.start, self.dim
+
+    @property
+    def array(self) -> F32:
+        """The rows (n, d), mapped."""
+        return np.asarray(np.memmap(self.path, np.float32, "r", 4 * self.dim * self.start, self.shape))
+
+    def rows(self, start: int, stop: int) -> "SharedVectors":
+        """Some of these rows."""
+        return replace(self, start=self.start + start, stop=self.start + stop)
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        array = self.array
+        for start in range(0, len(array), rows):
+            yield array[start : start + rows]
 
     def take(self, rows: I64) -> F32:
         return self.array[rows]
@@ -260,6 +300,11 @@ class HalfVectors(_ChangedRows):
         return half_rows(rows, self.name, numbers)
 
 
+def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
+    """The rows of a source from one number up to another."""
+    return source.rows(start, stop) if isinstance(source, SharedVectors) else RowsOf(source, start, stop)
+
+
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
     """The source itself, or an array as one.
 
@@ -285,7 +330,7 @@ def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
 
 def in_memory(source: VectorSource) -> F32:
     """All rows of a source as one (n, d) array."""
-    if isinstance(source, HeldVectors):
+    if isinstance(source, HeldVectors | SharedVectors):
         return source.array
     if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
         return as_float32(source.array, source.name)

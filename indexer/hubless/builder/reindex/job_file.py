@@ -8,8 +8,10 @@ from typing import Annotated, Any, Literal, TypeAlias, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
+from hubless.builder.executors import check_executor
 from hubless.builder.reindex.yaml_file import Document, Place, read_yaml
 from hubless.errors import InputError
+from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
 from hubless.store.catalog import check_name
 from hubless.vectors.payload_text import TYPES
@@ -163,8 +165,19 @@ class Retention(_Part):
 class Executor(_Part):
     """Where the work is done."""
 
-    type: Literal["local"] = "local"
+    type: str = Field(
+        default="local",
+        description="Makes the passes over all targets: local, processes, processes:NUMBER, ray or ray://HOST:PORT.",
+    )
     device: str = Field(default="cpu", description="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
+
+    @field_validator("type")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        try:
+            return check_executor(name, CPU)
+        except InputError as error:
+            raise ValueError(error.expected) from error
 
 
 def _listed(given: Any) -> Any:

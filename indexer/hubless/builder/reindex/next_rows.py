@@ -16,7 +16,7 @@ from hubless.search.indexed import StoredVectors
 from hubless.search.parts import Parts
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource, block_rows, under_metric
+from hubless.vectors.sources import StackedVectors, VectorSource, block_rows, under_metric
 
 TARGETS = "targets"
 
@@ -68,7 +68,7 @@ class NextRows:
             raise InputError(TARGETS, "at least one target", "none")
         if self.put is not None and not len(self.kept):
             return self.put
-        return HeldVectors(in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder), TARGETS)
+        return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _spooled(puts: Sequence[Put], metric: str, folder: Path) -> VectorSource | N
     sources = [under_metric(put.vectors, metric) for put in puts]
     shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
     blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
-    return HeldVectors(in_file(blocks, shape, folder), TARGETS)
+    return in_file(blocks, shape, folder, TARGETS)
 
 
 def _payload(before: Parts | None, kept: I64, puts: Sequence[Put]) -> pa.Table | None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from hubless.builder.executors import LOCAL
 from hubless.builder.parameter_file import read_correction
 from hubless.builder.recipe import Recipe
 from hubless.builder.reindex.files import Stamps, found_files, found_sources, same
@@ -178,6 +179,7 @@ def _recipe(job: Job, folder: Path) -> Recipe:
         latency=job.index.latency,
         seed=job.seed,
         device=job.executor.device,
+        executor=job.executor.type,
     )
 
 
@@ -249,6 +251,7 @@ def _key(
         "index": index,
         "payload": job.payload_schema,
         "device": job.executor.device,
+        **({} if job.executor.type == LOCAL else {"sharded": True}),
         "versions": [installed_version(package) for package in ("hubless", "faiss-cpu", "numpy")],
     }
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()[:16]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs import write_payload
 from hubless.builder.reindex import gates
@@ -165,18 +166,19 @@ def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
         if plan.base is not None:
             steps.step("opening the current version")
             before = open_index(plan.catalog, plan.job.collection, lenient=True, until=plan.seq).parts
-        with plan.seen.unchanged():
-            rows = next_rows(before, plan.rows, plan.job.metric, staged.folder)
-            encoder = _encoder(plan, rows)
-            _write_records(rows, plan, encoder, staged.folder)
-            built = build_version(plan, rows, staged.folder / bundle.INDEX, steps)
-        steps.step("measuring the gates")
-        results = measure_gates(plan.job, plan.folder, Candidate(built, rows.ids, before))
-        made = _manifest(plan, rows, built, encoder, staged, results)
-        if not all(each.passed for each in results):
-            return made, results
-        steps.step("writing")
-        write_made(built.made, staged.folder)
+        with executing(plan.recipe.executor, staged.folder):
+            with plan.seen.unchanged():
+                rows = next_rows(before, plan.rows, plan.job.metric, staged.folder)
+                encoder = _encoder(plan, rows)
+                _write_records(rows, plan, encoder, staged.folder)
+                built = build_version(plan, rows, staged.folder / bundle.INDEX, steps)
+            steps.step("measuring the gates")
+            results = measure_gates(plan.job, plan.folder, Candidate(built, rows.ids, before))
+            made = _manifest(plan, rows, built, encoder, staged, results)
+            if not all(each.passed for each in results):
+                return made, results
+            steps.step("writing")
+            write_made(built.made, staged.folder)
         _check_base(plan)
         return staged.publish(made), results
 

@@ -107,7 +107,7 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
         if path := getattr(job, name):
             opened = _open(path, name, name.replace("_", " "), plan)
             given[name], _ = read_source(opened, metric, index.parent, in_memory=False)
-    bank, _ = read_source(open_bank(plan), metric, None, in_memory=True)
+    bank, _ = read_source(open_bank(plan), metric, index.parent, in_memory=True)
     targets = rows.vectors(index.parent)
     for source in (bank, *given.values()):
         if source is not None:

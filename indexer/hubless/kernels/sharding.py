@@ -1,0 +1,122 @@
+"""Spreads passes over shared vectors over processes or machines.
+
+A pass reduces each target, or all of them, against something small: a query bank, potentials. So it can be cut into
+shards of targets. Inside `on_executor` each shard is reduced by itself, wherever the executor runs it, and the parts
+are joined in order. All executors get the same shards, and one thread reduces each, so all give the same bytes.
+Vectors do not travel: a shard is a path and two row numbers.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from numpy.typing import NDArray
+
+from hubless.errors import StorageError
+from hubless.kernels.threads import on_one_core
+from hubless.progress import Advance, no_progress
+from hubless.vectors.sources import SharedVectors, StackedVectors, VectorSource
+
+SHARD_ROWS = 2**14
+"""Vectors of a shard. With 10,000 bank queries of 512 dimensions one takes a core a few seconds."""
+
+T = TypeVar("T")
+Task = tuple[Any, ...]
+"""A shard, and what belongs to its rows."""
+
+
+class Executor(Protocol):
+    """Runs the work of a pass on its shards."""
+
+    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
+        """What `work(*task)` returns for each task, in order.
+
+        What is lost with a process or a machine is done again. An error that the work raises is raised here.
+
+        Parameters
+        ----------
+        work : can be pickled, as can the tasks; it is sent to each place once, and may hold as much as a query bank
+        """
+
+
+@contextmanager
+def on_executor(executor: Executor | None) -> Iterator[None]:
+    """Let passes over shared vectors run on an executor, inside the `with` block; None for this process alone."""
+    token = _current.set(executor)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current() -> Executor | None:
+    """The executor of the passes; None if they run in this process alone."""
+    return _current.get()
+
+
+def is_sharded(source: VectorSource) -> bool:
+    """Whether a pass over this source runs on an executor."""
+    return current() is not None and _shared(source) is not None
+
+
+def over_shards(
+    source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
+) -> list[T]:
+    """What the work makes of each shard of a source for which `is_sharded`, in order.
+
+    Parameters
+    ----------
+    work : called with a shard, and with its rows of each of `along`; see `Executor.map`
+    along : (n, …), a row for each of the source; None stays None
+    """
+    executor, shared = current(), _shared(source)
+    if executor is None or shared is None:
+        raise TypeError("over_shards needs an executor and shared vectors")
+    shards = [shard for part in shared for shard in _cut(part)]
+    parts = []
+    for shard, part in zip(shards, executor.map(_Alone(work), _tasks(shards, along)), strict=True):
+        parts.append(part)
+        advance(shard.shape[0])
+    return parts
+
+
+def _shared(source: VectorSource) -> list[SharedVectors] | None:
+    """The shared parts of a source; None if a part of it is not shared."""
+    if isinstance(source, SharedVectors):
+        return [source]
+    if not isinstance(source, StackedVectors):
+        return None
+    parts = [_shared(part) for part in source.parts]
+    return None if None in parts else [each for part in parts for each in part or ()]
+
+
+def _cut(shared: SharedVectors) -> Iterator[SharedVectors]:
+    count = shared.shape[0]
+    return (shared.rows(start, min(start + SHARD_ROWS, count)) for start in range(0, count, SHARD_ROWS))
+
+
+def _tasks(shards: list[SharedVectors], along: tuple[NDArray[Any] | None, ...]) -> Iterator[Task]:
+    start = 0
+    for shard in shards:
+        stop = start + shard.shape[0]
+        yield (shard, *(None if each is None else each[start:stop] for each in along))
+        start = stop
+
+
+@dataclass(frozen=True)
+class _Alone(Generic[T]):
+    """The work as it is done on one shard, in another process: on one core, as others are busy with other shards."""
+
+    work: Callable[..., T]
+
+    def __call__(self, shard: SharedVectors, *along: NDArray[Any] | None) -> T:
+        if not shard.path.exists():
+            reason = "not on this machine: the catalog has to be on storage that all machines of the executor share"
+            raise StorageError(str(shard.path), reason)
+        with on_executor(None), on_one_core():
+            return self.work(shard, *along)
+
+
+_current: ContextVar[Executor | None] = ContextVar("executor", default=None)

@@ -1,0 +1,130 @@
+"""Passes over all targets on processes: the same offsets as in one process, and the same bytes on any number."""
+
+import numpy as np
+import pytest
+from support import executing as work
+from support import jobs
+
+import hubless
+from hubless.builder.executors import executing
+from hubless.builder.executors.processes import Processes
+from hubless.errors import ExecutorFailed, InputError, StorageError
+from hubless.kernels import sharding
+from hubless.kernels.sharding import on_executor, over_shards
+from hubless.store.catalog import Catalog
+from hubless.vectors.sources import SharedVectors
+
+METHODS = [
+    ("auto", {}),
+    ("dbsn", {"temperature": 0.3}),
+    ("sn", {"temperature": 0.3, "fit_sample": "all"}),
+    ("nnn", {"k": 16}),
+    ("dual_is", {"query_temperature": 0.3}),
+]
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    monkeypatch.setattr(sharding, "SHARD_ROWS", work.SHARD_ROWS)
+
+
+@pytest.fixture
+def shared(tmp_path):
+    """Vectors of three shards, and a number along each."""
+    rows = np.arange(work.TARGETS * 4, dtype=np.float32).reshape(-1, 4)
+    rows.tofile(tmp_path / "rows")
+    return SharedVectors(tmp_path / "rows", 4, 0, len(rows), "targets"), np.arange(len(rows))
+
+
+@pytest.fixture
+def two():
+    executor = Processes(2)
+    yield executor
+    executor.close()
+
+
+@pytest.mark.parametrize(("correction", "parameters"), METHODS)
+def test_processes_give_the_offsets_and_the_figures_of_one_process(tmp_path, correction, parameters):
+    expected, manifest, plain = work.offsets_built(tmp_path / "one", "local", correction, parameters)
+    offsets, other, folder = work.offsets_built(tmp_path / "more", "processes:2", correction, parameters)
+    assert np.ptp(expected) > 0.1
+    np.testing.assert_allclose(offsets, expected, atol=2e-5)
+    after, before = (each.measured.hubness_corrected.skewness for each in (other, manifest))
+    assert after == pytest.approx(before, rel=0.01)
+    assert other.measured.recall_at_10 == manifest.measured.recall_at_10 == 1
+    assert sorted(path.name for path in folder.iterdir()) == sorted(path.name for path in plain.iterdir())
+
+
+def test_any_number_of_processes_gives_the_same_bytes(tmp_path):
+    few, _, _ = work.offsets_built(tmp_path / "few", "processes:1", "auto")
+    more, _, _ = work.offsets_built(tmp_path / "more", "processes:3", "auto")
+    assert few.tobytes() == more.tobytes()
+
+
+def test_parts_come_in_order_of_the_shards(shared, two):
+    source, along = shared
+    with on_executor(two):
+        parts = over_shards(source, work.sums, along)
+    sums = source.array.sum(axis=1, dtype=np.float64) + along
+    assert parts == pytest.approx([sums[:400].sum(), sums[400:800].sum(), sums[800:].sum()])
+
+
+def test_a_shard_whose_process_is_killed_is_done_again(shared, two, tmp_path):
+    source, along = shared
+    with on_executor(two):
+        expected = over_shards(source, work.sums, along)
+        assert over_shards(source, work.DiesOnce(tmp_path / "died"), along) == expected
+    assert (tmp_path / "died").exists()
+
+
+def test_work_that_kills_each_process_ends_with_an_error(shared, two):
+    source, along = shared
+    with on_executor(two), pytest.raises(ExecutorFailed, match="processes were lost"):
+        over_shards(source, work.always_dies, along)
+
+
+def test_mistakes_found_in_a_process_are_told_as_they_are(shared, two):
+    source, along = shared
+    with on_executor(two), pytest.raises(InputError, match="NaN in row 0") as error:
+        over_shards(source, work.refuses, along)
+    assert error.value.parameter == "targets"
+
+
+def test_a_place_that_does_not_see_the_catalog_is_named(shared, two):
+    source, along = shared
+    source.path.unlink()
+    with on_executor(two), pytest.raises(StorageError, match="storage that all machines of the executor share"):
+        over_shards(source, work.sums, along)
+
+
+@pytest.mark.parametrize(
+    "name", ["dask", "processes:0", "processes:two", "processes:", "ray:8", "ray://", "ray://host"]
+)
+def test_unknown_executors_are_refused(tmp_path, name):
+    targets, bank, _ = work.vectors()
+    with pytest.raises(InputError, match="executor: expected"):
+        hubless.build(tmp_path, "all", targets, bank, executor=name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_executors_do_not_compute_on_a_device(tmp_path):
+    targets, bank, _ = work.vectors()
+    with pytest.raises(InputError, match="executor: expected local with device cuda"):
+        hubless.build(tmp_path, "all", targets, bank, executor="processes", device="cuda")
+
+
+def test_executing_leaves_nothing(tmp_path):
+    with executing("processes:1", tmp_path):
+        assert list(tmp_path.iterdir())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_job_names_its_executor(tmp_path):
+    job = jobs.write(tmp_path, executor={"type": "processes:2"}, correction={"name": "nnn", "parameters": {"k": 3}})
+    outcome = hubless.reindex(job, catalog=tmp_path / "catalog", progress=False)
+    assert outcome.published
+    plain = jobs.rewrite(tmp_path, correction={"name": "nnn", "parameters": {"k": 3}})
+    other = hubless.reindex(plain, catalog=tmp_path / "other", progress=False)
+    made = ((tmp_path / "catalog", outcome), (tmp_path / "other", other))
+    files = [Catalog(catalog).folder(jobs.NAME, each.manifest.version) / "offsets.npy" for catalog, each in made]
+    np.testing.assert_allclose(np.load(files[0]), np.load(files[1]), atol=1e-6)

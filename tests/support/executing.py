@@ -1,0 +1,81 @@
+"""Builds on an executor, and work for one that goes wrong."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import numpy as np
+
+import hubless
+from hubless.errors import InputError
+from hubless.store.catalog import Catalog
+
+SHARD_ROWS = 400
+TARGETS = 900
+"""Three shards, the last one small."""
+
+
+def vectors(seed=0):
+    """Targets, a query bank and a target bank, with hubs among the targets."""
+    random = np.random.default_rng(seed)
+    targets = random.standard_normal((TARGETS, 12)).astype(np.float32)
+    centre = random.standard_normal(12).astype(np.float32)
+    targets[::50] = centre + 0.3 * targets[::50]
+    bank = (random.standard_normal((300, 12)) + centre).astype(np.float32)
+    return targets, bank, random.standard_normal((700, 12)).astype(np.float32)
+
+
+def offsets_built(catalog, executor, correction, parameters=None, **given):
+    """The offsets of a version that an executor built, and its manifest."""
+    targets, bank, extra = vectors()
+    banks = {"target_bank": extra} if correction in ("dbsn", "dual_is") else {}
+    manifest = hubless.build(
+        catalog,
+        "all",
+        targets,
+        bank,
+        correction=correction,
+        parameters=parameters,
+        index="flat",
+        executor=executor,
+        progress=False,
+        **banks,
+        **given,
+    )
+    folder = Catalog(catalog).folder("all", manifest.version)
+    return np.load(folder / "offsets.npy"), manifest, folder
+
+
+def sums(shard, along):
+    """Work of a pass."""
+    return float(sum(block.sum(dtype=np.float64) for block in shard.blocks(1000))) + float(along.sum())
+
+
+class DiesOnce:
+    """Work whose process dies at the first shard, the first time."""
+
+    def __init__(self, flag):
+        self.flag = str(flag)
+
+    def __call__(self, shard, along):
+        if shard.start == 0 and not Path(self.flag).exists():
+            Path(self.flag).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return sums(shard, along)
+
+
+def always_dies(shard, along):
+    """Work that no process survives."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def refuses(shard, along):
+    """Work that finds a mistake of the user."""
+    raise InputError("targets", "finite numbers", f"NaN in row {shard.start}")
+
+
+def slow_sums(shard, along):
+    """The sums, slow enough that other shards wait."""
+    time.sleep(0.3)
+    return sums(shard, along)
