@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tries the image for real: builds a collection on a fresh volume, serves it, asks it, and stops it, with the restrictions
-# of docker-compose.yml.
+# Tries the image for real: builds a collection on a fresh volume, serves it, asks it, has the job publish a second version
+# while it serves, and stops it, with the restrictions of docker-compose.yml.
 #
 #   docker build --tag hubless . && docker/smoke.sh
 #   ENGINE=podman RUN_OPTIONS="--network host" HUBLESS_PORT=8123 docker/smoke.sh localhost/hubless
@@ -69,6 +69,34 @@ assert len(hits) == 5, hits
 assert all(abs(h["score"] - (h["similarity"] - 0.5 * h["offset"])) < 1e-5 for h in hits), hits
 print(json.dumps(hits[0]))'
 say "asked over HTTP"
+
+cat >"$input/job.yaml" <<'EOF'
+version: 1
+collection: smoke
+targets: more.parquet
+query_bank: query-bank.npy
+EOF
+"$engine" "${run[@]}" --rm --volume "$input:/input" --entrypoint python "$image" -c '
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+vectors = np.random.default_rng(1).normal(size=(100, 128)).astype("f4")
+table = {"id": np.arange(5000, 5100), "vector": pa.array(vectors.tolist(), pa.list_(pa.float32()))}
+pq.write_table(pa.table(table), "/input/more.parquet")'
+"$engine" "${run[@]}" --rm --volume "$name:/catalog" --volume "$input:/input:ro" "$image" reindex /input/job.yaml
+say "the job published a second version"
+
+inside python -c '
+import json, os, time, urllib.request
+port, key = os.environ["HUBLESS_PORT"], os.environ["HUBLESS_READ_KEYS"]
+request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/collections/smoke", headers={"X-API-Key": key})
+end = time.monotonic() + 60
+while (found := json.load(urllib.request.urlopen(request, timeout=10)))["count"] != 5100:
+    assert time.monotonic() < end, found
+    time.sleep(0.2)
+assert len(found["versions"]) == 2, found["versions"]
+print(found["version"])'
+say "the service has switched to it"
 
 start=$SECONDS
 "$engine" stop --time 30 "$name" >/dev/null

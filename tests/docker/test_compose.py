@@ -16,7 +16,8 @@ from hubless.cli.application import main
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
 COMPOSE = ROOT / "docker-compose.yml"
-SERVICES = yaml.safe_load(COMPOSE.read_text())["services"]
+DESCRIBED = yaml.safe_load(COMPOSE.read_text())
+SERVICES, VOLUMES = DESCRIBED["services"], DESCRIBED["volumes"]
 
 
 def validate(path: Path) -> int:
@@ -38,6 +39,34 @@ def test_container_is_hardened(name):
     assert container["cap_drop"] == ["ALL"]
     assert container["security_opt"] == ["no-new-privileges:true"]
     assert "tmpfs" not in container
+
+
+OTHERS = {
+    "prometheus": "monitoring",
+    "grafana": "monitoring",
+    "store": "store",
+    "bucket": "store",
+    "milvus": "milvus",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_container_of_others_is_pinned_kept_to_this_machine_and_starts_by_its_profile_only(name):
+    container = SERVICES[name]
+    assert container["profiles"] == [OTHERS[name]]
+    assert re.fullmatch(r"[\w./-]+:\D*\d[\w.-]+", container["image"])
+    assert container["cap_drop"] == ["ALL"]
+    assert container["security_opt"] == ["no-new-privileges:true"]
+    assert all(port.startswith("127.0.0.1:") for port in container.get("ports", []))
+    assert {volume.split(":")[0] for volume in container.get("volumes", []) if volume[0] != "."} <= set(VOLUMES)
+
+
+def test_every_container_is_known_here():
+    assert SERVICES.keys() == {"service", "build", "reindex", "hubless", *OTHERS}
+
+
+def test_page_names_every_profile_of_others():
+    assert set(re.findall(r"--profile (\w+)", DOCS)) == set(OTHERS.values())
 
 
 def test_all_share_the_catalog_and_the_service_can_be_kept_from_writing_it():
@@ -91,20 +120,28 @@ def test_reindex_runs_the_job_of_the_input_folder(tmp_path, monkeypatch):
     assert hubless.open(tmp_path / "catalog", jobs.NAME).count == 60
 
 
-def test_cron_job_of_kubernetes_is_hardened_and_calls_the_command_rightly(tmp_path, monkeypatch):
+def test_cron_job_of_kubernetes_calls_the_command_rightly(tmp_path, monkeypatch):
     described = yaml.safe_load((ROOT / "deploy" / "kubernetes" / "reindex.yaml").read_text())
     assert (described["kind"], described["spec"]["concurrencyPolicy"]) == ("CronJob", "Forbid")
-    pod = described["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
-    assert pod["securityContext"]["runAsNonRoot"] is True
-    assert container["securityContext"]["readOnlyRootFilesystem"] is True
-    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
-    assert {mount["name"] for mount in container["volumeMounts"]} == {volume["name"] for volume in pod["volumes"]}
+    (container,) = described["spec"]["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     jobs.write(tmp_path)
     places = {"/catalog": str(tmp_path / "catalog"), "/job/job.yaml": str(tmp_path / "job.yaml")}
     command = [places.get(word, word) for word in container["command"]]
     with patched_main([*command[: command.index("--wait-for")], "--plan"], monkeypatch) as code:
         assert code == 0
+
+
+def test_job_file_of_kubernetes_is_one(tmp_path, monkeypatch):
+    text = (ROOT / "deploy" / "kubernetes" / "job.yaml").read_text()
+    (tmp_path / "targets").mkdir()
+    np.save(tmp_path / "targets" / "a.npy", small.targets())
+    np.save(tmp_path / "query-bank.npy", small.query_bank())
+    (tmp_path / "job.yaml").write_text(text.replace("/input", str(tmp_path)))
+    with patched_main(
+        ["hubless", "reindex", str(tmp_path / "job.yaml"), "--catalog", str(tmp_path / "catalog")], monkeypatch
+    ) as code:
+        assert code == 0
+    assert hubless.open(tmp_path / "catalog", "default").count == len(small.targets())
 
 
 @contextmanager

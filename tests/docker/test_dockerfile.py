@@ -60,7 +60,7 @@ def test_every_stage_starts_from_the_slim_base_image():
 
 
 def test_every_install_from_a_lock_demands_hashes_and_the_rest_installs_the_wheel_alone():
-    installs = re.findall(r"\binstall (-.*?)(?: &&|$)", "\n".join(arguments(BUILD, "RUN")), re.MULTILINE)
+    installs = re.findall(r"(?<!apt-get )\binstall (-.*?)(?: &&|$)", "\n".join(arguments(BUILD, "RUN")), re.MULTILINE)
     assert len(installs) == 4
     for install in installs:
         assert install.startswith(("--require-hashes -r requirements/", "--no-deps /tmp/dist/")), install
@@ -192,3 +192,24 @@ def test_bill_of_materials_lists_each_locked_package_with_its_version_and_hashes
     assert hashes == set(
         re.findall(r"--hash=sha256:([0-9a-f]{64})", (ROOT / "requirements" / "service.txt").read_text())
     )
+
+
+def test_what_is_trimmed_is_checked_afterwards():
+    """In this order: a part that hubless imports would be missed only when somebody needs it."""
+    runs = " ".join(arguments(BUILD, "RUN"))
+    assert runs.index("docker/trim.sh ") < runs.index("docker/check_imports.py")
+    checked = (ROOT / "docker" / "check_imports.py").read_text()
+    trimmed = re.findall(r"(?:\./|\b)(pyarrow|scipy|numpy|uvloop|faiss)/", (ROOT / "docker" / "trim.sh").read_text())
+    assert set(trimmed) == {"numpy", "pyarrow", "scipy", "uvloop"}
+    assert all(f'"{package}"' in checked for package in trimmed)
+
+
+def test_check_of_imports_finds_what_is_missing(tmp_path):
+    """A scipy without stats, in front of the real one."""
+    (tmp_path / "scipy").mkdir()
+    (tmp_path / "scipy" / "__init__.py").write_text("")
+    command = [sys.executable, str(ROOT / "docker" / "check_imports.py")]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    assert "scipy" in ended.stderr.splitlines()[-1]

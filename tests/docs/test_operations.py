@@ -16,11 +16,8 @@ from hubless_service.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "operations.md").read_text("utf-8")
-RULES = [
-    rule
-    for group in yaml.safe_load(re.search(r"(?ms)^```yaml\n(.*?)^```", PAGE)[1])["groups"]
-    for rule in group["rules"]
-]
+ALERTS = (DOCS.parent / "deploy" / "monitoring" / "alerts.yml").read_text("utf-8")
+RULES = [rule for group in yaml.safe_load(ALERTS)["groups"] for rule in group["rules"]]
 DOCUMENTED = dict(re.findall(r"(?m)^\| `(hubless_\w+)` \| (.*?) \|", (DOCS / "metrics.md").read_text("utf-8")))
 VALUES = {
     "state": {*STATES, "served", "refused"},
@@ -65,6 +62,12 @@ def test_route_of_an_alert_is_one(tmp_path):
     assert patterns
     for pattern in patterns:
         assert pattern in paths or any(re.fullmatch(pattern, path) for path in paths)
+
+
+def test_alerts_that_the_page_names_are_there():
+    named = set(re.findall(r"`(Hubless[A-Z]\w+)`", PAGE))
+    assert len(named) > 5
+    assert named <= {rule["alert"] for rule in RULES}
 
 
 def test_settings_that_are_named_exist():

@@ -1,0 +1,129 @@
+"""What Prometheus and Grafana are given: files that there are, metrics that the service prints."""
+
+import json
+import re
+from itertools import combinations
+from pathlib import Path
+
+import httpx
+import pytest
+import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from support import catalogs
+from support.serving import serving, wait_until_ready
+
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy" / "monitoring"
+SERVICES = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["services"]
+DASHBOARD = json.loads((FOLDER / "dashboards" / "hubless.json").read_text())
+PANELS = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+ALERTS = [rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]]
+EXPRESSIONS = [
+    *(target["expr"] for panel in PANELS for target in panel["targets"]),
+    *(rule["expr"] for rule in ALERTS),
+    *(query["definition"] for query in DASHBOARD["templating"]["list"]),
+    *(note["expr"] for note in DASHBOARD["annotations"]["list"]),
+]
+DOCUMENTED = dict(re.findall(r"(?m)^\| `(hubless_\w+)` \| (.*?) \|", (ROOT / "docs" / "metrics.md").read_text("utf-8")))
+# what appears only once something happens that a test does not wait for: queries in hundreds, failures, several workers
+LATE = {
+    *("hubless_recommended_strength", "hubless_drift", "hubless_encoder_breaker_open"),
+    *("hubless_query_sample_failing", "hubless_live_skewness"),
+}
+
+
+def metrics_of(expression):
+    """The metrics of an expression, without the endings of histograms."""
+    return {re.sub(r"_(bucket|sum|count)$", "", name) for name in re.findall(r"\b(?:hubless|process)_\w+", expression)}
+
+
+@pytest.fixture(scope="module")
+def printed(tmp_path_factory):
+    """The labels of each metric that a service prints after a query, an error and a wrong key."""
+    catalog = catalogs.build(tmp_path_factory.mktemp("monitored"))
+    settings = Settings(catalog=catalog, read_keys="reader-0123456789", metrics_public=True, hubness_share=1)
+    with serving(create_app(settings)) as base, httpx.Client(base_url=base) as http:
+        wait_until_ready(base)
+        key = {"X-API-Key": "reader-0123456789"}
+        query = {"vector": [1.0] * catalogs.DIM}
+        assert http.post("/v1/collections/words/query", json=query, headers=key).status_code == 200
+        assert http.post("/v1/collections/words/query", json={}, headers=key).status_code == 422
+        assert http.get("/v1/collections").status_code == 401
+        text = http.get("/metrics").text
+    found = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            name = re.sub(r"_(total|created|bucket|sum|count)$", "", sample.name)
+            for each in {sample.name, family.name, name, f"{family.name}_total"}:
+                found.setdefault(each, set()).update(sample.labels)
+    return found
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_metrics_and_labels_of_an_expression_are_those_that_the_service_prints(expression, printed):
+    names = metrics_of(expression)
+    assert names or expression.startswith("up{")
+    for name in names:
+        assert name.startswith("process_") or name in DOCUMENTED
+        assert name in printed or name in LATE, name
+    for name, matchers in re.findall(r"\b(hubless_\w+)\{((?:[^\"}]|\"[^\"]*\")*)\}", expression):
+        base = re.sub(r"_(bucket|sum|count)$", "", name)
+        for label in re.findall(r"(\w+)=~?\"", matchers):
+            assert f"`{label}`" in DOCUMENTED[base].split(", ")
+            assert base in LATE or label in printed[base]
+
+
+def test_routes_that_are_looked_at_are_those_of_the_service(tmp_path):
+    paths = create_app(Settings(catalog=tmp_path)).openapi()["paths"]
+    patterns = {pattern for expression in EXPRESSIONS for pattern in re.findall(r'route=~?"([^"]*)"', expression)}
+    assert len(patterns) > 2
+    for pattern in patterns:
+        assert pattern in paths or any(re.fullmatch(pattern, path) for path in paths), pattern
+
+
+def test_dashboard_covers_rates_latency_hubness_drift_and_writes():
+    shown = {name for panel in PANELS for target in panel["targets"] for name in metrics_of(target["expr"])}
+    assert shown >= {
+        *("hubless_requests_total", "hubless_request_seconds", "hubless_errors_total", "hubless_waiting_queries"),
+        *("hubless_live_skewness", "hubless_live_top_hub_share", "hubless_drift", "hubless_strength"),
+        *("hubless_added_points", "hubless_removed_points", "hubless_frozen_share", "hubless_version_info"),
+    }
+    assert all(panel["title"] and panel["description"].endswith(".") for panel in PANELS)
+
+
+def test_panels_have_places_of_their_own():
+    assert len({panel["id"] for panel in DASHBOARD["panels"]}) == len(DASHBOARD["panels"])
+    boxes = [panel["gridPos"] for panel in DASHBOARD["panels"]]
+    assert all(box["x"] + box["w"] <= 24 for box in boxes)
+    for one, other in combinations(boxes, 2):
+        apart = [one[a] + one[s] <= other[a] or other[a] + other[s] <= one[a] for a, s in (("x", "w"), ("y", "h"))]
+        assert any(apart)
+
+
+def test_grafana_asks_the_prometheus_that_asks_the_service():
+    (source,) = yaml.safe_load((FOLDER / "grafana.yml").read_text())["datasources"]
+    assert {target["datasource"]["uid"] for panel in PANELS for target in panel["targets"]} == {source["uid"]}
+    host, port = re.fullmatch(r"http://(\w+):(\d+)", source["url"]).groups()
+    assert any(each.endswith(f":{port}") for each in SERVICES[host]["ports"])
+    (scraped,) = yaml.safe_load((FOLDER / "prometheus.yml").read_text())["scrape_configs"]
+    assert 'job="hubless"' in " ".join(EXPRESSIONS)
+    assert scraped["job_name"] == "hubless"
+    assert scraped["static_configs"] == [{"targets": ["service:8000"]}]
+
+
+@pytest.mark.parametrize("name", ["prometheus", "grafana"])
+def test_files_that_are_mounted_are_there_and_found(name):
+    mounts = [volume.split(":") for volume in SERVICES[name]["volumes"] if volume.startswith("./")]
+    assert mounts
+    assert all((ROOT / source).exists() and mode == "ro" for source, _, mode in mounts)
+    inside = {target for _, target, _ in mounts}
+    if name == "prometheus":
+        assert set(yaml.safe_load((FOLDER / "prometheus.yml").read_text())["rule_files"]) <= inside
+    else:
+        (provider,) = yaml.safe_load((FOLDER / "dashboards" / "dashboards.yml").read_text())["providers"]
+        assert provider["options"]["path"] in inside
+        home = SERVICES[name]["environment"]["GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH"]
+        assert home == f"{provider['options']['path']}/hubless.json"
