@@ -1,6 +1,7 @@
 """The adapters of frameworks have environments of their own. Their tests run there, against a real server here."""
 
 import os
+import re
 import subprocess
 from pathlib import Path
 
@@ -11,15 +12,15 @@ ROOT = Path(__file__).parents[2]
 KEY = "key-of-the-adapters-tests"
 
 
-def run_in_environment(name, *command, **variables):
-    """Run a command of an adapter's environment in its folder; skip where `make NAME` has not made it.
+def run_in_environment(name, *command, folder=None, **variables):
+    """Run a command of an adapter's environment in its folder, or another; skip where `make NAME` has not made it.
 
     Parameters
     ----------
     name : of the folder below clients/
     command : a program of the environment and its arguments
     """
-    home = ROOT / "clients" / name
+    home = ROOT / "clients" / name if folder is None else folder
     program = ROOT / f".venv-{name}" / "bin" / command[0]
     if not program.exists():
         # CI must not pass by skipping
@@ -32,9 +33,58 @@ def run_in_environment(name, *command, **variables):
     return done.stdout
 
 
-def run_tests(name, catalog):
-    """Run an adapter's own tests and its README against a server of an empty catalog. Returns what pytest printed."""
-    with served(catalog, admin_keys=KEY) as server:
-        return run_in_environment(
-            name, "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", HUBLESS_URL=server.url, HUBLESS_KEY=KEY
+class AdapterTests:
+    """What every adapter has to pass. A subclass fills in what follows.
+
+    Attributes
+    ----------
+    name : of its folder below clients/, and of its environment
+    packages : what it can be imported as
+    least : how many tests there have to be, at least
+    skipped : how many of them the framework's own suite may skip
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    least: int
+    skipped = 0
+
+    def test_tests_of_the_framework_and_its_own_pass(self, tmp_path):
+        with served(tmp_path, admin_keys=KEY) as server:
+            command = ["python", "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+            printed = run_in_environment(self.name, *command, HUBLESS_URL=server.url, HUBLESS_KEY=KEY)
+        counts = {what: int(number) for number, what in re.findall(r"(\d+) (passed|skipped)", printed)}
+        assert counts["passed"] >= self.least
+        assert counts.get("skipped", 0) <= self.skipped
+
+    def test_imports_of_the_page_about_integrations_work(self):
+        page = (ROOT / "docs" / "integrations.md").read_text("utf-8")
+        lines = [line for package in self.packages for line in re.findall(rf"(?m)^from {package} import .*$", page)]
+        assert len(lines) == len(self.packages)
+        run_in_environment(self.name, "python", "-c", "\n".join(lines))
+
+    def test_types_are_strict(self):
+        named = [option for package in self.packages for option in ("-p", package)]
+        options = ["--strict", "--namespace-packages", "--explicit-package-bases"]
+        source = "src" if (ROOT / "clients" / self.name / "src").is_dir() else "."
+        run_in_environment(self.name, "python", "-m", "mypy", *options, *named, MYPYPATH=source)
+
+    def test_installs_with_what_it_declares(self):
+        # the environment has only the packages that the adapter's own project file asks for
+        run_in_environment(self.name, "python", "-m", "pip", "check")
+
+    def test_wheels_alone_are_enough(self, tmp_path):
+        wheels, alone = tmp_path / "wheels", tmp_path / "alone"
+        for project in (self.name, "python"):
+            folder = str(ROOT / "clients" / project)
+            build = ["python", "-m", "hatchling", "build", "-t", "wheel", "-d", str(wheels)]
+            run_in_environment(self.name, *build, folder=folder)
+        found = [str(wheel) for wheel in wheels.iterdir()]
+        quiet = ["--quiet", "--disable-pip-version-check"]
+        install = ["python", "-m", "pip", "install", *quiet, "--no-deps", "--no-index", "--target", str(alone)]
+        run_in_environment(self.name, *install, *found)
+        code = "import importlib, sys\nfor name in sys.argv[1:]: print(importlib.import_module(name).__file__)"
+        printed = run_in_environment(
+            self.name, "python", "-c", code, *self.packages, "hubless_client", folder=tmp_path, PYTHONPATH=str(alone)
         )
+        assert [Path(line).is_relative_to(alone) for line in printed.split()] == [True] * (len(self.packages) + 1)

@@ -9,16 +9,15 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from hubless_client import ApiCollectionNotFound, CannotSend, CollectionInfo, Hits
+from hubless_client import CannotSend, Hits
+from hubless_client.connection import DEFAULT_URL
+from hubless_client.diversity import diverse_hits
+from hubless_client.documents import BATCH, Documents
 from hubless_client.steps import BothClients, Program, Step, arun, run
-from langchain_hubless.diversity import diverse
 from langchain_hubless.documents import document_of, payload_of
 from langchain_hubless.errors import translated
 
-DEFAULT_URL = "http://127.0.0.1:8000"
-BATCH = 200  # points in a request: 8,192 dimensions fit into the server's largest body
 EXTREME = 700.0  # math.exp overflows above
-EVERYTHING: dict[str, Any] = {"and": []}
 
 Filter = Mapping[str, Any] | None
 T = TypeVar("T")
@@ -57,13 +56,11 @@ class HublessVectorStore(VectorStore):
         strength: float | None = None,
         **options: Any,
     ) -> None:
-        self.collection = collection
         self.content_key = content_key
         self.strength = strength
         self._embedding = embedding
-        self._known: CollectionInfo | None = None
         with translated():
-            self._clients = BothClients(url, api_key=api_key, **options)
+            self._documents = Documents(BothClients(url, api_key=api_key, **options), collection)
 
     @classmethod
     def from_texts(
@@ -102,13 +99,18 @@ class HublessVectorStore(VectorStore):
         """What makes vectors of texts."""
         return self._embedding
 
+    @property
+    def collection(self) -> str:
+        """Its name, or an alias."""
+        return self._documents.collection
+
     def close(self) -> None:
         """Close the connections that the methods keep open."""
-        self._clients.close()
+        self._documents.clients.close()
 
     async def aclose(self) -> None:
         """Close the connections that the methods, and the async methods in this event loop, keep open."""
-        await self._clients.aclose()
+        await self._documents.clients.aclose()
 
     # Add, read, delete.
 
@@ -218,30 +220,21 @@ class HublessVectorStore(VectorStore):
         payload = [payload_of(text, data or {}, self.content_key) for text, data in zip(texts, metadatas, strict=True)]
         if not texts:
             return []
-        yield from self._ready()
+        yield from self._made()
         for start in range(0, len(texts), BATCH):
             part = slice(start, start + BATCH)
             vectors = yield self._vectors_of(texts[part])
-            yield self._clients.call("put", self.collection, names[part], vectors, payload[part])
+            yield from self._documents.put(names[part], vectors, payload[part])
         return names
 
     def _get(self, ids: Sequence[str]) -> Program[list[Document]]:
-        yield from self._ready()
-        found: list[Document] = []
-        for start in range(0, len(ids), BATCH):
-            points = yield self._clients.call("points", self.collection, list(ids[start : start + BATCH]))
-            found += [document_of(point.id, point.payload, self.content_key) for point in points]
-        return found
+        yield from self._made()
+        points = yield from self._documents.get(ids)
+        return [document_of(point.id, point.payload, self.content_key) for point in points]
 
     def _delete(self, ids: list[str] | None, filter: Filter) -> Program[bool]:
-        if ids is not None and filter is not None:
-            raise CannotSend("delete: expected either ids or a filter, got both")
-        yield from self._ready()
-        if ids is None:
-            yield self._clients.call("delete", self.collection, filter=EVERYTHING if filter is None else filter)
-        else:
-            for start in range(0, len(ids), BATCH):
-                yield self._clients.call("delete", self.collection, ids[start : start + BATCH])
+        yield from self._made()
+        yield from self._documents.delete(ids, filter)
         return True
 
     def _search(
@@ -254,32 +247,22 @@ class HublessVectorStore(VectorStore):
         self, query: str | list[float], k: int, fetch_k: int, weight: float, options: dict[str, Any]
     ) -> Program[list[Document]]:
         hits = yield from self._hits(query, max(k, fetch_k), {**options, "with_vector": True})
-        places = diverse([hit.score for hit in hits], [hit.vector or [] for hit in hits], k, weight)
-        return [document_of(hits[place].id, hits[place].payload, self.content_key) for place in places]
+        chosen = diverse_hits(hits, k, weight)
+        return [document_of(hit.id, hit.payload, self.content_key) for hit in chosen]
 
     def _hits(self, query: str | list[float], k: int, options: dict[str, Any]) -> Program[Hits]:
-        yield from self._ready()
+        yield from self._made()
         vector = (yield self._vector_of(query)) if isinstance(query, str) else query
-        given = {"limit": k, "strength": self.strength, "with_payload": True}
-        given |= {name: value for name, value in options.items() if value is not None}
-        hits: Hits = yield self._clients.call("query", self.collection, vector, **given)
-        return hits
+        given = {name: value for name, value in options.items() if value is not None}
+        return (yield from self._documents.query(vector, **{"limit": k, "strength": self.strength, **given}))
 
-    def _ready(self) -> Program[CollectionInfo]:
-        """The collection as it was at first, made if there is none."""
-        if self._known is None:
-            try:
-                self._known = yield self._clients.call("collection", self.collection)
-            except ApiCollectionNotFound:
-                vector = yield self._vector_of("dimension")
-                self._known = yield self._clients.call(
-                    "create_collection", self.collection, len(vector), "cosine", "string"
-                )
-        return self._known
+    def _made(self) -> Program[None]:
+        """Make the collection if there is none."""
+        yield from self._documents.made(self._vector_of("dimension"))
 
     def _relevance(self, score: float) -> float:
         """A score between 0 and 1. Scores exist only after a search, which has read the collection's metric."""
-        if self._known is not None and self._known.metric == "dot":
+        if self._documents.info is not None and self._documents.info.metric == "dot":
             return 1 / (1 + math.exp(-min(max(score, -EXTREME), EXTREME)))
         return min(1.0, max(0.0, (1 + score) / 2))
 

@@ -9,8 +9,8 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from langchain_core.exceptions import LangChainException
 
 from hubless_client import Client
+from hubless_client.diversity import diverse
 from langchain_hubless import HublessError, HublessRetriever, HublessVectorStore
-from langchain_hubless.diversity import diverse
 
 
 class Table(Embeddings):

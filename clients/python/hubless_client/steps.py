@@ -42,38 +42,56 @@ Program: TypeAlias = Generator[Step, Any, T]
 
 def run(program: Program[T]) -> T:
     """The result of a program. An error of a step is raised where the program yielded it."""
-    try:
-        step = next(program)
-        while True:
-            try:
-                result = step.now()
-            except Exception as error:
-                step = program.throw(error)
-            else:
-                step = program.send(result)
-    except StopIteration as end:
-        result = end.value
-    return result  # type: ignore[no-any-return]
+    under_way = _UnderWay(program)
+    while under_way.step is not None:
+        with under_way:
+            under_way.result = under_way.step.now()
+    return under_way.result  # type: ignore[no-any-return]
 
 
 async def arun(program: Program[T]) -> T:
     """The same in an event loop."""
-    try:
-        step = next(program)
-        while True:
-            try:
-                result = await step.later()
-            except Exception as error:
-                step = program.throw(error)
-            else:
-                step = program.send(result)
-    except StopIteration as end:
-        result = end.value
-    return result  # type: ignore[no-any-return]
+    under_way = _UnderWay(program)
+    while under_way.step is not None:
+        with under_way:
+            under_way.result = await under_way.step.later()
+    return under_way.result  # type: ignore[no-any-return]
+
+
+class _UnderWay:
+    """A program that runs: its next step, None at its end; and the result, of a step, at the end of the program."""
+
+    step: Step | None
+    result: Any
+
+    def __init__(self, program: Program[Any]) -> None:
+        self._program = program
+        self._go_on(program.send, None)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        """Tell the program the result of the step, or its error."""
+        if error is None:
+            self._go_on(self._program.send, self.result)
+        elif isinstance(error, Exception):
+            self._go_on(self._program.throw, error)
+        return isinstance(error, Exception)
+
+    def _go_on(self, tell: Callable[[Any], Step], what: Any) -> None:
+        try:
+            self.step = tell(what)
+        except StopIteration as end:
+            self.step, self.result = None, end.value
 
 
 class BothClients:
     """A `Client`, and an `AsyncClient` for each event loop, made when they are first needed.
+
+    Attributes
+    ----------
+    client : the sync one
 
     Parameters
     ----------
@@ -81,20 +99,20 @@ class BothClients:
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
-        self._client = Client(*args, **options)
+        self.client = Client(*args, **options)
         self._new = partial(AsyncClient, *args, **options)
         self._by_loop: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncClient] = WeakKeyDictionary()
 
     def call(self, method: str, *args: Any, **options: Any) -> Step:
         """A step that calls a method of the client."""
         return Step(
-            partial(getattr(self._client, method), *args, **options),
+            partial(getattr(self.client, method), *args, **options),
             lambda: getattr(self._in_this_loop(), method)(*args, **options),
         )
 
     def close(self) -> None:
         """Close the connections of the sync client."""
-        self._client.close()
+        self.client.close()
 
     async def aclose(self) -> None:
         """Close the connections of the sync client and of this loop's."""
@@ -104,7 +122,7 @@ class BothClients:
             await client.close()
 
     def __repr__(self) -> str:
-        return repr(self._client)
+        return repr(self.client)
 
     def _in_this_loop(self) -> AsyncClient:
         loop = asyncio.get_running_loop()

@@ -1,8 +1,16 @@
-"""Maximal marginal relevance, by corrected scores (Carbonell and Goldstein, SIGIR 1998)."""
+"""Maximal marginal relevance, by corrected scores (Carbonell and Goldstein, SIGIR 1998). Needs numpy."""
 
 from collections.abc import Sequence
 
 import numpy as np
+
+from hubless_client.hits import Hit
+
+
+def diverse_hits(hits: Sequence[Hit], count: int, weight: float) -> list[Hit]:
+    """Some of the hits, which have their vectors: each next one differs from those before. See `diverse`."""
+    places = diverse([hit.score for hit in hits], [hit.vector or [] for hit in hits], count, weight)
+    return [hits[place] for place in places]
 
 
 def diverse(scores: Sequence[float], vectors: Sequence[Sequence[float]], count: int, weight: float) -> list[int]:
