@@ -9,6 +9,8 @@ JOBS   ?= 2
 PYTEST := OMP_WAIT_POLICY=passive $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 OPENAPI := docs/openapi.json
+# Adapters have environments of their own: what they ask for must be enough
+ADAPTERS := langchain llama-index haystack
 # tests of other folders that have rows in the table of attacks
 ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/service/test_fuzzed.py \
 	tests/store/catalog/test_interrupted.py
@@ -17,7 +19,7 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain ray lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain llama-index haystack ray lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -39,7 +41,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript .venv-langchain/.ready .venv-stores/.ready  ## test, and the slow checks too
+test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory ray
@@ -70,9 +72,14 @@ openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	mv $(OPENAPI).new $(OPENAPI)
 	@test ! -d $(TYPESCRIPT)/node_modules || (cd $(TYPESCRIPT) && npm run --silent types)
 
-# Adapters have environments of their own: what they ask for must be enough
 langchain: setup .venv-langchain/.ready  ## test the LangChain adapter, in an environment of its own
 	$(PYTEST) tests/adapters/test_langchain.py $(ARGS)
+
+llama-index: setup .venv-llama-index/.ready  ## test the LlamaIndex adapter, in an environment of its own
+	$(PYTEST) tests/adapters/test_llama_index.py $(ARGS)
+
+haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an environment of its own
+	$(PYTEST) tests/adapters/test_haystack.py $(ARGS)
 
 ray: .venv-ray/.ready  ## test builds on a Ray cluster of two nodes, in an environment with Ray
 	OMP_WAIT_POLICY=passive .venv-ray/bin/python -m pytest tests/builder/test_ray.py $(ARGS)
@@ -124,9 +131,11 @@ lock:  ## lock the dependencies anew (needs uv)
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group stores -o requirements/stores.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		clients/langchain/pyproject.toml --group clients/langchain/pyproject.toml:test \
-		--no-emit-package hubless-client -o requirements/langchain.txt
+	for name in $(ADAPTERS); do \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+			clients/$$name/pyproject.toml --group clients/$$name/pyproject.toml:test \
+			--no-emit-package hubless-client -o requirements/$$name.txt || exit; \
+	done
 
 AUDIT := .venv-audit
 $(AUDIT)/.ready: requirements/audit.txt
@@ -145,4 +154,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) .venv-langchain .venv-ray .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-ray .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache

@@ -16,14 +16,17 @@ def names(requirements):
 
 
 HUBLESS = PROJECT["project"]
-LANGCHAIN = tomllib.loads((ROOT / "clients" / "langchain" / "pyproject.toml").read_text())
+ADAPTERS = [
+    tomllib.loads((ROOT / "clients" / name / "pyproject.toml").read_text())["project"]
+    for name in ("langchain", "llama-index", "haystack")
+]
 NODE = json.loads((ROOT / "clients" / "typescript" / "package.json").read_text())
 OF_CLIENT = set(names(CLIENT["project"]["dependencies"]))
 DECLARED = {
     "hubless: library, command line and service": set(names(HUBLESS["dependencies"])),
     **{f"hubless[{extra}]": set(names(needed)) for extra, needed in HUBLESS["optional-dependencies"].items()},
     "hubless-client": OF_CLIENT,
-    "langchain-hubless": set(names(LANGCHAIN["project"]["dependencies"])),
+    **{adapter["name"]: set(names(adapter["dependencies"])) for adapter in ADAPTERS},
     "hubless for TypeScript, development only": {
         *NODE["devDependencies"],
         *names(PROJECT["dependency-groups"]["node"]),

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "clients" / "python" / "README.md"]
 
 
-ADAPTERS = {"langchain_hubless"}  # have environments of their own: see tests/adapters
+ADAPTERS = ("langchain_hubless", "llama_index.", "haystack")  # have environments of their own: see tests/adapters
 
 
 def imports(page):
@@ -22,7 +22,7 @@ def imports(page):
             if isinstance(node, ast.Import):
                 yield from ((alias.name, None) for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                yield from ((node.module, alias.name) for alias in node.names if node.module not in ADAPTERS)
+                yield from ((node.module, alias.name) for alias in node.names if not node.module.startswith(ADAPTERS))
 
 
 FOUND = sorted({(page.name, module, name or "") for page in PAGES for module, name in imports(page)})
