@@ -27,6 +27,8 @@ METHODS = {
     "findings": "GET /v1/collections/{collection}/occurrence/queries",
     "kept_scan": "GET /v1/collections/{collection}/scan",
     "projection": "GET /v1/collections/{collection}/projection",
+    "put_bank": "PUT /v1/collections/{collection}/bank",
+    "bank": "GET /v1/collections/{collection}/bank",
     "bank_query": "GET /v1/collections/{collection}/bank/{number}",
     "access": "GET /v1/access",
     "point": "GET /v1/collections/{collection}/points/{id}",
