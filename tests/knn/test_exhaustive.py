@@ -13,6 +13,7 @@ from support.naive import top_k
 from hubless.knn import exhaustive, is_shared, read_index, write_index
 from hubless.knn.base import openmp_threads
 from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, search_all, stored
+from hubless.knn.selected import search_rows
 
 DIM = 80
 
@@ -130,6 +131,19 @@ def test_error_in_a_part_is_told_and_leaves_nothing_running(monkeypatch, in_smal
     assert calls
     assert faiss.omp_get_max_threads() > 0
     assert search_all(index, whole_numbers(1, 1), 10, None)[1].shape == (1, 10)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("queries", [1, 33])
+def test_some_rows_are_searched_in_parts_as_in_one(in_small_parts, queries, threads):
+    vectors, asked = whole_numbers(3001, 0), whole_numbers(queries, 1)
+    rows = np.flatnonzero(np.random.default_rng(2).random(3001) < 0.5)
+    exact = asked @ vectors[rows].T
+    with openmp_threads(threads):
+        scores, found = search_rows(flat(vectors), asked, 10, rows)
+    np.testing.assert_array_equal(scores, top_k(exact, 10)[0])
+    assert np.isin(found, rows).all()
+    np.testing.assert_array_equal(np.take_along_axis(asked @ vectors.T, found, axis=1), scores)
 
 
 def test_only_large_flat_indexes_are_shared_by_threads(in_small_parts):

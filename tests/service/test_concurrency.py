@@ -79,6 +79,39 @@ def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(shared):
     assert [shared.takes_all_cores(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
 
 
+def test_exact_searches_of_any_index_take_all_cores_and_so_do_filters_that_leave_it_for_an_exact_search(
+    tmp_path, monkeypatch
+):
+    targets, bank = np.split(np.random.default_rng(0).standard_normal((1360, 14), np.float32), [1300])
+    hubless.build(tmp_path, "c", targets, bank, correction="none", index="fastscan", progress=False)
+    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
+    collection, those = hubless.open(tmp_path, "c"), np.arange(len(targets))
+    assert [collection.takes_all_cores(exact=exact) for exact in (False, True)] == [False, True]
+    narrow = [collection.takes_all_cores(Matches(those < count)) for count in (15, 35, 600)]
+    assert narrow == [False, True, False]
+    assert collection.takes_all_cores(Matches(those < 600), exact=True)
+
+
+@pytest.mark.parametrize(("parameters", "expected"), [({"exact": True}, 3), (None, 1)])
+def test_exact_query_is_searched_by_all_threads(serve, tmp_path, monkeypatch, parameters, expected):
+    targets, bank = np.split(np.random.default_rng(0).standard_normal((1360, 14), np.float32), [1300])
+    hubless.build(tmp_path, "words", targets, bank, correction="none", index="fastscan", progress=False)
+    collection, used = hubless.open(tmp_path, "words"), set()
+    monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
+    ask = collection.query
+
+    def query(*arguments, **options):
+        used.add(faiss.omp_get_max_threads())
+        return ask(*arguments, **options)
+
+    monkeypatch.setattr(collection, "query", query)
+    body = {"vector": targets[0].tolist()} | ({"params": parameters} if parameters else {})
+    with serve({"words": collection}, search_threads=3, hubness=False) as (client, _):
+        used.clear()
+        assert client.post(QUERY, json=body).json()["hits"][0]["id"] == 0
+    assert used == {expected}
+
+
 def test_parallel_requests_keep_their_own_ids_and_errors(server):
     async def ask():
         async with httpx.AsyncClient(base_url=server, timeout=60) as client:

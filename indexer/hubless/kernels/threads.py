@@ -43,6 +43,12 @@ def own_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def blas_has_avx512() -> bool:
+    """Return whether NumPy's products use AVX-512. False if its BLAS is another than OpenBLAS."""
+    kinds = {library.get("architecture") for library in _libraries().info() if "numpy" in library["filepath"]}
+    return bool(kinds & {"SkylakeX", "Cooperlake", "SapphireRapids"})
+
+
 class _OneBlasThread:
     """Holds BLAS to one thread, because the workers are the threads.
 

@@ -7,7 +7,7 @@ from hubless.errors import InputError
 from hubless.knn.aims import Aims, parse_aims
 from hubless.knn.base import IndexType, SearchParameters, openmp_threads
 from hubless.knn.choice import kinds_to_try
-from hubless.knn.exhaustive import is_shared
+from hubless.knn.exhaustive import is_shared, rows_of_a_part, storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.filling import make_index
 from hubless.knn.flat import Flat
@@ -49,7 +49,9 @@ __all__ = [
     "parse_aims",
     "read_index",
     "recall_curve",
+    "rows_of_a_part",
     "search_selected",
+    "storage_of",
     "write_index",
 ]
 

@@ -8,25 +8,28 @@ The vectors are cut into parts. A thread that is done with one takes the next, s
 system has stopped.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from typing import TypeVar
 
 import faiss
 import numpy as np
 
-from hubless.kernels.threads import cores, one_blas_thread
+from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
 from hubless.knn.base import openmp_threads
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
+Part, Found = TypeVar("Part"), TypeVar("Found")
 PRODUCTS_FROM = 4
 """From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 3, 4, 5, 8 and 32
 queries: 8, 8, 9, 13 and 19 by products; 9, 11, 15, 24 and 91 one by one. On 1,000 × 528, 4 take 0.09, else 0.14."""
-SMALL_PRODUCT, MOST_IN_SMALL = 10**6, 48
+SMALL_PRODUCT, MOST_IN_SMALL, MOST_WITH_AVX512 = 10**6, 48, 128
 """Multiplications of a product that OpenBLAS makes without a copy of its factors, and the most queries that such
-products are used for. On 40,000 × 528, milliseconds for 8, 32, 64 and 128 queries: 13, 19, 33 and 66, by larger
-products 24, 33, 44 and 70. Without AVX-512: 14, 28, 48 and 111, by larger products 16, 24, 37 and 72."""
+products are used for. With AVX-512, on 30,000 × 528, milliseconds for 48, 64, 128 and 192 queries: 20, 24, 48 and 76,
+by larger products 26, 32, 51 and 71. Without, on 40,000 × 528, for 8, 32, 64 and 128: 14, 28, 48 and 111, by larger
+products 16, 24, 37 and 72."""
 SCORES = 2**16
 """Scores of small products that are looked through at once. Each look waits for Python: one a product would cost a
 third more."""
@@ -63,17 +66,29 @@ def stored(storage: faiss.IndexFlat) -> F32:
 
 def is_shared(index: faiss.Index) -> bool:
     """Whether several threads can share one query of this index."""
-    return isinstance(index, faiss.IndexFlat) and index.ntotal > block_rows(index.d, PART_BYTES)
+    return isinstance(index, faiss.IndexFlat) and index.ntotal > rows_of_a_part(index.d)
+
+
+def storage_of(index: faiss.Index) -> faiss.Index:
+    """Return the vectors that an exact search of an index compares with."""
+    if isinstance(index, faiss.IndexRefine):
+        return faiss.downcast_index(index.refine_index)
+    return faiss.downcast_index(index.storage) if isinstance(index, faiss.IndexHNSW) else index
+
+
+def rows_of_a_part(dim: int) -> int:
+    """Return how many vectors pay for a second thread."""
+    return block_rows(dim, PART_BYTES)
 
 
 def _by_parts(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     compare = _by_products if len(queries) >= PRODUCTS_FROM else _one_by_one
-    rows = max(block_rows(vectors.shape[1], PART_BYTES), -(-len(vectors) // PARTS))
+    rows = max(rows_of_a_part(vectors.shape[1]), -(-len(vectors) // PARTS))
     if len(vectors) <= rows:
         with openmp_threads(1):
             return compare(vectors, queries, k)
     parts = [vectors[start : start + rows] for start in range(0, len(vectors), rows)]
-    found = _in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
+    found = in_turn(lambda part: compare(part, queries, min(k, len(part))), parts)
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
     for i, (scores, places) in enumerate(found):
         best.add_result(scores, places + i * rows)
@@ -81,9 +96,9 @@ def _by_parts(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     return best.D, best.I
 
 
-def _in_turn(work: Callable[[F32], tuple[F32, I64]], parts: list[F32]) -> list[tuple[F32, I64]]:
-    """Return the result of the work on each part, in the order of the parts."""
-    done: dict[int, tuple[F32, I64]] = {}
+def in_turn(work: Callable[[Part], Found], parts: Sequence[Part]) -> list[Found]:
+    """Return the result of the work on each part, in the order of the parts. Uses the threads that OpenMP may use."""
+    done: dict[int, Found] = {}
     waiting = iter(enumerate(parts))
 
     def take() -> None:
@@ -113,13 +128,18 @@ def _one_by_one(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
 
 def _by_products(vectors: F32, queries: F32, k: int) -> tuple[F32, I64]:
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    products = _small_products if len(queries) <= MOST_IN_SMALL else _large_products
+    products = _small_products if len(queries) <= _most_in_small() else _large_products
     # overflow is no failure here: an infinite score is never among the best, as in Faiss, and its place stays empty
     with one_blas_thread, np.errstate(over="ignore", invalid="ignore"):
         for start, scores in products(vectors, queries):
             best.heaps.addn(scores.shape[1], faiss.swig_ptr(scores), start)
     best.finalize()
     return best.D, best.I
+
+
+@cache
+def _most_in_small() -> int:
+    return MOST_WITH_AVX512 if blas_has_avx512() else MOST_IN_SMALL
 
 
 def _small_products(vectors: F32, queries: F32) -> Iterator[tuple[int, F32]]:

@@ -9,7 +9,7 @@ from typing import Any
 import faiss
 
 from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
-from hubless.knn.exhaustive import search_all
+from hubless.knn.exhaustive import search_all, storage_of
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
 from hubless.knn.leading import leading_half
 from hubless.knn.refined import search_refined, with_storage
@@ -88,7 +88,7 @@ class FastScan:
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return search_all(index.refine_index, queries, k, selector)
+        return search_all(storage_of(index), queries, k, selector)
 
 
 @dataclass(frozen=True)

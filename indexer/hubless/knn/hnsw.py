@@ -10,7 +10,7 @@ from typing import Any
 import faiss
 
 from hubless.knn.base import NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
-from hubless.knn.exhaustive import search_all
+from hubless.knn.exhaustive import search_all, storage_of
 from hubless.knn.refined import TUNED_AT, search_refined, with_storage
 from hubless.vectors.arrays import F32, I64
 
@@ -77,7 +77,7 @@ class Hnsw:
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return search_all(index.storage, queries, k, selector)
+        return search_all(storage_of(index), queries, k, selector)
 
     def _graph(self, dim: int, storage: str) -> faiss.Index:
         index = faiss.index_factory(dim, f"HNSW{self.neighbours},{storage}", faiss.METRIC_INNER_PRODUCT)
@@ -119,7 +119,7 @@ class HnswSq8(Hnsw):
     def exact(
         self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
     ) -> tuple[F32, I64]:
-        return search_all(index.refine_index, queries, k, selector)
+        return search_all(storage_of(index), queries, k, selector)
 
 
 def _walk(index: faiss.Index, ef: int, selector: faiss.IDSelector | None) -> faiss.SearchParametersHNSW:

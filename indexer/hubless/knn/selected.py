@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.knn.base import IndexType
+from hubless.knn.exhaustive import in_turn, rows_of_a_part
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import block_rows
 
 ROWS_A_ROW = {"float32": 32, "float16": 256}
 """To copy one vector out of the index costs a single query as much as to skip this many rows in a scan."""
@@ -92,14 +92,21 @@ def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> b
 
 
 def search_rows(index: faiss.Index, queries: F32, k: int, rows: I64) -> tuple[F32, I64]:
-    """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once."""
+    """Return the exact k best of some rows: copy their vectors out of the index, and compare all queries at once.
+
+    It uses the threads that OpenMP may use.
+    """
+
+    def compare(block: I64) -> tuple[F32, I64]:
+        vectors = index.reconstruct_batch(block)
+        scores, places = faiss.knn(queries, vectors, min(k, len(block)), faiss.METRIC_INNER_PRODUCT)
+        return scores, np.where(places < 0, -1, block[places])
+
+    step = rows_of_a_part(index.d)
+    if len(rows) <= step:
+        return compare(rows)
     best = faiss.ResultHeap(len(queries), k, keep_max=True)
-    step = block_rows(index.d)
-    for start in range(0, len(rows), step):
-        block = rows[start : start + step]
-        scores, places = faiss.knn(
-            queries, index.reconstruct_batch(block), min(k, len(block)), faiss.METRIC_INNER_PRODUCT
-        )
-        best.add_result(scores, np.where(places < 0, -1, block[places]))
+    for found in in_turn(compare, [rows[start : start + step] for start in range(0, len(rows), step)]):
+        best.add_result(*found)
     best.finalize()
     return best.D, best.I

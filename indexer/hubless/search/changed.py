@@ -225,8 +225,8 @@ class ChangedTargets:
         found[~of_base] = self.beside.has_vector.rows[self._slots_of(rows[~of_base])]
         return found
 
-    def is_shared(self, matches: Matches | None) -> bool:
-        return self.base.is_shared(self._parts_of(matches)[0])
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+        return self.base.is_shared(self._parts_of(matches)[0], exact=exact)
 
     def _slots_of(self, rows: NDArray[np.integer]) -> I64:
         slots: I64 = self.beside.slots[rows - self.numbering.of_base]

@@ -268,14 +268,15 @@ class Collection:
         """The stored vectors (n, d) as a source, of length 1 under metric cosine."""
         return StoredVectors(self._parts.targets, f"collection {self.name}")
 
-    def takes_all_cores(self, matches: Matches | None = None) -> bool:
+    def takes_all_cores(self, matches: Matches | None = None, *, exact: bool = False) -> bool:
         """Whether one search at a time, on all cores, is faster than several side by side.
 
         Parameters
         ----------
         matches : the targets that meet the filter; None without a filter
+        exact : whether the query is to be compared with every target
         """
-        return self._parts.targets.is_shared(matches)
+        return self._parts.targets.is_shared(matches, exact=exact)
 
     def query(
         self,

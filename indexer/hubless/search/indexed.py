@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
-from hubless.knn import IndexType, is_scanned, is_shared, search_selected
+from hubless.knn import IndexType, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
 from hubless.knn.augment import augment_queries
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
@@ -62,8 +62,8 @@ class Targets(Protocol):
     def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of some rows have a vector, (r,)."""
 
-    def is_shared(self, matches: Matches | None) -> bool:
-        """Whether several threads can work on one query."""
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+        """Whether several threads can work on one query, with the default parameters or compared with all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,10 +85,12 @@ class IndexedTargets:
     pivot: F32 | None = None
     vectorless: int = 0
     _shared: bool = field(init=False, repr=False)
+    _storage: faiss.Index = field(init=False, repr=False)
     _indexed: WeakKeyDictionary[Matches, Matches] = field(default_factory=WeakKeyDictionary, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_shared", is_shared(self.index))
+        object.__setattr__(self, "_storage", storage_of(self.index))
 
     def __len__(self) -> int:
         return int(self.index.ntotal) + self.vectorless
@@ -132,9 +134,14 @@ class IndexedTargets:
             known = self._indexed[matches] = Matches(matches.mask[: self.index.ntotal])
         return known
 
-    def is_shared(self, matches: Matches | None) -> bool:
-        # the vectors are read in their order
-        return self._shared and (matches is None or is_scanned(self.kind, matches))
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+        if matches is None:
+            return is_shared(self._storage) if exact else self._shared
+        if not exact and self.kind.narrowed(self.defaults, matches.count, matches.total) is not None:
+            return False
+        if is_scanned(self.kind, matches):
+            return is_shared(self._storage)
+        return isinstance(self._storage, faiss.IndexFlat) and matches.count > rows_of_a_part(self.index.d)
 
     def _approximate(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         if how is None:

@@ -56,5 +56,5 @@ class ScannedTargets:
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         return self.source.take(np.asarray(rows, np.int64))
 
-    def is_shared(self, matches: Matches | None) -> bool:
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         return False

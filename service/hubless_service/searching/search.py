@@ -82,7 +82,8 @@ def _submit(
     matches = None if filter is None else collection.known_matches(filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
     here = filter is None or matches is not None
-    whole = here and collection.takes_all_cores(matches)
+    exact = (alike[0].parameters or {}).get("exact") is True
+    whole = here and collection.takes_all_cores(matches, exact=exact)
     work = partial(answer_parts, collection, observe)
     how = partial(_on_threads, batcher.threads, work) if whole else work
     part = Part(alike, trace, matches)
