@@ -1,14 +1,15 @@
-"""What a query costs over HTTP, by a load generator that costs little: `python -m benchmarks.http_goals ROW ...`.
+"""The goals of a query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
 
-The load is `wrk`'s, JSON with 512 numbers, ten hits, no payload; `peak` in the rows is what the library does in the
-same run. Where the machine has other work, trust the ratios.
-
-- `beside`: processor time of an answer beside that of its search, and beside an empty route of FastAPI.
-- `small`: 1,000 targets, flat, one worker. `graph`: 100,000 targets, fastscan, by workers.
-- `shared`: 100,000 targets, flat, 32 connections. `million`: 1,000,000 targets, fastscan, 8 and 32 connections.
+`wrk` asks for ten hits without payload, by JSON with 512 numbers; it shares the machine with the server. Each figure is
+the best of several runs, beside what it is to be compared with: in the same part of the run, on the same machine.
+`library` is the same query in process, on one thread, with pauses where latencies are compared. Parts that run one
+after the other come into one table.
 """
 
 import argparse
+import gc
+import json
+import os
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -19,24 +20,22 @@ import faiss
 import numpy as np
 
 import hubless
-from benchmarks import harness, wrk
+from benchmarks import harness, opening, overload, wrk
 from benchmarks.http_service import PACKAGES, PATH, PAUSE, Side, free_port, hubless_service, in_process, process
 
-DIM, BANK, QUERIES = 512, 2000, 500
-COLLECTIONS = {
-    "small": (1000, "flat"),
-    "graph": (100_000, "fastscan"),
-    "shared": (100_000, "flat"),
-    "million": (1_000_000, "fastscan"),
-}
-ROWS = ("beside", *COLLECTIONS)
+DIM, BANK, QUERIES, RECALL_QUERIES = 512, 2000, 500, 50
+PARTS = ("flat", "100k", "1m", "overload")
+DEADLINE_MS, TIMES_PEAK = 500, 4.0
+COLUMNS = ("part", "what", "measured", "beside", "", "ratio", "goal", "reached")
 
 
-def build(catalog, name):
-    targets, kind = COLLECTIONS[name]
-    if not (catalog / name).exists():
+def build(catalog, kind, targets):
+    """Return a folder with one collection of a kind, and its name; build it unless it is there."""
+    name = f"{kind}-{targets}"
+    if not (catalog / name / name).exists():
         rows, bank = harness.low_rank(targets, DIM, 0), harness.low_rank(BANK, DIM, 1, harness.LEAN)
-        hubless.build(catalog, name, rows, bank, correction="csls", index=kind, progress=False)
+        hubless.build(catalog / name, name, rows, bank, correction="csls", index=kind, progress=False)
+    return catalog / name, name
 
 
 @contextmanager
@@ -46,6 +45,30 @@ def empty(kind):
     url = f"http://127.0.0.1:{port}{PATH.format('empty')}"
     with process(f"http://127.0.0.1:{port}/docs", ["-m", "benchmarks.empty_service", kind, str(port)]) as pid:
         yield Side(url, pid)
+
+
+def at_most(what, measured, beside, of, goal, most_ratio=0.0):
+    """One goal: what was measured, what it stands beside, and the most that it, or the ratio, is to be."""
+    told = f"≤ {_figure(goal)}" + (f", or {most_ratio} ×" if most_ratio else "")
+    return _goal(what, measured, beside, of, told, measured <= goal or measured / of <= most_ratio)
+
+
+def at_least(what, measured, beside, of, goal):
+    """One goal: what was measured, what it stands beside, and the least that it is to be."""
+    return _goal(what, measured, beside, of, f"≥ {_figure(goal)}", measured >= goal)
+
+
+def _goal(what, measured, beside, of, goal, reached):
+    ratio = measured / of
+    return {
+        "what": what,
+        "measured": measured,
+        "beside": beside,
+        "of": of,
+        "ratio": ratio,
+        "goal": goal,
+        "reached": bool(reached),
+    }
 
 
 class Measuring:
@@ -61,18 +84,20 @@ class Measuring:
     def served(self, side, connections):
         """The best of several runs: what other work takes away is not the service's."""
         runs = [wrk.load(side, self.bodies, connections, self.options.seconds) for _ in range(self.options.rounds)]
-        return max(runs, key=lambda run: run["rate"])
+        best = max(runs, key=lambda run: run["rate"])
+        return {**best, **{name: min(run[name] for run in runs) for name in ("p50_ms", "cpu_ms")}}
 
-    def library(self, name, pause=0.0):
-        runs = [
-            in_process(self.catalog, name, self.path, self.options.seconds, pause) for _ in range(self.options.rounds)
-        ]
-        return max(runs, key=lambda run: run["rate"])
+    def library(self, catalog, name, pause=0.0):
+        """The library in this process."""
+        rounds = range(self.options.rounds)
+        runs = [in_process(catalog, name, self.path, self.options.seconds, pause) for _ in rounds]
+        best = max(runs, key=lambda run: run["rate"])
+        return {**best, **{name: min(run[name] for run in runs) for name in ("p50_ms", "cpu_ms")}}
 
-    def batches(self, name, size):
+    def batches(self, catalog, name, size):
         """Queries a second of the library in batches, on all processors."""
-        collection, best = hubless.open(self.catalog, name), 0.0
-        faiss.omp_set_num_threads(len(self.rows) and faiss.omp_get_num_procs())
+        collection, best = hubless.open(catalog, name), 0.0
+        faiss.omp_set_num_threads(faiss.omp_get_num_procs())
         for _ in range(self.options.rounds):
             started, count = perf_counter(), 0
             while perf_counter() - started < self.options.seconds:
@@ -81,66 +106,175 @@ class Measuring:
                 count += size
             best = max(best, count / (perf_counter() - started))
         faiss.omp_set_num_threads(1)
-        return {"rate": best}
+        return best
 
-    def beside(self):
-        build(self.catalog, "small")
-        found = {"library": self.library("small")}
+    def recall(self, catalog, name):
+        """Recall@10 of the collection's own corrected ranking."""
+        collection, rows = hubless.open(catalog, name), self.rows[:RECALL_QUERIES]
+        pairs = zip(collection.query(rows).rows, collection.query(rows, parameters={"exact": True}).rows, strict=True)
+        return float(np.mean([len(set(found) & set(best)) / len(best) for found, best in pairs]))
+
+    def build_all(self, part):
+        """Build what a part needs."""
+        medium, large = self.options.medium, self.options.large
+        needed = {"flat": [("flat", self.options.small)], "1m": [("fastscan", large)]}
+        needed["100k"] = [("fastscan", medium), ("flat", medium)]
+        for kind, targets in needed.get(part, ()):
+            build(self.catalog, kind, targets)
+
+    def flat(self):
+        catalog, name = build(self.catalog, "flat", self.options.small)
+        library = self.library(catalog, name)
+        empties = {}
         for kind in ("bare", "fastapi"):
             with empty(kind) as side:
-                found[f"empty {kind}, 8 connections"] = self.served(side, 8)
-        with hubless_service(self.catalog, "small") as side:
-            found["hubless, 1 connection"] = self.served(side, 1)
-            found["hubless, 8 connections"] = self.served(side, 8)
-        return found
+                empties[kind] = self.served(side, 8)
+        with hubless_service(catalog, name) as side:
+            found = self.served(side, 8)
+        more = 1e3 * (found["cpu_ms"] - library["cpu_ms"])
+        targets = f"{self.options.small:,} targets, flat"
+        route = 1e3 * empties["fastapi"]["cpu_ms"]
+        return [
+            at_most(f"processor µs beside the search, {targets}", more, "empty FastAPI", route, 140, 1.7),
+            at_least(f"answers/s, 8 conn., {targets}", found["rate"], "empty uvicorn", empties["bare"]["rate"], 8000),
+        ]
 
-    def by_workers(self, name, connections, workers=(1, 2)):
-        build(self.catalog, name)
-        found = {"library": self.library(name), "library, with pauses": self.library(name, PAUSE)}
-        for count in workers:
-            with hubless_service(self.catalog, name, workers=count) as side:
-                for each in connections:
-                    found[f"{count} workers, {each} connections"] = self.served(side, each)
-        return found
+    def hundred_thousand(self):
+        catalog, name = build(self.catalog, "fastscan", self.options.medium)
+        targets = f"{self.options.medium:,} targets"
+        kind = f"fastscan, recall {self.recall(catalog, name):.3f}"
+        library, with_pauses = self.library(catalog, name), self.library(catalog, name, PAUSE)
+        rates = {}
+        for workers in (1, 2):
+            with hubless_service(catalog, name, workers=workers) as side:
+                rates[workers] = self.served(side, 8)["rate"]
+                if workers == 1:
+                    alone = self.served(side, 1)["p50_ms"]
+        what = f"answers/s, 8 conn., {targets}, {kind}"
+        lines = [
+            at_least(f"{what}, {workers} workers", rate, "library", library["rate"], 4500)
+            for workers, rate in rates.items()
+        ]
+        lines.append(self.latency(f"{targets}, fastscan", alone, with_pauses["p50_ms"], 0.15))
+        catalog, name = build(self.catalog, "flat", self.options.medium)
+        library = self.library(catalog, name)
+        with hubless_service(catalog, name) as side:
+            rate = self.served(side, 32)["rate"]
+        return [*lines, at_least(f"answers/s, 32 conn., {targets}, flat", rate, "library", library["rate"], 690)]
 
-    def measure(self, row):
-        if row == "beside":
-            return self.beside()
-        if row == "small":
-            return self.by_workers(row, (1, 8), (1,))
-        if row == "graph":
-            return self.by_workers(row, (1, 8))
-        if row == "shared":
-            return self.by_workers(row, (32,))
-        found = self.by_workers(row, (1, 8, 32), (1,))
-        return {**found, **{f"library, batches of {size}": self.batches(row, size) for size in (8, 32)}}
+    def latency(self, targets, found, library, goal):
+        return at_most(f"p50 ms over the library's, 1 conn., {targets}", found - library, "library", library, goal)
+
+    def million(self):
+        catalog, name = build(self.catalog, "fastscan", self.options.large)
+        targets = f"{self.options.large:,} targets"
+        with_pauses = self.library(catalog, name, PAUSE)
+        with hubless_service(catalog, name) as side:
+            rates = {connections: self.served(side, connections)["rate"] for connections in (8, 32)}
+            alone = self.served(side, 1)["p50_ms"]
+        kind = f"fastscan, recall {self.recall(catalog, name):.3f}"
+        lines = [
+            at_least(
+                f"answers/s, {count} conn., {targets}, {kind}",
+                rates[count],
+                f"library, {count} together",
+                self.batches(catalog, name, count),
+                goal,
+            )
+            for count, goal in ((8, 1000), (32, 1250))
+        ]
+        lines.append(self.latency(f"{targets}, fastscan", alone, with_pauses["p50_ms"], 0.3))
+        gc.collect()  # what is mapped here would stay in memory
+        for warmed in (False, True):
+            runs = [opening.alone(catalog, name, self.rows, cached=False, warmed=warmed) for _ in range(2)]
+            seconds = min((seconds for _, seconds in runs), key=lambda each: each[0])
+            usual = 1e3 * float(np.median(seconds[len(seconds) // 2 :]))
+            what = f"first query's ms, files not in memory, {'warmed' if warmed else 'not warmed'}, {targets}"
+            lines.append(at_most(what, 1e3 * seconds[0], "median", usual, 3 * usual))
+        return lines
+
+    def overload(self):
+        folder = self.catalog / f"overload-{self.options.medium}"
+        if not folder.exists():
+            overload.build(folder, self.options.medium, overload.KIND)
+        rounds = argparse.Namespace(seconds=8, loads=(TIMES_PEAK,))
+        measured = []
+        for _ in range(self.options.rounds):
+            peak, (run,) = overload.one_round(folder, self.path, DEADLINE_MS, rounds)
+            measured.append((run["goodput"], peak))
+        goodput, peak = max(measured, key=lambda one: one[0] / one[1])
+        what = f"answers/s in {DEADLINE_MS} ms at {TIMES_PEAK:g} × the peak, {self.options.medium:,} targets"
+        return [at_least(what, goodput, "peak", peak, 0.85 * peak)]
+
+    def measure(self, part):
+        measures = (self.flat, self.hundred_thousand, self.million, self.overload)
+        return dict(zip(PARTS, measures, strict=True))[part]()
 
 
 def tables(result):
-    columns = ["row", "side", "answers/s", "p50 ms", "processor ms"]
-    lines = [columns]
-    for row, sides in result["measured"].items():
-        for side, run in sides.items():
-            figures = (run.get(name) for name in ("p50_ms", "cpu_ms"))
-            lines.append([row, side, f"{run['rate']:,.0f}", *("" if one is None else f"{one:.3f}" for one in figures)])
-    return [lines]
+    rows = [
+        [
+            part,
+            each["what"],
+            _figure(each["measured"]),
+            each["beside"],
+            _figure(each["of"]),
+            f"{each['ratio']:.2f}",
+            each["goal"],
+            "yes" if each["reached"] else "no",
+        ]
+        for part, measured in result["parts"].items()
+        for each in measured["lines"]
+    ]
+    return [[COLUMNS, *rows]]
+
+
+def _figure(value):
+    return f"{value:,.0f}" if abs(value) >= 20 else f"{value:.2f}"
+
+
+def plot(result, figure):
+    """Draw for each goal what was measured beside what it stands beside."""
+    axes = figure.subplots()
+    lines = [each for measured in result["parts"].values() for each in measured["lines"]]
+    axes.barh([each["what"] for each in lines], [each["ratio"] for each in lines])
+    axes.tick_params(axis="y", labelsize=6)
+    axes.invert_yaxis()
+    axes.set(xlabel="measured / beside")
+
+
+def earlier():
+    """The parts that were measured before."""
+    path = harness.RESULTS / "http_goals.json"
+    return json.loads(path.read_text())["parts"] if path.is_file() else {}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(ROWS)}; all but million if none")
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
+    parser.add_argument("--build", action="store_true", help="only build what the parts need")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
+    parser.add_argument("--small", type=int, default=1000, metavar="TARGETS")
+    parser.add_argument("--medium", type=int, default=100_000, metavar="TARGETS")
+    parser.add_argument("--large", type=int, default=1_000_000, metavar="TARGETS")
     options = parser.parse_args()
-    if unknown := set(options.rows) - set(ROWS):
-        parser.error(f"no row {', '.join(sorted(unknown))}: there are {', '.join(ROWS)}")
     if not wrk.is_installed():
         sys.exit("wrk is not installed: apt-get install wrk")
     with tempfile.TemporaryDirectory() as temporary:
         measuring = Measuring(options.catalog or Path(temporary) / "catalog", temporary, options)
-        measured = {row: measuring.measure(row) for row in options.rows or ROWS[:-1]}
-    harness.write("http_goals", {"measured": measured}, None, PACKAGES, tables)
+        parts = earlier()
+        for part in options.part:
+            if options.build:
+                measuring.build_all(part)
+                continue
+            lines = measuring.measure(part)
+            parts[part] = {"load": os.getloadavg()[0], "lines": lines}
+        if options.build:
+            return
+        parts = {part: parts[part] for part in PARTS if part in parts}
+    harness.write("http_goals", {"parts": parts}, plot, PACKAGES, tables)
 
 
 if __name__ == "__main__":

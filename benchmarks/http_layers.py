@@ -36,7 +36,7 @@ from hubless_service.routes.query import _receive
 from hubless_service.settings import Settings
 from hubless_service.state import state_of
 
-NAME, EVERYTHING = "small", "search"
+TARGETS, EVERYTHING = 1000, "search"
 STEPS = ("routing", "body", "json", "vector", EVERYTHING)
 TURNS, REQUESTS = 150, 16
 
@@ -96,13 +96,13 @@ async def ask(made, requests):
             await asyncio.sleep(0)
 
 
-async def measure(catalog):
+async def measure(catalog, name):
     """Microseconds of each line."""
     settings = Settings(catalog=catalog, log_level="warning")
     share_python()
     app = create_app(settings)
     bodies = wrk.json_bodies(harness.low_rank(QUERIES, DIM, 2, harness.LEAN))
-    head = f"POST {PATH.format(NAME)} HTTP/1.1\r\nHost: x\r\nContent-Type: {wrk.JSON}\r\nContent-Length: "
+    head = f"POST {PATH.format(name)} HTTP/1.1\r\nHost: x\r\nContent-Type: {wrk.JSON}\r\nContent-Length: "
     requests = [f"{head}{len(body)}\r\n\r\n".encode() + body for body in bodies]
     ours = protocol_of(settings)
     async with app.router.lifespan_context(app):
@@ -149,8 +149,7 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         catalog = options.catalog or Path(temporary) / "catalog"
-        build(catalog, NAME)
-        found = uvloop.run(measure(catalog))
+        found = uvloop.run(measure(*build(catalog, "flat", TARGETS)))
         harness.write("http_layers", {"bank": BANK, "microseconds": found}, None, PACKAGES, tables)
         os._exit(0)  # the engine's threads were started once and serve several apps
 

@@ -30,7 +30,13 @@ SIDES = {
 COLUMNS = ("opening", "seconds to open", "first ms", "second ms", "median ms", "first / median")
 
 
-def first_queries(catalog, queries, cached, warmed):
+def alone(catalog, name, queries, *, cached, warmed):
+    """Return what `first_queries` does, from a process of its own."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(first_queries, catalog, name, queries, cached, warmed).result()
+
+
+def first_queries(catalog, name, queries, cached, warmed):
     """Open, and return the seconds of opening and of each query."""
     for path in Path(catalog).rglob("*"):
         if path.is_file():
@@ -40,7 +46,7 @@ def first_queries(catalog, queries, cached, warmed):
                     pass
     faiss.omp_set_num_threads(1)
     started = perf_counter()
-    collection = open_collection(catalog, "c", hashes=False)
+    collection = open_collection(catalog, name, hashes=False)
     if warmed:
         collection.warm()
     collection.check_canaries()
@@ -55,9 +61,8 @@ def first_queries(catalog, queries, cached, warmed):
 def measure(catalog, queries):
     found = {name: [] for name in SIDES}
     for _ in range(ROUNDS):
-        for name, side in SIDES.items():
-            with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
-                found[name].append(pool.submit(first_queries, catalog, queries, *side).result())
+        for name, (cached, warmed) in SIDES.items():
+            found[name].append(alone(catalog, "c", queries, cached=cached, warmed=warmed))
     lines = []
     for name, rounds in found.items():
         opened, seconds = (np.array([each[place] for each in rounds]) for place in (0, 1))

@@ -26,6 +26,7 @@ ORDER = (
     "filters",
     "layers",
     "opening",
+    "http_goals",
     "http_service",
     "overload",
     "peers",
