@@ -21,7 +21,8 @@ from hubless.knn.base import openmp_threads
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
-Part, Found = TypeVar("Part"), TypeVar("Found")
+Part = TypeVar("Part")
+Found = TypeVar("Found")
 PRODUCTS_FROM = 4
 """From this number of queries on, products are faster. On 40,000 × 528, milliseconds of processor for 3, 4, 5, 8 and 32
 queries: 8, 8, 9, 13 and 19 by products; 9, 11, 15, 24 and 91 one by one. On 1,000 × 528, 4 take 0.09, else 0.14."""
