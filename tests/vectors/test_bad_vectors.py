@@ -297,7 +297,7 @@ class TestFolders:
 @pytest.mark.parametrize("name", ["rows.csv", "rows", "rows.NPY.gz"])
 def test_file_of_an_unknown_ending_is_refused_naming_the_known_ones(tmp_path, name):
     (tmp_path / name).write_text("1,2,3")
-    assert "expected a file ending in .npy, .npz or .parquet, got " in refusal(tmp_path / name)
+    assert "expected a file ending in .npy, .npz, .parquet or .lance, got " in refusal(tmp_path / name)
 
 
 def test_file_that_may_not_be_read_is_a_storage_error(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Opening files of vectors: `.npy`, `.npz`, Parquet, and folders of such shards."""
+"""Opening files of vectors: `.npy`, `.npz`, Parquet, folders of such shards, and Lance datasets."""
 
 import os
 import zipfile
@@ -16,8 +16,10 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from hubless.errors import InputError, StorageError, one_line
+from hubless.vectors import lance_files
 from hubless.vectors.arrays import as_float32
 from hubless.vectors.ids import ID_COLUMN, id_array
+from hubless.vectors.lance_files import LANCE, LanceVectors
 from hubless.vectors.lists import is_list, matrix_of
 from hubless.vectors.npy import NpyVectors, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
@@ -69,7 +71,8 @@ def open_items(path: str | Path, parameter: str) -> Items:
     Parameters
     ----------
     path : a `.npy`, a `.npz` (an array `vectors`, or a single array; `ids` if there), a `.parquet` (a list column named
-        `vector` or `embedding`, or the only list column; a column `id`; the rest is payload), or a folder of them
+        `vector` or `embedding`, or the only list column; a column `id`; the rest is payload), a folder of them, or a
+        `.lance` dataset with columns as of a `.parquet`
     parameter : what the file is for, to name in an error
 
     Raises
@@ -81,16 +84,16 @@ def open_items(path: str | Path, parameter: str) -> Items:
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"
-    if path.is_dir():
+    if path.is_dir() and path.suffix != LANCE:
         with _reading(path, name):
             return _open_folder(path, name)
-    if not path.is_file():
+    if not path.exists():
         raise StorageError(path, f"{parameter}: there is no such file")
     if path.stat().st_size == 0:
         raise InputError(name, "a file of vectors", "an empty file")
-    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet}
+    openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet, LANCE: _open_lance}
     if path.suffix not in openers:
-        raise InputError(name, "a file ending in .npy, .npz or .parquet", path.suffix or "no ending")
+        raise InputError(name, "a file ending in .npy, .npz, .parquet or .lance", path.suffix or "no ending")
     with _reading(path, name):
         items = openers[path.suffix](path, name)
     if min(items.vectors.shape) < 1:
@@ -200,15 +203,13 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
 
 def _open_parquet(path: Path, name: str) -> Items:
     schema = pq.read_schema(path)
-    if len(set(schema.names)) < len(schema.names):
-        raise InputError(name, "columns of different names", f"columns {schema.names}")
     column = _vector_column(schema, name)
     rows = pq.read_metadata(path).num_rows
     dim = _list_size(schema.field(column).type, path, column, name)
     ids = None
     if ID_COLUMN in schema.names:
         ids = id_array(pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
-    payload_columns = tuple(field for field in schema.names if field not in (column, ID_COLUMN))
+    payload_columns = _payload_columns(schema, column)
     return Items(
         StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), (rows, dim), name),
         ids,
@@ -218,7 +219,32 @@ def _open_parquet(path: Path, name: str) -> Items:
     )
 
 
+def _open_lance(path: Path, name: str) -> Items:
+    dataset = lance_files.open_dataset(path, name)
+    column = _vector_column(dataset.schema, name)
+    kind = dataset.schema.field(column).type
+    if not pa.types.is_fixed_size_list(kind):
+        raise InputError(f"{name}, column {column}", "lists of a fixed size", kind)
+    ids = None
+    if ID_COLUMN in dataset.schema.names:
+        ids = id_array(dataset.to_table(columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
+    payload_columns = _payload_columns(dataset.schema, column)
+    return Items(
+        LanceVectors(dataset, column, (dataset.count_rows(), kind.list_size), name),
+        ids,
+        dataset if payload_columns else None,
+        payload_columns,
+        (path,),
+    )
+
+
+def _payload_columns(schema: pa.Schema, vectors: str) -> tuple[str, ...]:
+    return tuple(field for field in schema.names if field not in (vectors, ID_COLUMN))
+
+
 def _vector_column(schema: pa.Schema, name: str) -> str:
+    if len(set(schema.names)) < len(schema.names):
+        raise InputError(name, "columns of different names", f"columns {schema.names}")
     lists = [field.name for field in schema if _is_float_list(field.type)]
     named = [column for column in _VECTOR_COLUMNS if column in lists]
     if named:

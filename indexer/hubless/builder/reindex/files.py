@@ -10,8 +10,9 @@ from pathlib import Path
 from hubless.builder.reindex.job_file import Source
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.bundle import FileStamp, record_of
+from hubless.vectors.lance_files import LANCE, content_file
 
-ENDINGS = (".npy", ".npz", ".parquet")
+ENDINGS = (".npy", ".npz", ".parquet", LANCE)
 _PATTERN = re.compile(r"[*?\[]")
 _ADDRESS = re.compile(r"[a-z0-9+.-]+:(//|:)", re.IGNORECASE)
 SETTLED_SECONDS = 2
@@ -72,17 +73,21 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
         raise InputError(f"{name}.path", "a path on this machine, such as that of a mounted bucket", given)
     path = folder / given
     with storage_errors(path):
-        if path.is_dir():
+        if path.is_dir() and path.suffix != LANCE:
             found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)
         elif path.exists() or not _PATTERN.search(given):
-            found = [path] if path.is_file() else []
+            found = [path] if _is_source(path) else []
         else:
             # an absolute pattern begins at the root, any other in the folder, whose own name is no pattern
             top, pattern = _from_root(path) if Path(given).is_absolute() else (folder, given)
-            found = sorted(each for each in top.glob(pattern) if each.is_file())
+            found = sorted(each for each in top.glob(pattern) if _is_source(each))
     if not found:
         raise StorageError(path, f"{name}: there is no such file")
     return found
+
+
+def _is_source(path: Path) -> bool:
+    return path.is_file() or (path.suffix == LANCE and path.is_dir())
 
 
 def _from_root(path: Path) -> tuple[Path, str]:
@@ -114,14 +119,15 @@ class Stamps:
     def of(self, path: Path) -> FileStamp:
         """Return the stamp of a file. Raises `StorageError` if it cannot be read."""
         with storage_errors(path):
-            now, stat = time.time(), path.stat()
+            content = content_file(path)
+            now, stat = time.time(), content.stat()
             name = os.fsencode(os.path.relpath(path, self._folder)).decode("utf-8", "replace")
             known = self._known.get(name)
             if known and known.mtime_ns and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
                 return known
             settled = now - stat.st_mtime > SETTLED_SECONDS
             mtime = stat.st_mtime_ns if settled else 0
-            return FileStamp(path=name, size=stat.st_size, mtime_ns=mtime, sha256=record_of(path).sha256)
+            return FileStamp(path=name, size=stat.st_size, mtime_ns=mtime, sha256=record_of(content).sha256)
 
     def of_all(self, paths: Iterable[Path]) -> list[FileStamp]:
         """Return the stamps of several files."""
