@@ -21,9 +21,8 @@ def added(beside, ids, arrived, without=()):
     vectors = np.array([vector_of(wanted, arrived) for wanted in ids], np.float32).reshape(len(ids), DIM)
     has_vector = np.array([wanted not in without for wanted in ids], np.bool_)
     table = pa.table([pa.array(range(arrived, arrived + len(ids)), pa.int64())], SCHEMA)
-    return beside.with_more(
-        vectors, vectors, vectors[:, 0], has_vector, ids, table, np.arange(arrived, arrived + len(ids))
-    )
+    arrivals = np.arange(arrived, arrived + len(ids))
+    return beside.with_more(vectors, vectors, vectors[:, 0], has_vector, ids, table, arrivals, arrivals)
 
 
 def vector_of(wanted, arrived):

@@ -28,7 +28,7 @@ class TestPoints:
         asked = [ids[250], "none", ids[3], ids[250], "nor this"]
         answer = http.post(f"{WORDS}/points", json={"ids": asked}).json()
         expected = [
-            {"id": ids[row], "offset": float(words.offsets[row]), "payload": catalogs.payload()[row]}
+            {"id": ids[row], "offset": float(words.offsets[row]), "seq": 0, "payload": catalogs.payload()[row]}
             for row in (250, 3, 250)
         ]
         of = {"collection": "words", "version": words.version}
@@ -36,7 +36,7 @@ class TestPoints:
 
     def test_numbers_are_exact_and_there_is_no_payload_where_there_is_none(self, http):
         answer = http.post(f"{NUMBERS}/points", json={"ids": [catalogs.LARGEST_ID, catalogs.LARGEST_ID - 1]}).json()
-        assert [set(point) for point in answer["points"]] == [{"id", "offset"}]
+        assert [set(point) for point in answer["points"]] == [{"id", "offset", "seq"}]
         assert answer["points"][0]["id"] == catalogs.LARGEST_ID
         assert answer["missing"] == [catalogs.LARGEST_ID - 1]
 
@@ -47,7 +47,7 @@ class TestPoints:
         assert point["payload"] == {"rank": 60}
         np.testing.assert_allclose(point["vector"], data.targets[60], atol=1e-6)
         (point,) = http.post(f"{WORDS}/points", json={**body, "with": []}).json()["points"]
-        assert set(point) == {"id", "offset"}
+        assert set(point) == {"id", "offset", "seq"}
 
     def test_single_point_has_the_columns_that_are_asked_for(self, http):
         point = http.get(f"{WORDS}/points/target-60", params={"with": "payload.rank,vector"}).json()
@@ -137,7 +137,7 @@ class TestScroll:
     def test_request_without_a_body_is_the_first_page(self, http):
         page = http.post(f"{NUMBERS}/scroll").json()
         assert [point["id"] for point in page["points"]] == catalogs.numbers().ids[:10]
-        assert all(set(point) == {"id", "offset"} for point in page["points"])
+        assert all(set(point) == {"id", "offset", "seq"} for point in page["points"])
 
     def test_cursor_goes_on_with_another_limit_and_other_extras(self, http):
         first = http.post(f"{WORDS}/scroll", json={"limit": 3}).json()

@@ -76,6 +76,7 @@ from hubless_client.points import Page, Point, Points
 from hubless_client.probes import Health
 from hubless_client.query import Query
 from hubless_client.retries import Retries
+from hubless_client.uploading import aupload, upload
 from hubless_client.vectors import MatrixLike, VectorLike
 from hubless_client.versions import (
     ChangedAnswers,
@@ -180,4 +181,6 @@ __all__ = [
     "VersionDiff",
     "VersionState",
     "Written",
+    "aupload",
+    "upload",
 ]

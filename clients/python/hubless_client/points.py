@@ -21,6 +21,7 @@ class Point:
     vector : float32, shape (d,); None unless you ask for it; numpy reads it without copying
     collection, version : what the server read it from
     request_id : the id of the request in the server's log
+    seq : for `if_match` of writes; None if the server is older
     """
 
     id: str | int
@@ -30,6 +31,7 @@ class Point:
     collection: str
     version: str
     request_id: str | None = None
+    seq: int | None = None
 
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
@@ -42,6 +44,7 @@ class Point:
             collection=body["collection"],
             version=body["version"],
             request_id=request_id,
+            seq=body.get("seq"),
         )
 
     @classmethod

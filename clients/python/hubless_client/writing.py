@@ -64,6 +64,8 @@ class WriteMethods:
         *,
         texts: Iterable[str] | None = None,
         mode: str | None = None,
+        if_match: int | None = None,
+        durability: str | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Written]:
@@ -77,6 +79,8 @@ class WriteMethods:
         texts : (a,) instead of vectors, for collections that have an encoder
         mode : "upsert", the default; "insert" refuses ids that are there, "ignore" leaves their targets as they
             are, "update" refuses ids that are not there
+        if_match : the `seq` that the one target must still have; else `ApiPreconditionFailed`
+        durability : "memory" does not wait for the disk: for loads that you can repeat
         request_id, timeout : as in every call
         """
         if vectors is not None and texts is not None:
@@ -96,7 +100,8 @@ class WriteMethods:
         for values in given.values():
             for point, value in zip(points, values, strict=True):
                 point.update(value)
-        return self._written("PUT", collection, points, mode, request_id, timeout)
+        options = {"mode": mode, "durability": durability}
+        return self._written("PUT", collection, points, options, if_match, request_id, timeout)
 
     @ClientMethod
     def patch(
@@ -104,6 +109,8 @@ class WriteMethods:
         collection: str,
         payload: Mapping[str | int, Mapping[str, Any]],
         *,
+        if_match: int | None = None,
+        durability: str | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Written]:
@@ -112,12 +119,12 @@ class WriteMethods:
         Parameters
         ----------
         payload : id → the columns to change; columns that are not given stay
-        request_id, timeout : as in every call
+        if_match, durability, request_id, timeout : as in `put`
         """
         if not isinstance(payload, Mapping):
             raise CannotSend(f"payload: expected a dict of ids with their columns, got {type(payload).__name__}")
         points = [{"id": wanted, "payload": dict(values)} for wanted, values in payload.items()]
-        return self._written("PATCH", collection, points, None, request_id, timeout)
+        return self._written("PATCH", collection, points, {"durability": durability}, if_match, request_id, timeout)
 
     @ClientMethod
     def delete(
@@ -126,6 +133,8 @@ class WriteMethods:
         ids: Iterable[str | int] | None = None,
         *,
         filter: Mapping[str, Any] | None = None,
+        if_match: int | None = None,
+        durability: str | None = None,
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Deleted]:
@@ -135,26 +144,36 @@ class WriteMethods:
         ----------
         ids : those that no target has are passed over
         filter : instead of ids
-        request_id, timeout : as in every call
+        if_match, durability, request_id, timeout : as in `put`
         """
         if (ids is None) == (filter is None):
             raise CannotSend(f"delete: expected either ids or a filter, got {'neither' if ids is None else 'both'}")
-        document = {"filter": filter} if ids is None else {"ids": listed("ids", ids)}
+        document: dict[str, Any] = {"filter": filter} if ids is None else {"ids": listed("ids", ids)}
+        content = in_json(document | _given({"durability": durability}), _tag(if_match))
         path = in_collection(collection, "points", "delete")
-        return Call("POST", path, Deleted.from_json, in_json(document), request_id=request_id, timeout=timeout)
+        return Call("POST", path, Deleted.from_json, content, request_id=request_id, timeout=timeout)
 
     @staticmethod
     def _written(
         method: str,
         collection: str,
         points: Sequence[Mapping[str, Any]],
-        mode: str | None,
+        options: Mapping[str, str | None],
+        if_match: int | None,
         request_id: str | None,
         timeout: Timeout | None,
     ) -> Call[Written]:
-        document = {"points": points} | ({} if mode is None else {"mode": mode})
+        content = in_json({"points": points} | _given(options), _tag(if_match))
         path = in_collection(collection, "points")
-        return Call(method, path, Written.from_json, in_json(document), request_id=request_id, timeout=timeout)
+        return Call(method, path, Written.from_json, content, request_id=request_id, timeout=timeout)
+
+
+def _given(options: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _tag(seq: int | None) -> str | None:
+    return None if seq is None else f'"{seq}"'
 
 
 def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str]]:

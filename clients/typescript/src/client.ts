@@ -33,6 +33,7 @@ import type {
   VersionDiff,
   VersionDetails,
   VersionState,
+  WriteOptions,
   Written,
 } from "./types.js";
 import { inBase64, unpacked, type VectorLike } from "./vectors.js";
@@ -129,27 +130,34 @@ export class Client {
   async put(
     collection: string,
     points: readonly PointToPut[],
-    how: { mode?: "upsert" | "insert" | "update" | "ignore" } = {},
+    how: WriteOptions & { mode?: "upsert" | "insert" | "update" | "ignore" } = {},
     options?: CallOptions,
   ): Promise<Written> {
     const packed = points.map((point, row) => ({ ...point, vector: inBase64(point.vector, `points[${row}].vector`) }));
-    const content = inJson({ points: packed, ...how });
+    const content = writing({ points: packed }, how);
     return this.#call("PUT", inCollection(collection, "points"), content, writtenOf<Written>, options);
   }
 
   /** Change the payload of targets, and of each the columns that are given; all or none. */
-  async patch(collection: string, points: readonly PointToPatch[], options?: CallOptions): Promise<Written> {
-    return this.#call("PATCH", inCollection(collection, "points"), inJson({ points }), writtenOf<Written>, options);
+  async patch(
+    collection: string,
+    points: readonly PointToPatch[],
+    how: WriteOptions = {},
+    options?: CallOptions,
+  ): Promise<Written> {
+    const content = writing({ points }, how);
+    return this.#call("PATCH", inCollection(collection, "points"), content, writtenOf<Written>, options);
   }
 
   /** Delete the targets of some ids, or all that meet a filter. Ids that no target has are passed over. */
   async delete(
     collection: string,
     which: { ids: readonly Id[] } | { filter: Filter },
+    how: WriteOptions = {},
     options?: CallOptions,
   ): Promise<Deleted> {
     const path = inCollection(collection, "points", "delete");
-    return this.#call("POST", path, inJson(which), writtenOf<Deleted>, options);
+    return this.#call("POST", path, writing(which, how), writtenOf<Deleted>, options);
   }
 
   /** The collections that the server serves. */
@@ -305,6 +313,11 @@ export class Client {
   ): Promise<T> {
     return understood(await this.#transport.send({ method, path, ...content }, options), read);
   }
+}
+
+function writing(document: object, { ifMatch, ...how }: WriteOptions) {
+  const content = inJson({ ...document, ...how });
+  return ifMatch === undefined ? content : { ...content, ifMatch: `"${ifMatch}"` };
 }
 
 function withVector<T extends { vector?: unknown }>({ vector, ...rest }: T): any {

@@ -296,6 +296,8 @@ export interface components {
          * @description Which targets to delete: those of some ids, or those that meet a filter.
          */
         DeletePointsRequest: {
+            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            durability?: ("disk" | "memory") | null;
             /** @description All targets that meet it are deleted. */
             filter?: components["schemas"]["Filter"] | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
@@ -618,6 +620,8 @@ export interface components {
          * @description Changes of payload, all or none.
          */
         PatchPointsRequest: {
+            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            durability?: ("disk" | "memory") | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. */
             points: components["schemas"]["PointToPatch"][];
         };
@@ -635,6 +639,8 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
+            /** @description For If-Match: the number of the last write that changed it, or of the last in its version. */
+            seq: number;
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
             version: string;
@@ -788,6 +794,8 @@ export interface components {
          * @description Targets to store, all or none.
          */
         PutPointsRequest: {
+            /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
+            durability?: ("disk" | "memory") | null;
             /** @description insert refuses ids that are there, ignore leaves their points as they are, update refuses ids that are not there; upsert, the default, takes all. */
             mode?: ("upsert" | "insert" | "update" | "ignore") | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. */
@@ -990,6 +998,8 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
+            /** @description For If-Match: the number of the last write that changed it, or of the last in its version. */
+            seq: number;
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
         };

@@ -69,6 +69,12 @@ export interface PointToPatch {
   payload: Payload;
 }
 
+/** How to write: `ifMatch` is the seq that the one target must still have; "memory" does not wait for the disk. */
+export interface WriteOptions {
+  ifMatch?: number;
+  durability?: "disk" | "memory";
+}
+
 /** What was stored. `seq` is the number of the write, for `min_seq` of reads. */
 export type Written = Schemas["PutAnswer"];
 

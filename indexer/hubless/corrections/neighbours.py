@@ -14,7 +14,7 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least, check_between
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import VectorSource, held, in_memory
 
 CSLS_WEIGHT = 0.5
 """CSLS ranks by 2 q·t − r(q) − r(t): halved, and without the query's own term, q·t − ½ r(t)."""
@@ -57,7 +57,7 @@ class FittedNeighbours:
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedNeighbours":
         return cls(
-            ArrayVectors(state["bank"], "query bank"),
+            held(state["bank"], "query bank"),
             details["k"],
             details["weight"],
             details["bank_index"],

@@ -14,7 +14,7 @@ from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exp, products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import VectorSource, held, in_memory
 
 _PRIOR_MEDIAN = "prior_median"
 
@@ -109,7 +109,7 @@ class FittedSoftmax:
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
         outlying = state.get("outlying")
         return cls(
-            ArrayVectors(state["bank"], "query bank"),
+            held(state["bank"], "query bank"),
             state.get("potentials"),
             details["temperature"],
             details["shrinkage"],

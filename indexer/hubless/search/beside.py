@@ -81,6 +81,7 @@ class Beside:
     vectors, folded : (s, d) and (s, d') as they are compared, and with their offsets folded in, as in the base
     has_vector : (s,) targets without one are never found by a search
     arrivals : (s,) how many targets were added before each, those included that are gone; ascending
+    seqs : (s,) the write that put each; 0 for none
     taken : (s,) which slots are not empty
     id_type : of the ids
     """
@@ -90,6 +91,7 @@ class Beside:
     offsets: Growing
     has_vector: Growing
     arrivals: Growing
+    seqs: Growing
     ids: SlotIds
     payload: Payload | None
     taken: NDArray[np.bool_]
@@ -110,6 +112,7 @@ class Beside:
             offsets=Growing(np.empty(0, np.float32)),
             has_vector=Growing(np.empty(0, np.bool_)),
             arrivals=Growing(np.empty(0, np.int64)),
+            seqs=Growing(np.empty(0, np.int64)),
             ids=SlotIds(),
             payload=None if schema is None else Payload(schema.empty_table()),
             taken=np.empty(0, np.bool_),
@@ -128,6 +131,7 @@ class Beside:
         ids: Sequence[str | int],
         payload: pa.Table | None,
         arrivals: I64,
+        seqs: I64,
     ) -> "Beside":
         """These, and then more."""
         return Beside(
@@ -136,6 +140,7 @@ class Beside:
             offsets=self.offsets.with_rows(offsets),
             has_vector=self.has_vector.with_rows(has_vector),
             arrivals=self.arrivals.with_rows(arrivals),
+            seqs=self.seqs.with_rows(seqs),
             ids=self.ids.with_more(ids),
             payload=None if self.payload is None or payload is None else self.payload.with_rows(payload),
             taken=np.concatenate([self.taken, np.ones(len(vectors), np.bool_)]),
@@ -189,6 +194,7 @@ class Beside:
             offsets=Growing(self.offsets.rows[slots]),
             has_vector=Growing(self.has_vector.rows[slots]),
             arrivals=Growing(self.arrivals.rows[slots]),
+            seqs=Growing(self.seqs.rows[slots]),
             ids=SlotIds().with_more(self.ids.of(slots)),
             payload=payload,
             taken=np.ones(len(slots), np.bool_),

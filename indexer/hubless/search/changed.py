@@ -228,6 +228,19 @@ class ChangedTargets:
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         return self.base.is_shared(self._parts_of(matches)[0], exact=exact)
 
+    def seqs(self, rows: NDArray[np.integer], of_base: int) -> I64:
+        """The write that put each of some rows last.
+
+        Parameters
+        ----------
+        of_base : that of the rows of the base
+        """
+        rows = np.asarray(rows, np.int64)
+        found: I64 = np.full(len(rows), of_base)
+        added = rows >= self.numbering.of_base
+        found[added] = self.beside.seqs.rows[self._slots_of(rows[added])]
+        return found
+
     def _slots_of(self, rows: NDArray[np.integer]) -> I64:
         slots: I64 = self.beside.slots[rows - self.numbering.of_base]
         return slots

@@ -31,7 +31,8 @@ from hubless.vectors.payload import Payload
 class Added:
     """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
 
-    `has_vector` (a,) says which have a vector; None for all. Vector and offset of the others are 0.
+    `has_vector` (a,) says which have a vector; None for all. Vector and offset of the others are 0. `seqs` (a,) says
+    which write put each; None for none.
     """
 
     vectors: F32
@@ -39,6 +40,7 @@ class Added:
     ids: pa.Array
     payload: pa.Table | None
     has_vector: NDArray[np.bool_] | None = None
+    seqs: I64 | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +117,7 @@ class Changes:
             more.ids.to_pylist(),
             more.payload,
             np.arange(self.arrived, arrived),
+            np.zeros(len(more.ids), np.int64) if more.seqs is None else more.seqs,
         )
         return replace(self, added=added, arrived=arrived)
 

@@ -16,6 +16,7 @@ from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.projection import Projection, project
 from hubless.search import canaries
+from hubless.search.changed import ChangedTargets
 from hubless.search.changes import Changes, rows_of
 from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
@@ -545,6 +546,13 @@ class Collection:
     def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Which of some rows have a vector, (r,). The others are found by filters, pages and ids only."""
         return self._parts.targets.have_vectors(rows)
+
+    def seqs(self, rows: NDArray[np.integer]) -> I64:
+        """The number of the last write that changed each of some rows, or a higher one that the version has."""
+        targets, of_version = self._parts.targets, self.manifest.log_seq
+        if isinstance(targets, ChangedTargets):
+            return targets.seqs(rows, of_version)
+        return np.full(len(rows), of_version)
 
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None

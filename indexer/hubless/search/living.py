@@ -122,7 +122,7 @@ class Draft:
     def __init__(self, living: Living, state: State) -> None:
         self._living = living
         self._state = state
-        self._waiting: list[Write] = []
+        self._waiting: list[tuple[int, Write]] = []
         self._seq = state.collection.seq
         self._there: dict[str | int, bool] = {}  # whether the targets of waiting writes are there after them
         self.added = state.changes.count_added
@@ -138,9 +138,15 @@ class Draft:
         """What the writes so far have come to."""
         return self.state().collection
 
+    def seq_of(self, wanted: str | int) -> int | None:
+        """The last write of a target, after the writes so far; None for no such target."""
+        collection = self.collection()
+        [row] = collection.find([wanted])
+        return None if row is None else int(collection.seqs(np.array([row]))[0])
+
     def add(self, seq: int, write: Write) -> None:
         """Add a write, with its number in the log."""
-        self._waiting.append(write)
+        self._waiting.append((seq, write))
         self._seq = seq
         self._there.update(dict.fromkeys(write.ids.to_pylist(), isinstance(write, Put)))
         if isinstance(write, Put):
@@ -156,19 +162,22 @@ class Draft:
         return self._state
 
 
-def _changed(changes: Changes, correction: Callable[[], CentredCorrection], writes: Sequence[Write]) -> Changes:
-    """The changes after some writes. What comes of them in the end is done once."""
+def _changed(
+    changes: Changes, correction: Callable[[], CentredCorrection], writes: Sequence[tuple[int, Write]]
+) -> Changes:
+    """The changes after some writes and their numbers. What comes of them in the end is done once."""
     last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
-    for number, write in enumerate(writes):
+    for number, (_, write) in enumerate(writes):
         for row, wanted in enumerate(write.ids.to_pylist()):
             last.pop(wanted, None)  # so that it stands in the order of the last writes
             last[wanted] = None if isinstance(write, Remove) else (number, row)
     changes = changes.without(last)
-    parts = []
-    for number, write in enumerate(writes):
+    parts, seqs = [], []
+    for number, (seq, write) in enumerate(writes):
         if isinstance(write, Put):
             rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
             parts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
+            seqs.append(np.full(len(rows), seq))
     if not parts:
         return changes
     put = Put.joined(parts)
@@ -177,4 +186,4 @@ def _changed(changes: Changes, correction: Callable[[], CentredCorrection], writ
         prior = later_prior(changes.base.manifest, put.payload)
         prior = None if prior is None else prior[put.there]
         offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), prior=prior)
-    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there))
+    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there, np.concatenate(seqs)))

@@ -3,7 +3,8 @@
     <catalog>/<collection>/log.sqlite        the writes, numbered
     <catalog>/<collection>/log.sqlite.lock   held while somebody appends or cuts
 
-A write is durable when `commit` returns: SQLite has synced it (`synchronous=FULL`). SQLite before 3.51.3 can damage a
+A write is durable when `commit` returns: SQLite has synced it (`synchronous=FULL`), unless its writer does not want
+that. SQLite before 3.51.3 can damage a
 file in WAL mode if two connections write or make checkpoints at the same time, so both happen under the lock only.
 Readers need no lock.
 """
@@ -142,8 +143,14 @@ class Log:
         return found
 
     @contextmanager
-    def writing(self) -> Iterator["Appender"]:
-        """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept."""
+    def writing(self, *, durable: bool = True) -> Iterator["Appender"]:
+        """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept.
+
+        Parameters
+        ----------
+        durable : whether `commit` waits for the disk. Without it a crash of the machine may lose the last writes, all
+            up to the next commit that does wait; a kill of the process loses none
+        """
         home = self.path.parent
         if self.is_gone:  # nothing is to be made in its place
             raise CollectionNotFound(f"collection {home.name!r} was deleted")
@@ -154,6 +161,7 @@ class Log:
                 if not self.path.exists():
                     _make(self.path)
                 connection = self._opened()
+                connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
                 appender = Appender(connection, self.last())
                 try:
                     yield appender

@@ -39,6 +39,11 @@ class VectorSource(Protocol):
         """The rows of these numbers, in the order of the numbers."""
 
 
+def held(array: NDArray[Any], name: str) -> "HeldVectors":
+    """Rows (n, d) in memory, checked once. Raises `InputError` as `as_float32`."""
+    return HeldVectors(as_float32(array, name), name)
+
+
 def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
     """How many float32 rows of `dim` dimensions fill a block."""
     return max(1, block_bytes // (4 * dim))

@@ -91,6 +91,10 @@ class StoredTarget(TargetExtras):
 
     id: IdJson
     offset: Annotated[float, Field(description="Its hubness in units of similarity: positive is a hub.")]
+    seq: Annotated[
+        int,
+        Field(description="For If-Match: the number of the last write that changed it, or of the last in its version."),
+    ]
 
 
 class PointAnswer(StoredTarget, Served):

@@ -187,7 +187,25 @@ class PointToPut(RequestModel):
     )
 
 
-class PutPointsRequest(RequestModel):
+class WriteOptions(RequestModel):
+    """How to write, whatever it is."""
+
+    durability: Annotated[str, fields.Choice("disk", "memory")] | None = Field(
+        default=None,
+        description="memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
+        "the server loses none. For loads that you can repeat.",
+    )
+
+
+class ArrowPointsRequest(WriteOptions):
+    """The URL of an Arrow body."""
+
+    mode: Annotated[str, fields.Choice("upsert", "insert", "ignore", "update")] | None = Field(
+        default=None, description="As in a JSON body."
+    )
+
+
+class PutPointsRequest(WriteOptions):
     """Targets to store, all or none."""
 
     points: Annotated[list[PointToPut], fields.Several("points", "max_write_points")] = Field(
@@ -211,7 +229,7 @@ class PointToPatch(RequestModel):
     )
 
 
-class PatchPointsRequest(RequestModel):
+class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     points: Annotated[list[PointToPatch], fields.Several("points", "max_write_points")] = Field(
@@ -219,7 +237,7 @@ class PatchPointsRequest(RequestModel):
     )
 
 
-class DeletePointsRequest(RequestModel):
+class DeletePointsRequest(WriteOptions):
     """Which targets to delete: those of some ids, or those that meet a filter."""
 
     model_config = ConfigDict(

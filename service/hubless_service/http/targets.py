@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hubless
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
 from hubless_service.http.fields import Extras
 
@@ -39,6 +39,7 @@ class LoadedTargets(NamedTuple):
 
     ids: Sequence[str | int]
     offsets: F32
+    seqs: I64
     beside: Beside
 
 
@@ -86,7 +87,8 @@ def weight_of_targets(targets: LoadedTargets) -> int:
 def targets_of(targets: LoadedTargets) -> list[StoredTarget]:
     """The JSON of stored targets."""
     written: list[StoredTarget] = [
-        {"id": id_, "offset": offset} for id_, offset in zip(targets.ids, targets.offsets.tolist(), strict=True)
+        {"id": id_, "offset": offset, "seq": seq}
+        for id_, offset, seq in zip(targets.ids, targets.offsets.tolist(), targets.seqs.tolist(), strict=True)
     ]
     _add(written, targets.beside)
     return written

@@ -192,11 +192,12 @@ BATCH_ANSWER = {"results": [{"hits": _HITS}, {"hits": []}], "collection": "stdli
 POINT_ANSWER = {
     "id": "str.split",
     "offset": -0.05,
+    "seq": 42,
     "payload": _HITS[0]["payload"],
     "collection": "stdlib",
     "version": _VERSION,
 }
-_TARGET = {"id": "str.split", "offset": -0.05, "payload": {"module": "builtins"}}
+_TARGET = {"id": "str.split", "offset": -0.05, "seq": 42, "payload": {"module": "builtins"}}
 POINTS_ANSWER = {"points": [_TARGET], "missing": ["str.spilt"], "collection": "stdlib", "version": _VERSION}
 SCROLL_ANSWER = {"points": [_TARGET], "cursor": _CURSOR, "collection": "stdlib", "version": _VERSION}
 HUBNESS_ANSWER = {

@@ -127,6 +127,7 @@ async def scroll(request: Request, collection: str) -> Response:
         "invalid_input",
         "unknown_field",
         *openapi.SEARCHED,
+        headers={"ETag": {"schema": {"type": "string"}, "description": "Its seq, for If-Match."}},
     ),
     openapi_extra={"parameters": openapi.url_parameters(PointRequest)},
 )
@@ -140,7 +141,7 @@ async def get_point(request: Request, collection: str, id: str) -> Response:
     found = await state.engine.run(trace_of(request), partial(lookups.find_target, holder, id, extras))
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, "collection": holder.name, "version": holder.version}
-    return responses.send(answer)
+    return responses.send(answer, {"ETag": f'"{target["seq"]}"'})
 
 
 def _usual(collection: hubless.Collection) -> Extras:

@@ -1,5 +1,6 @@
 """What a request wants to write, planned against the collection as it is when its turn comes."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -7,17 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.errors import InputError, PointNotFound
+from hubless.errors import InputError, PointNotFound, PreconditionFailed
 from hubless.filters import Filter, table_of
 from hubless.search.collection import Collection
 from hubless.search.living import Draft
 from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
+from hubless_service.http.arrow_points import put_of
 from hubless_service.http.problems import Problem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
 from hubless_service.searching.writing import Plan
 
+_TAG = re.compile(r'(?<!W/)"?\b([0-9]{1,19})\b"?')
 Planned = tuple[Write | None, dict[str, Any]]
 
 
@@ -60,6 +63,39 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
     return partial(_put, Put(vectors, ids, payload, has_vector), wanted.mode or "upsert")
 
 
+def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Plan:
+    """Store the targets of an Arrow table: columns `id` and `vector`, and the payload.
+
+    Raises
+    ------
+    InputError
+        naming the column and the row that is wrong.
+    """
+    return partial(_put, put_of(table, collection), mode or "upsert")
+
+
+def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
+    """A plan that is refused unless a target is still as an If-Match header says.
+
+    Raises
+    ------
+    InputError
+        if the header says nothing.
+    """
+    tags = _TAG.findall(header)
+    if header.strip() != "*" and not tags:
+        raise InputError("If-Match", 'the seq of the target, such as "42", or *', clip(header) or "nothing")
+
+    def checked(draft: Draft) -> Planned:
+        seq = draft.seq_of(wanted)
+        if seq is None or (tags and str(seq) not in tags):
+            found = "is not there" if seq is None else f"has seq {seq}"
+            raise PreconditionFailed(f"the target {clip(repr(wanted))} {found}; nothing was written: read it again")
+        return plan(draft)
+
+    return checked
+
+
 def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
     """Change the payload of targets.
 
@@ -93,7 +129,9 @@ def check_writable(collection: Collection) -> None:
     """Raise `InputError` unless the offset of a target is all that the correction needs."""
     if not collection.is_folded:
         name = collection.manifest.correction.name
-        expected = "one whose correction is an offset for each target (docs/writes.md)"
+        expected = (
+            "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
+        )
         raise InputError("collection", expected, f"correction {name}, which is prepared for all targets together")
 
 

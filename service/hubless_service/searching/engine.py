@@ -215,10 +215,13 @@ class Engine:
         deadline = trace_of(request).started + self._timeout
         return await self._encoding.vectors(request, collection, texts, where, deadline)
 
-    async def write(self, request: Request, collection: str, points: int, plan: Plan) -> dict[str, Any]:
+    async def write(
+        self, request: Request, collection: str, points: int, plan: Plan, *, durable: bool = True
+    ) -> dict[str, Any]:
         """Write to a collection, after what waits already; see `Writer.write`."""
         trace = trace_of(request)
-        return await self._writer.write(trace, collection, points, plan, trace.started + self._timeout)
+        deadline = trace.started + self._timeout
+        return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def run(self, trace: Trace, work: Callable[[], T]) -> T:
         """Do work in a search thread; the time until one is free counts as `queue`."""

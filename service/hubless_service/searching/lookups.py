@@ -48,4 +48,5 @@ def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) 
 
 
 def _targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
-    return LoadedTargets(collection.ids(rows), collection.offsets[rows], read_beside(collection, rows, extras))
+    beside = read_beside(collection, rows, extras)
+    return LoadedTargets(collection.ids(rows), collection.offsets[rows], collection.seqs(rows), beside)

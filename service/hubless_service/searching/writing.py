@@ -40,6 +40,7 @@ class Task:
     deadline : on the clock of `perf_counter`; too late it is not begun
     trace : of the request
     future : of the answer
+    durable : whether it is answered only when it is on the disk
     """
 
     name: str
@@ -49,6 +50,7 @@ class Task:
     trace: Trace
     future: "asyncio.Future[dict[str, Any]]"
     submitted: float
+    durable: bool = True
 
 
 class Writer:
@@ -84,7 +86,9 @@ class Writer:
             self._changed.notify()
         return [self._thread] if self._thread.ident else []
 
-    async def write(self, trace: Trace, name: str, points: int, plan: Plan, deadline: float) -> dict[str, Any]:
+    async def write(
+        self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
+    ) -> dict[str, Any]:
         """Write, and return what the plan answers, with the number of the write.
 
         Raises
@@ -99,7 +103,7 @@ class Writer:
             if len(self._waiting) >= self._room or self._stopped:
                 detail = f"{len(self._waiting)} writes wait already."
                 raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
-            self._waiting.append(Task(name, points, plan, deadline, trace, future, perf_counter()))
+            self._waiting.append(Task(name, points, plan, deadline, trace, future, perf_counter(), durable))
             self._changed.notify()
         # a client that hangs up does not stop a write that has begun
         return await asyncio.shield(future)
@@ -145,7 +149,8 @@ class Writer:
         if living.log is None:
             raise Problem("storage", "The collection has no folder, so it cannot be written to.")
         answers = []
-        with living.changing, living.log.writing() as appender:
+        durable = any(task.durable for task in tasks)
+        with living.changing, living.log.writing(durable=durable) as appender:
             living.catch_up()
             draft = living.draft()
             for task in tasks:

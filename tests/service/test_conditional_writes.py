@@ -1,0 +1,189 @@
+"""Writes that depend on the seq of a point, or do not wait for the disk, and points in Arrow."""
+
+import sqlite3
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import small, writing
+from support.writing import check, model, point, put, writable
+
+import hubless
+from hubless.store.log import Log
+from hubless_service.http.arrow import ARROW
+
+TITLES = {"title": "one"}
+
+
+@pytest.fixture
+def client(tmp_path):
+    writing.build(tmp_path)
+    with writable(tmp_path) as client:
+        yield client
+
+
+def stream(table, **options):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def vectors(*points):
+    numbers = np.array([each["vector"] for each in points], np.float32)
+    return pa.FixedSizeListArray.from_arrays(pa.array(numbers.reshape(-1)), small.DIM)
+
+
+def send(client, table, **params):
+    body = table if isinstance(table, bytes) else stream(table)
+    return client.put("/points", content=body, params=params, headers={"Content-Type": ARROW})
+
+
+def refused(answer, code="invalid_input", status=422):
+    assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
+    return answer.json()["detail"]
+
+
+def seq_of(client, wanted):
+    answer = client.get(f"/points/{wanted}")
+    assert answer.headers["etag"] == f'"{answer.json()["seq"]}"'
+    return answer.json()["seq"]
+
+
+def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_path):
+    old, other = small.IDS[0], small.IDS[1]
+    assert seq_of(client, old) == 0
+    client.put("/points", json={"points": [point("a", 1), point(old, 2)]}).raise_for_status()
+    client.put("/points", json={"points": [point("b", 3)]}).raise_for_status()
+    patched = client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}).json()["seq"]
+    found = client.post("/points", json={"ids": ["a", old, "b", other]}).json()["points"]
+    assert [each["seq"] for each in found] == [patched, 1, 2, 0]
+    page = client.post("/scroll", json={"limit": 1000}).json()["points"]
+    assert {each["id"]: each["seq"] for each in page} == {
+        **dict.fromkeys(small.IDS, 0),
+        "a": patched,
+        old: 1,
+        "b": 2,
+    }
+    hubless.merge(tmp_path, writing.NAME)
+    merged = hubless.open(tmp_path, writing.NAME)
+    assert merged.seqs(np.arange(2)).tolist() == [patched, patched]
+
+
+@pytest.mark.parametrize("tag", ['"1"', "1", '"7", "1"', "*"])
+def test_write_goes_through_if_the_point_is_as_it_was(client, tag):
+    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+    header = {"If-Match": tag}
+    assert client.put("/points", json={"points": [point("a", 2)]}, headers=header).json()["seq"] == 2
+
+
+def test_write_to_a_point_that_was_changed_is_refused(client):
+    client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+    client.put("/points", json={"points": [point("a", 2)]}).raise_for_status()
+    stale = {"If-Match": '"1"'}
+    answers = [
+        client.put("/points", json={"points": [point("a", 3)]}, headers=stale),
+        client.patch("/points", json={"points": [{"id": "a", "payload": TITLES}]}, headers=stale),
+        client.post("/points/delete", json={"ids": ["a"]}, headers=stale),
+        send(client, pa.table({"id": ["a"], "vector": vectors(point("a", 3))}), mode="upsert"),
+    ]
+    for answer in answers[:3]:
+        assert "the target 'a' has seq 2" in refused(answer, "precondition_failed", 412)
+    assert answers[3].json()["seq"] == 3
+    assert "is not there" in refused(
+        client.put("/points", json={"points": [point("new", 3)]}, headers={"If-Match": "*"}),
+        "precondition_failed",
+        412,
+    )
+    fresh = {"If-Match": f'"{seq_of(client, "a")}"'}
+    assert client.post("/points/delete", json={"ids": ["a"]}, headers=fresh).json()["deleted"] == 1
+
+
+def test_condition_on_several_points_or_of_another_form_is_refused(client):
+    two = {"points": [point("a", 1), point("b", 2)]}
+    assert "If-Match: expected a request about one target" in refused(
+        client.put("/points", json=two, headers={"If-Match": '"1"'})
+    )
+    one = {"points": [point("a", 1)]}
+    assert "If-Match: expected the seq" in refused(client.put("/points", json=one, headers={"If-Match": '"x"'}))
+    everything = {"filter": {"field": "title", "exists": True}}
+    refused(client.post("/points/delete", json=everything, headers={"If-Match": "*"}))
+
+
+def test_writes_in_memory_do_not_wait_for_the_disk_and_a_later_one_does(client, tmp_path, monkeypatch):
+    settings = []
+    monkeypatch.setattr(
+        sqlite3, "connect", lambda *given, real=sqlite3.connect, **named: real(*given, factory=Noting, **named)
+    )
+
+    class Noting(sqlite3.Connection):
+        def execute(self, sql, *given):
+            if sql == "COMMIT":
+                settings.append(super().execute("PRAGMA synchronous").fetchone()[0])
+            return super().execute(sql, *given)
+
+    normal, full = 1, 2
+    stored = model()
+    for number, how in enumerate([{"durability": "memory"}, {"durability": "disk"}, {}, {"durability": "memory"}]):
+        sent = point(f"n{number}", number)
+        client.put("/points", json={"points": [sent], **how}).raise_for_status()
+        put(stored, sent)
+    assert settings == [normal, full, full, normal]
+    check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
+    assert Log(tmp_path / writing.NAME).last() == 4
+    assert "one of disk, memory" in refused(client.put("/points", json={"points": [sent], "durability": "tape"}))
+
+
+def test_points_in_arrow_are_stored_like_those_in_json(client, tmp_path):
+    stored = model()
+    sent = [point("a", 1, title="one", tags=[1, 2]), point(small.IDS[3], 2), point("c", 3, title="three")]
+    table = pa.table(
+        {
+            "id": pa.array([each["id"] for each in sent]).dictionary_encode(),
+            "vector": vectors(*sent),
+            "title": ["one", None, "three"],
+            "tags": pa.array([[1.0, 2.0], None, None], pa.list_(pa.float32())),
+        }
+    )
+    answer = send(client, table, durability="memory").json()
+    assert (answer["inserted"], answer["updated"]) == (2, 1)
+    put(stored, *sent)
+    half = point("h", 4)
+    double = pa.array([half["vector"]], pa.list_(pa.float64()))
+    assert send(client, pa.table({"id": ["h"], "vector": double}), mode="insert").json()["inserted"] == 1
+    put(stored, half)
+    check(client, stored, hubless.open(tmp_path, writing.NAME).correction())
+    # without a vector only ids and filters find it
+    send(client, pa.table({"id": ["silent"], "title": ["quiet"]})).raise_for_status()
+    assert client.get("/points/silent", params={"with": "vector"}).json()["vector"] is None
+
+
+def test_bad_arrow_is_refused_naming_column_and_row(client):
+    a, b = point("a", 1), point("b", 2)
+    ids, both = pa.array(["a", "b"]), vectors(a, b)
+    nan = vectors(a, b | {"vector": [float("nan")] * small.DIM})
+    wrong = vectors(a, b).flatten().to_numpy()[:4]
+    short = pa.FixedSizeListArray.from_arrays(pa.array(wrong), 2)
+    assert "id: expected a column" in refused(send(client, pa.table({"vector": both})))
+    assert "id: expected strings" in refused(send(client, pa.table({"id": [1, 2], "vector": both})))
+    assert "id[1]: expected an id, got null" in refused(send(client, pa.table({"id": ["a", None]})))
+    assert "id[1]: expected an id that no other row has" in refused(send(client, pa.table({"id": ["a", "a"]})))
+    assert "dimensions" in refused(send(client, pa.table({"id": ids, "vector": short})), "dimension_mismatch")
+    assert "row 1" in refused(send(client, pa.table({"id": ids, "vector": nan})), "not_finite")
+    refused(send(client, pa.table({"id": ids, "colour": ["red", "blue"]})), "unknown_field")
+    tags = pa.array([[{"y": 1}], None], pa.list_(pa.struct([("y", pa.int64())])))
+    words = pa.array([["1"], ["x"]])
+    assert "tags[1]: expected a value of list<item: int64>, got ['x']" in refused(
+        send(client, pa.table({"id": ids, "tags": words}))
+    )
+    assert "tags[0]: expected a value of" in refused(send(client, pa.table({"id": ids, "tags": pa.array([1, 2])})))
+    refused(send(client, pa.table({"id": ids, "tags": tags})))
+    assert "1 to 1000 points" in refused(send(client, pa.table({"id": [f"i{i}" for i in range(1001)]})))
+    assert "1 to 1000 points" in refused(send(client, pa.table({"id": pa.array([], pa.string())})))
+    twice = pa.table([ids, ids], ["id", "id"])
+    assert "one column of that name" in refused(send(client, twice))
+    assert "not compressed" in refused(send(client, stream(pa.table({"id": ids}), compression="zstd")))
+    refused(send(client, b"no stream"), "malformed_body", 400)
+    refused(send(client, stream(pa.table({"id": ids}))[:-60]), "malformed_body", 400)
+    refused(send(client, pa.table({"id": ids}), colour="red"), "unknown_field")
+    assert client.post("/count").json()["count"] == len(small.IDS)
