@@ -50,6 +50,7 @@ def test_document_has_all_endpoints(document):
         ("GET", "/v1/collections/{collection}/projection"),
         ("GET", "/v1/collections/{collection}/versions/{version}"),
         ("GET", "/v1/collections/{collection}/versions/{version}/diff"),
+        ("GET", "/v1/collections/{collection}/scan"),
         ("PUT", "/v1/collections/{collection}/bank"),
         ("GET", "/v1/collections/{collection}/bank"),
         ("GET", "/v1/collections/{collection}/bank/{number}"),
