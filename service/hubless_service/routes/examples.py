@@ -136,7 +136,7 @@ def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ..
         ("delete", "If-Match"): "*",
     }
     if ALIAS in aliases:
-        filled["put", "If-Match"] = "*"
+        filled["put", "/v1/aliases/{alias}", "If-Match"] = "*"
     elif aliases:
         filled["get", "alias"] = aliases[0]
     return filled
