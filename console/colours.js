@@ -3,7 +3,7 @@ const SHADES = 24;
 const NAMED = 7;
 const HUES = [175, 25, 265, 90, 330, 55, 215];
 
-/** The shade of each value, as groups of places; bigger values are drawn later, and larger. */
+/** The places of each shade, and its radius; bigger values are drawn later, and larger. */
 export function coloursOf(values) {
   const numbers = values.every((value) => value === null || typeof value === "number" || typeof value === "bigint");
   return numbers ? byNumber(values.map((value) => (value === null ? null : Number(value)))) : byName(values.map((value) => (value === null ? "none" : String(value))));
@@ -14,14 +14,12 @@ function byNumber(values) {
   for (const value of values) if (value !== null) [low, high] = [Math.min(low, value), Math.max(high, value)];
   if (low > high) low = high = 0;
   const groups = Array.from({ length: SHADES }, () => []);
-  const radius = new Float32Array(values.length);
   values.forEach((value, i) => {
     // by the root, as most targets are found seldom
     const share = value === null || high === low ? 0 : Math.sqrt((value - low) / (high - low));
     groups[Math.min(SHADES - 1, Math.floor(share * SHADES))].push(i);
-    radius[i] = 1.8 + 5 * share ** 2;
   });
-  return { groups, radius, low, high };
+  return { groups, radius: groups.map((_, shade) => 1.8 + 5 * (shade / (SHADES - 1)) ** 2), low, high };
 }
 
 function byName(values) {
@@ -34,7 +32,7 @@ function byName(values) {
     const at = names.indexOf(value);
     groups[at < 0 ? groups.length - 1 : at].push(i);
   });
-  return { groups, radius: new Float32Array(values.length).fill(2.4), names: names.map((each) => each.slice(0, 40)) };
+  return { groups, radius: names.map(() => 2.4), names: names.map((each) => each.slice(0, 40)) };
 }
 
 /** The colours of the groups in the scheme that holds now, and those of the lines. */

@@ -13,6 +13,8 @@ const VIEWS = [
   ["report", "Report"],
 ];
 
+const UNKNOWN = { keys: false, role: "read", collections: null }; // until the server says it: views do not wait
+
 function App() {
   const address = useAddress();
   const [wanted, setWanted] = useState(null); // why a key is asked for
@@ -20,7 +22,8 @@ function App() {
   useEffect(() => key.onWanted(setWanted), []);
   const access = useLoad((signal) => get("ask what the key may do", "v1/access", { signal }), [session]);
   const known = useLoad(
-    async (signal) => (await get("list the collections", "v1/collections", { signal })).collections.map((one) => one.name),
+    // for the switch between them, which the list of all has no use for
+    async (signal) => (address.collection ? (await get("list the collections", "v1/collections", { signal })).collections.map((one) => one.name) : []),
     [session, address.collection],
   );
   const enter = (given) => {
@@ -33,7 +36,6 @@ function App() {
     const title = VIEWS.find(([id]) => id === view)?.[1] ?? "Collections";
     document.title = `${address.collection ? `${address.collection} · ` : ""}${title} · hubless`;
   }, [address.collection, view]);
-  const ready = access.data && !wanted;
   return html`
     <a class="skip" href="#main" onClick=${(event) => { event.preventDefault(); document.getElementById("main").focus(); }}>Skip to the content</a>
     <header>
@@ -51,9 +53,8 @@ function App() {
       <a class="docs" href="../docs">API</a>
     </header>
     <main id="main" tabindex="-1">
-      ${!ready && !wanted && html`<${Loaded} of=${access}>${() => null}<//>`}
-      ${ready &&
-      html`<${Shown} key=${`${session} ${address.collection} ${view}`} view=${view} address=${address} access=${access.data} />`}
+      ${!wanted &&
+      html`<${Shown} key=${`${session} ${address.collection} ${view}`} view=${view} address=${address} access=${access.data ?? UNKNOWN} />`}
     </main>
     ${wanted && html`<${AskForKey} why=${wanted} onKey=${enter} onCancel=${() => setWanted(null)} />`}
   `;

@@ -7,24 +7,20 @@ import { ago, Change, count, fixed, Loaded, percent, Term } from "../parts.js";
 const SECONDS = 5;
 
 export default function Collections() {
-  const before = useRef({}); // name -> what /hubness said, and when, for the rate
   const state = useLoad(
     async (signal) => {
       const [served, ready] = await Promise.all([list(signal), readiness(signal)]);
-      const live = await Promise.all(served.map((one) => hubness(one, signal)));
-      const rows = served.map((one, i) => ({ ...one, live: live[i], rate: rate(before.current[one.name], live[i]) }));
-      before.current = Object.fromEntries(served.map((one, i) => [one.name, live[i]]));
-      return { rows, others: others(ready, served), note: ready.note };
+      return { served, others: others(ready, served), note: ready.note };
     },
     [],
     SECONDS,
   );
   return html`<h1>Collections</h1>
     <${Loaded} of=${state}>
-      ${({ rows, others, note }) => html`
+      ${({ served, others, note }) => html`
         ${note && html`<p class="quiet">${note}</p>`}
         ${others.map((one) => html`<${Unserved} key=${one.name} ...${one} />`)}
-        ${rows.length > 0 && html`<${Table} rows=${rows} />`}
+        ${served.length > 0 && html`<${Table} served=${served} />`}
       `}
     <//>`;
 }
@@ -83,7 +79,16 @@ function Unserved({ name, status, code, detail, refused, served }) {
   </div>`;
 }
 
-function Table({ rows }) {
+/** The table comes at once; what happens live is asked for afterwards, and whenever the list was loaded anew. */
+function Table({ served }) {
+  const before = useRef({}); // name -> what /hubness said, and when, for the rate
+  const live = useLoad(async (signal) => {
+    const said = await Promise.all(served.map((one) => hubness(one, signal)));
+    const rows = Object.fromEntries(served.map(({ name }, i) => [name, { live: said[i], rate: rate(before.current[name], said[i]) }]));
+    before.current = Object.fromEntries(served.map(({ name }, i) => [name, said[i]]));
+    return rows;
+  }, [served]);
+  const rows = served.map((one) => ({ ...one, ...live.data?.[one.name] }));
   return html`<div class="scroll">
     <table class="stack">
       <thead>

@@ -6,6 +6,7 @@ import { Choice, Copy, count, fixed, Loaded, name, percent, signed, Term } from 
 import { coloursOf, shades } from "../colours.js";
 
 const NEAR = 12; // pixels from the pointer
+const RING = 6; // around what is selected
 const LISTED = 100;
 const MOST_ZOOM = 200;
 
@@ -66,16 +67,17 @@ function Canvas({ targets, queries, colours, selected, lasso, setLasso, onLasso 
   const box = useMemo(() => boundsOf([targets, queries]), [targets]);
   const asked = useRef(0);
 
-  const place = useCallback((x, y) => {
+  // from the plane to the canvas: x · scale + left, top − y · scale
+  const frame = useCallback(() => {
     const { width, height } = size(canvas.current);
     const scale = Math.min(width / box.width, height / box.height) * 0.94 * view.current.zoom;
-    return [width / 2 + (x - box.x) * scale + view.current.x, height / 2 - (y - box.y) * scale + view.current.y];
+    return { width, height, scale, left: width / 2 - box.x * scale + view.current.x, top: height / 2 + box.y * scale + view.current.y };
   }, [box]);
 
   const draw = useCallback(() => {
     cancelAnimationFrame(asked.current);
-    asked.current = requestAnimationFrame(() => canvas.current && paint(canvas.current, { targets, queries, colours, selected, place, path: path.current }));
-  }, [targets, queries, colours, selected, place]);
+    asked.current = requestAnimationFrame(() => canvas.current && paint(canvas.current, { targets, queries, colours, selected, frame: frame(), path: path.current }));
+  }, [targets, queries, colours, selected, frame]);
 
   useEffect(() => {
     draw();
@@ -119,7 +121,7 @@ function Canvas({ targets, queries, colours, selected, lasso, setLasso, onLasso 
     const at = [event.offsetX, event.offsetY];
     const now = path.current;
     if (!now) {
-      setOver(nearest(targets, place, at));
+      setOver(nearest(targets, frame(), at));
       return;
     }
     if (now.lasso) now.points.push(at);
@@ -130,7 +132,7 @@ function Canvas({ targets, queries, colours, selected, lasso, setLasso, onLasso 
     const now = path.current;
     path.current = null;
     if (now?.lasso) {
-      onLasso(inside(targets, place, now.points));
+      onLasso(inside(targets, frame(), now.points));
       setLasso(false);
     }
     draw();
@@ -174,36 +176,56 @@ function boundsOf(parts) {
 
 const size = (canvas) => ({ width: canvas.clientWidth, height: canvas.clientHeight });
 
-/** Draws everything: points of one colour in one path, hubs above the others. */
-function paint(canvas, { targets, queries, colours, selected, place, path }) {
-  const { width, height } = size(canvas);
+/** A disc of a colour, to be copied: a tenth of the time of filling 5,000 arcs. */
+function disc(radius, colour, ratio) {
+  const side = 2 * Math.ceil((radius + 1) * ratio);
+  const made = Object.assign(document.createElement("canvas"), { width: side, height: side });
+  const pen = made.getContext("2d");
+  pen.fillStyle = colour;
+  pen.beginPath();
+  pen.arc(side / 2, side / 2, radius * ratio, 0, 7);
+  pen.fill();
+  return made;
+}
+
+let discs = { of: "", made: [] };
+
+/** The discs of a palette. They are kept from frame to frame. */
+function discsOf(palette, radius, ratio) {
+  const wanted = [ratio, ...radius, ...palette].join();
+  if (discs.of !== wanted) discs = { of: wanted, made: palette.map((colour, shade) => disc(radius[shade], colour, ratio)) };
+  return discs.made;
+}
+
+/** Draws everything, hubs above the others. */
+function paint(canvas, { targets, queries, colours, selected, frame, path }) {
+  const { width, height, scale, left, top } = frame;
   const ratio = devicePixelRatio;
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
     canvas.width = Math.round(width * ratio);
     canvas.height = Math.round(height * ratio);
   }
   const pen = canvas.getContext("2d");
-  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-  pen.clearRect(0, 0, width, height);
+  pen.setTransform(1, 0, 0, 1, 0, 0); // discs are copied pixel by pixel
+  pen.clearRect(0, 0, canvas.width, canvas.height);
   const { palette, ink, raw } = shades(colours);
+  const stamps = discsOf(palette, colours.radius, ratio);
   const dim = selected.length > 0;
   pen.globalAlpha = dim ? 0.25 : 0.85;
   for (let shade = 0; shade < palette.length; shade++) {
-    pen.beginPath();
+    const stamp = stamps[shade];
+    const half = stamp.width / 2;
     for (const i of colours.groups[shade]) {
-      const [x, y] = place(targets.x[i], targets.y[i]);
+      const x = targets.x[i] * scale + left, y = top - targets.y[i] * scale;
       if (x < -9 || y < -9 || x > width + 9 || y > height + 9) continue;
-      const radius = colours.radius[i];
-      pen.moveTo(x + radius, y);
-      pen.arc(x, y, radius, 0, 7);
+      pen.drawImage(stamp, Math.round(x * ratio) - half, Math.round(y * ratio) - half);
     }
-    pen.fillStyle = palette[shade];
-    pen.fill();
   }
+  pen.setTransform(ratio, 0, 0, ratio, 0, 0);
   pen.globalAlpha = 0.5;
   pen.beginPath();
   for (let i = 0; i < queries.x.length; i++) {
-    const [x, y] = place(queries.x[i], queries.y[i]);
+    const x = queries.x[i] * scale + left, y = top - queries.y[i] * scale;
     pen.moveTo(x - 3, y); pen.lineTo(x + 3, y); pen.moveTo(x, y - 3); pen.lineTo(x, y + 3);
   }
   pen.strokeStyle = raw;
@@ -213,9 +235,9 @@ function paint(canvas, { targets, queries, colours, selected, place, path }) {
   pen.strokeStyle = ink;
   pen.beginPath();
   for (const i of selected) {
-    const [x, y] = place(targets.x[i], targets.y[i]);
-    pen.moveTo(x + colours.radius[i] + 2, y);
-    pen.arc(x, y, colours.radius[i] + 2, 0, 7);
+    const x = targets.x[i] * scale + left, y = top - targets.y[i] * scale;
+    pen.moveTo(x + RING, y);
+    pen.arc(x, y, RING, 0, 7);
   }
   pen.stroke();
   if (path?.lasso) {
@@ -226,20 +248,19 @@ function paint(canvas, { targets, queries, colours, selected, place, path }) {
   }
 }
 
-function nearest(targets, place, at) {
-  let best = null, least = NEAR;
+function nearest(targets, { scale, left, top }, at) {
+  let best = null, least = NEAR ** 2;
   for (let i = 0; i < targets.x.length; i++) {
-    const [x, y] = place(targets.x[i], targets.y[i]);
-    const distance = Math.hypot(x - at[0], y - at[1]);
-    if (distance < least) [best, least] = [i, distance];
+    const x = targets.x[i] * scale + left - at[0], y = top - targets.y[i] * scale - at[1];
+    if (x * x + y * y < least) [best, least] = [i, x * x + y * y];
   }
-  return best === null ? null : { place: best, at: place(targets.x[best], targets.y[best]) };
+  return best === null ? null : { place: best, at: [targets.x[best] * scale + left, top - targets.y[best] * scale] };
 }
 
 /** The places of the targets inside a polygon, by counting crossings. */
-function inside(targets, place, polygon) {
+function inside(targets, { scale, left, top }, polygon) {
   return targets.id.map((_, i) => i).filter((i) => {
-    const [x, y] = place(targets.x[i], targets.y[i]);
+    const x = targets.x[i] * scale + left, y = top - targets.y[i] * scale;
     let within = false;
     for (let a = 0, b = polygon.length - 1; a < polygon.length; b = a++) {
       const [[ax, ay], [bx, by]] = [polygon[a], polygon[b]];

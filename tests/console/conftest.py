@@ -2,10 +2,10 @@
 
 import shutil
 from contextlib import contextmanager
-from urllib.parse import quote
 
 import pytest
 from support import catalogs
+from support.console import address_of
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -32,29 +32,39 @@ def browser():
         opened.close()
 
 
-@pytest.fixture
-def open_page(browser):
-    """Makes pages, each in a profile of its own; at the end none may have violated its policy or failed."""
-    contexts, troubles = [], []
+@pytest.fixture(scope="module")
+def profile(browser):
+    """A profile of the browser, and what its pages did that they must not. Its cache makes the next page quicker."""
+    troubles = []
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(1000 * SECONDS)
+    context.on("weberror", lambda error: troubles.append(f"{error.page and error.page.url}: {error.error}"))
+    context.on("console", lambda message: troubles.append(message.text) if is_trouble(message) else None)
+    context.expose_function("noteViolation", lambda what: troubles.append(f"violates its policy: {what}"))
+    context.add_init_script(
+        "addEventListener('securitypolicyviolation', e => noteViolation(`${e.violatedDirective} ${e.blockedURI}`))"
+    )
+    yield context, troubles
+    context.close()
 
-    def open_page(address, **options):
-        context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
-        contexts.append(context)
-        context.set_default_timeout(1000 * SECONDS)
+
+@pytest.fixture
+def open_page(profile):
+    """Makes pages, each with a session of its own; at the end none may have violated its policy or failed."""
+    context, troubles = profile
+    pages = []
+
+    def open_page(address):
         page = context.new_page()
-        page.on("pageerror", lambda error: troubles.append(f"{address}: {error}"))
-        page.on("console", lambda message: troubles.append(message.text) if is_trouble(message) else None)
-        page.expose_function("noteViolation", lambda what: troubles.append(f"violates its policy: {what}"))
-        page.add_init_script(
-            "addEventListener('securitypolicyviolation', e => noteViolation(`${e.violatedDirective} ${e.blockedURI}`))"
-        )
+        pages.append(page)
         page.goto(address)
         return page
 
     yield open_page
-    for context in contexts:
-        context.close()
-    assert troubles == []
+    for page in pages:
+        page.close()
+    found, troubles[:] = troubles[:], []
+    assert found == []
 
 
 def is_trouble(message):
@@ -65,17 +75,10 @@ def is_trouble(message):
 def visit(open_page, server):
     """Opens a view of the console of the shared server."""
 
-    def visit(collection=None, view="search", /, *, base=server, options=None, **params):
-        return open_page(f"{base}/console/{address_of(collection, view, params)}", **(options or {}))
+    def visit(collection=None, view="search", /, *, base=server, **params):
+        return open_page(f"{base}/console/{address_of(collection, view, params)}")
 
     return visit
-
-
-def address_of(collection, view, params):
-    if collection is None:
-        return ""
-    query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in params.items())
-    return f"#/{quote(collection, safe='')}/{view}?{query}"
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib.resources import files
 
 import httpx
 import pytest
@@ -19,7 +18,6 @@ from hubless_service.settings import Settings
 
 READ_KEY = "reader-0123456789"
 WRONG_KEY = "wrong-0123456789"
-VIEWS = ["search", "hubs", "map", "versions", "writes", "report"]
 
 
 def give(page, key):
@@ -187,50 +185,3 @@ def test_console_works_below_a_prefix(open_page, server, slash):
         assert page.url.startswith(f"{base}/console/#/words")
         expect(page.locator("pre")).to_contain_text(f"{base}/v1/collections/words/query")
         page.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("view", ["", *VIEWS])
-def test_no_barriers_for_people_with_disabilities(visit, view, scheme):
-    page = visit(view and "words", view, q="amber", options={"color_scheme": scheme})
-    page.locator("main h1").wait_for(state="attached")
-    expect(page.get_by_text("Loading …")).to_have_count(0)
-    page.evaluate(files("axe_playwright_python").joinpath("axe.min.js").read_text("utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
-    serious = [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
-    assert serious == []
-
-
-def test_keyboard_reaches_search_and_explains_a_hit(visit):
-    page = visit("words")
-    expect(page.get_by_role("searchbox")).to_be_visible()
-    page.keyboard.press("Tab")
-    expect(page.get_by_text("Skip to the content")).to_be_focused()
-    page.keyboard.press("Enter")
-    page.keyboard.press("Tab")
-    expect(page.get_by_role("button", name="Text")).to_be_focused()
-    page.get_by_role("searchbox").focus()
-    page.keyboard.type("amber")
-    page.keyboard.press("Enter")
-    expect(page.locator(".side.raw .hit")).to_have_count(10)
-    page.locator(".side.corrected .hit .row").first.focus()
-    page.keyboard.press("Enter")
-    expect(page.locator(".why")).to_contain_text("Raw rank")
-
-
-def test_word_says_what_it_means_on_focus(visit):
-    page = visit("words", q="amber")
-    page.locator(".term", has_text="Strength").focus()
-    expect(page.get_by_role("tooltip")).to_contain_text("0 is the raw ranking")
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("tooltip")).to_be_hidden()
-
-
-def test_first_view_is_small(open_page, server):
-    sizes = []
-    page = open_page("about:blank")
-    page.on("response", lambda answer: sizes.append(len(answer.body())) if "/console" in answer.url else None)
-    page.goto(f"{server}/console/")
-    expect(page.get_by_role("link", name="words")).to_be_visible()
-    page.wait_for_load_state("networkidle")
-    assert 20_000 < sum(sizes) < 100_000
