@@ -33,7 +33,7 @@ def export_command(
     version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
-    """Write targets with their offsets in the vectors, for another database.
+    """Take targets, offsets folded in, to another vector database.
 
     \b
     Example:
