@@ -89,9 +89,11 @@ def url_of(server):
 def started(nursery):
     """A server that is ready, and logs no error that nobody foresaw."""
     with nursery.server(**SOON) as server, drained(server.log) as log:
-        wait_until_ready(f"http://{server.host}:{server.port}")
-        yield server
-        server.stop(signal.SIGKILL)
+        try:
+            wait_until_ready(f"http://{server.host}:{server.port}")
+            yield server
+        finally:
+            server.stop(signal.SIGKILL)
     assert not [line for line in log if "Traceback" in line], "".join(log)
 
 

@@ -7,10 +7,12 @@ import httpx
 import pytest
 from support import catalogs
 from support.serving import serving, wait_until_ready
+from support.sources import Source
 
 import hubless
 from hubless.errors import BundleDamaged, BundleTooNew, StorageError, VersionNotFound
 from hubless_service.app import create_app
+from hubless_service.searching.engine import Engine
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.settings import Settings
 
@@ -173,3 +175,25 @@ def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(se
 def test_stopping_while_loading_does_not_wait_for_it(serve, words):
     with serve({"words": words}, held=True) as (client, _):
         assert client.get("/readyz").status_code == 503
+
+
+def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once(catalog):
+    words = hubless.open(catalog, "words")
+
+    class Merged(Source):
+        now = "before"
+
+        def current(self, name):
+            return self.now
+
+        def open(self, name, *, hashes):
+            if self.now == "before":
+                self.now = words.version
+                raise StorageError(catalog / "index.faiss", "no such file or folder")
+            return super().open(name, hashes=hashes)
+
+    settings = Settings(catalog=catalog, poll_seconds=1000)
+    with serving(create_app(settings, Engine(Merged({"words": words}), settings))) as url:
+        wait_until_ready(url)
+        ready = httpx.get(f"{url}/readyz")
+    assert (ready.status_code, ready.json()["collections"]["words"]["version"]) == (200, words.version)

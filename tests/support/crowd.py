@@ -17,6 +17,10 @@ _MOST = 60
 """Points of a client from which on it deletes more than it puts."""
 
 
+class NotReady(httpx.TransportError):
+    """No worker has loaded the collection yet: as good as no server."""
+
+
 class Client:
     """Writes and reads points of its own, one request after another.
 
@@ -183,6 +187,8 @@ def _of(title):
 
 
 def _ok(answer):
+    if answer.status_code == 503 and answer.json()["code"] == "not_ready":
+        raise NotReady(answer.text)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

@@ -122,7 +122,13 @@ def filled(path, left):
     """Fill the disk of a path, but for so many bytes."""
     ballast = Path(path).parent / "ballast"
     with ballast.open("wb") as file:
-        os.posix_fallocate(file.fileno(), 0, shutil.disk_usage(path).free - left)
+        while (size := shutil.disk_usage(path).free - left) > 0:
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+                break
+            except OSError as error:  # somebody else took some of it just now
+                if error.errno != errno.ENOSPC:
+                    raise
     try:
         yield
     finally:

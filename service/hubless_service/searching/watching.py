@@ -11,7 +11,7 @@ from contextlib import suppress
 from time import perf_counter
 
 import hubless
-from hubless.errors import BundleError, HublessError
+from hubless.errors import BundleError, HublessError, StorageError
 from hubless.search.living import Living
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.following import follow
@@ -174,6 +174,17 @@ class Watcher:
         return None
 
     def _opened(self, name: str) -> Slot:
+        """The current version, opened and checked."""
+        while True:
+            version = self._source.current(name)
+            try:
+                return self._opened_now(name)
+            except (BundleError, StorageError):
+                # another version may have become current meanwhile, and this one been pruned
+                if self._source.current(name) == version:
+                    raise
+
+    def _opened_now(self, name: str) -> Slot:
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
