@@ -63,14 +63,6 @@ def test_first_run_gives_the_offsets_of_a_build_with_the_same_files(folder):
     assert ours.payload([0]) == theirs.payload([0])
 
 
-def test_collection_with_a_target_prior_is_refused(folder):
-    counts = {"clicks": np.arange(1, 61)}
-    given = (folder / "catalog", NAME, folder / "items", folder / "bank.npy")
-    hubless.build(*given, payload=counts, target_prior="clicks", progress=False)
-    with pytest.raises(InputError, match="collection: expected one without a target prior"):
-        run(folder)
-
-
 def test_nothing_changed_builds_nothing_whatever_the_times_say(built):
     before = stored(built)
     for file in (built / "items").iterdir():

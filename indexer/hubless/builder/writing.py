@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.bank_checks import CheckedBank
-from hubless.builder.inputs import InputPrior, Inputs
+from hubless.builder.inputs import Inputs
 from hubless.builder.live import warnings
 from hubless.builder.making import Made
 from hubless.builder.recipe import Recipe
+from hubless.corrections.prior import TargetPrior
 from hubless.encoders import Encoder
 from hubless.measures.evenness import ChosenStrength
 from hubless.measures.projection import project
@@ -59,6 +60,7 @@ def manifest_of(
     version: str,
 ) -> Manifest:
     """The manifest of a version that is made of inputs by a recipe, with the strength that live queries chose."""
+    prior = inputs.target_prior
     return manifest(
         made,
         CorrectionRecord(name=recipe.correction, parameters=recipe.parameters, details=made.correction.details),
@@ -73,15 +75,18 @@ def manifest_of(
         bank=checked.record,
         strength=1.0 if chosen is None else chosen.strength,
         strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
-        target_prior=None if inputs.target_prior is None else _prior_record(inputs.target_prior),
+        target_prior=None if prior is None else prior_record(prior.prior, prior.column),
         notes=[*checked.notes, *warnings(chosen)],
     )
 
 
-def _prior_record(given: InputPrior) -> PriorRecord:
-    values = given.prior.values
+def prior_record(prior: TargetPrior, column: str | None) -> PriorRecord:
+    """The record of a target prior, and of the payload column that it came from."""
     return PriorRecord(
-        column=given.column, median=given.prior.median, smallest=float(values.min()), largest=float(values.max())
+        column=column,
+        median=prior.median,
+        smallest=float(prior.values.min()),
+        largest=float(prior.values.max()),
     )
 
 

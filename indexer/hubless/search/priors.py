@@ -17,7 +17,12 @@ def later_prior(manifest: Manifest, payload: pa.Table | None) -> F64 | None:
     record = manifest.target_prior
     if record is None or record.column is None or payload is None:
         return None
-    return _known(payload.column(record.column).to_numpy().astype(np.float64))
+    return prior_of(payload, record.column)
+
+
+def prior_of(payload: pa.Table, column: str) -> F64:
+    """The values of a payload column that are finite numbers above 0, and NaN in place of the others, (n,)."""
+    return _known(payload.column(column).to_numpy().astype(np.float64))
 
 
 def stored_prior(collection: Collection) -> F64 | None:

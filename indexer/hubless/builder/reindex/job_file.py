@@ -40,6 +40,25 @@ class Bank(_Part):
     share: float | None = Field(
         default=None, gt=0, le=1, description="Share of the whole bank. All banks have one, or none."
     )
+    same: float | None = Field(
+        default=None,
+        gt=0,
+        description="Queries with this share of answers in common count once; above 1, none do. By default only those "
+        "of a query sample, as `hubless bank thin` does.",
+    )
+
+
+class Prior(_Part):
+    """How often targets should be found: one of both."""
+
+    column: str | None = Field(default=None, min_length=1, description="A payload column.")
+    demand: bool = Field(default=False, description="As often as the queries of a query sample agree on.")
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> "Prior":
+        if (self.column is None) != self.demand:
+            raise ValueError("either `column`, or `demand: true`")
+        return self
 
 
 class CorrectionChoice(_Part):
@@ -186,6 +205,11 @@ def _listed(given: Any) -> Any:
     return [{"path": each} if isinstance(each, str) else each for each in entries]
 
 
+def _column(given: Any) -> Any:
+    """A text stands for the column of that name."""
+    return {"column": given} if isinstance(given, str) else given
+
+
 class Job(_Part):
     """What a collection is made of. Paths are seen from the folder of the file."""
 
@@ -201,6 +225,7 @@ class Job(_Part):
         default=None, description="About 200 queries that people asked: they choose the strength."
     )
     bank_of_targets: bool = False
+    target_prior: Annotated[Prior | None, BeforeValidator(_column)] = None
     encoder: str | None = None
     correction: CorrectionChoice = CorrectionChoice()
     index: IndexChoice = IndexChoice()

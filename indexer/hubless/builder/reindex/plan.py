@@ -169,7 +169,7 @@ def _recipe(job: Job, folder: Path) -> Recipe:
     name, parameters = job.correction.name, job.correction.parameters
     if job.correction.tuned is not None:
         name, parameters = read_correction(folder / job.correction.tuned)
-    return Recipe.of(
+    recipe = Recipe.of(
         metric=job.metric,
         correction=name,
         parameters=parameters,
@@ -181,6 +181,8 @@ def _recipe(job: Job, folder: Path) -> Recipe:
         device=job.executor.device,
         executor=job.executor.type,
     )
+    recipe.check_prior(job.target_prior)
+    return recipe
 
 
 def _current(catalog: Catalog, job: Job) -> Manifest | None:
@@ -194,8 +196,10 @@ def _current(catalog: Catalog, job: Job) -> Manifest | None:
         raise InputError(
             "metric", f"{base.metric}, as the collection has; another needs another collection", job.metric
         )
-    if base.target_prior is not None:  # a fit without it would rank otherwise, and nobody would notice
-        raise InputError("collection", "one without a target prior, which a job does not take", "one with")
+    follows = base.job is not None and base.job.fit.get("target_prior")
+    if base.target_prior is not None and job.target_prior is None and not follows:
+        # a fit without it would rank otherwise, and nobody would notice
+        raise InputError("target_prior", "a column or demand, as the collection was built with a prior", "none")
     return base
 
 
@@ -221,13 +225,19 @@ def _known_stamps(record: JobRecord | None) -> list[FileStamp]:
 
 
 def _fit_settings(job: Job, recipe: Recipe) -> dict[str, Any]:
-    return {
+    settings = {
         "correction": recipe.correction,
         "parameters": recipe.parameters,
         "seed": job.seed,
         "shares": [bank.share for bank in job.query_bank],
         "bank_of_targets": job.bank_of_targets,
     }
+    # left out where they are not used: what lacks them in a version of before there were any is no change
+    if any(bank.same for bank in job.query_bank):
+        settings["same"] = [bank.same for bank in job.query_bank]
+    if job.target_prior is not None:
+        settings["target_prior"] = job.target_prior.model_dump()
+    return settings
 
 
 def _index_settings(job: Job) -> dict[str, Any]:
@@ -296,7 +306,7 @@ def _refit(
         return ["the current version was not made by a job"]
     why = [
         f"{name} is {_shown(value)}, and was {_shown(base.job.fit.get(name))}"
-        for name, value in fit.items()
+        for name, value in _both(fit, base.job.fit)
         if value != base.job.fit.get(name)
     ]
     came = rows.new + rows.changed + written
@@ -315,6 +325,11 @@ def _refit(
     if job.refit.days is not None and age > timedelta(days=job.refit.days):
         why.append(f"the fit is {age.total_seconds() / 86400:.1f} days old, and may be {job.refit.days:g}")
     return why
+
+
+def _both(fit: dict[str, Any], before: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The settings, with None for those that are no more."""
+    return [*fit.items(), *((name, None) for name in before if name not in fit)]
 
 
 def _retrain(job: Job, base: Manifest, rows: RowChanges, written: int, index: dict[str, Any]) -> list[str]:

@@ -258,6 +258,7 @@ def _manifest(
         bank=built.bank,
         strength=built.strength,
         strength_choice=built.strength_record,
+        target_prior=built.target_prior,
         notes=built.notes,
         log_seq=plan.seq,
         frozen=built.frozen,

@@ -8,15 +8,18 @@ from pathlib import Path
 import numpy as np
 
 from hubless.builder.bank_checks import COVERED, narrow_notes
-from hubless.builder.banks import Measuring, hold_out, mixed
+from hubless.builder.banks import Measuring, hold_out
 from hubless.builder.checkpoints import StoredCheckpoints
 from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, remake
 from hubless.builder.live import check_live, chosen_strength, warnings
 from hubless.builder.making import Made, checked_bank, make
 from hubless.builder.reading import Compared, read_source
-from hubless.builder.reindex.files import found_files, same
+from hubless.builder.reindex.files import same
+from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
 from hubless.builder.reindex.next_rows import NextRows
 from hubless.builder.reindex.plan import Plan
+from hubless.builder.writing import prior_record
+from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
@@ -24,12 +27,11 @@ from hubless.measures.evenness import ChosenStrength
 from hubless.progress import Steps
 from hubless.search.indexed import StoredVectors
 from hubless.search.parts import Parts
+from hubless.search.priors import later_prior
 from hubless.store import bundle
-from hubless.store.bundle import BankRecord, StrengthRecord
-from hubless.store.query_sample import is_sample, read_sample
+from hubless.store.bundle import BankRecord, PriorRecord, StrengthRecord
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.files import as_items
-from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource, in_memory, sample
+from hubless.vectors.sources import VectorSource, in_memory, sample
 
 log = logging.getLogger("hubless.banks")
 
@@ -43,6 +45,7 @@ class Built:
     fitted : when the correction was fitted, ISO 8601
     frozen, grown : how many targets came after the fit, and after the training of the index
     why : what was decided on the way
+    target_prior : what the correction was fitted with
     """
 
     made: Made
@@ -54,30 +57,7 @@ class Built:
     grown: int
     notes: list[str]
     why: list[str] = field(default_factory=list)
-
-
-def open_bank(plan: Plan) -> VectorSource:
-    """The query bank of the job, (b, d) as given: several are mixed.
-
-    Raises
-    ------
-    InputError, StorageError
-    """
-    banks = plan.job.query_bank
-    parts = [_open(bank.path, f"query_bank.{number}", "query bank", plan) for number, bank in enumerate(banks)]
-    if banks[0].share is None or len(parts) == 1:
-        return parts[0] if len(parts) == 1 else StackedVectors(parts, "query bank")
-    shares = [bank.share or 0.0 for bank in banks]
-    return HeldVectors(mixed(list(zip(parts, shares, strict=True)), seed=plan.job.seed), "query bank")
-
-
-def _open(path: str, entry: str, name: str, plan: Plan) -> VectorSource:
-    """The vectors of an entry of the job: of a query sample, or of files."""
-    files = found_files(path, plan.folder, entry)
-    if files[0].suffix == ".parquet" and (is_sample(files[0])):
-        return HeldVectors(read_sample(plan.folder / path).vectors, name)
-    parts = [as_items(each, name).vectors for each in files]
-    return parts[0] if len(parts) == 1 else StackedVectors(parts, name)
+    target_prior: PriorRecord | None = None
 
 
 def build_version(plan: Plan, rows: NextRows, index: Path, steps: Steps) -> Built:
@@ -105,14 +85,16 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
     given: dict[str, VectorSource | None] = {"target_bank": None, "live_queries": None}
     for name in given:
         if path := getattr(job, name):
-            opened = _open(path, name, name.replace("_", " "), plan)
+            opened, _ = open_vectors(path, name, name.replace("_", " "), plan)
             given[name], _ = read_source(opened, metric, index.parent, in_memory=False)
-    bank, _ = read_source(open_bank(plan), metric, index.parent, in_memory=True)
     targets = rows.vectors(index.parent)
+    opened_bank = open_bank(plan, targets)
+    bank, _ = read_source(opened_bank.queries, metric, index.parent, in_memory=True)
     for source in (bank, *given.values()):
         if source is not None:
             check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
-    vectors = Compared(targets, bank, given["target_bank"], given["live_queries"], {})
+    prior = job_prior(job.target_prior, rows.payload, opened_bank)
+    vectors = Compared(targets, bank, given["target_bank"], given["live_queries"], {}, prior)
     checked = checked_bank(vectors, recipe, job.bank_of_targets)
     check_live(vectors)
     made = make(vectors, recipe, steps, index, checkpoints)
@@ -126,6 +108,8 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
         0,
         0,
         [*checked.notes, *warnings(chosen)],
+        opened_bank.notes,
+        None if prior is None or job.target_prior is None else prior_record(prior, job.target_prior.column),
     )
 
 
@@ -137,6 +121,9 @@ def _kept(
     if rows.put is not None:
         advance = steps.step("computing offsets", rows.put.shape[0])
         more = checkpoints.offsets("offsets-put", before.correction(), rows.put, advance)
+        payload = None if rows.payload is None else rows.payload.slice(len(rows.kept))
+        if (prior := later_prior(manifest, payload)) is not None:
+            more = (more + prior_offsets(before.correction().fitted, prior)).astype(np.float32)
         offsets = np.concatenate([offsets, more])
     if not len(offsets):
         raise InputError("targets", "at least one target", "none")
@@ -169,6 +156,7 @@ def _kept(
         0 if made.trained else manifest.grown + came,
         [*narrow, *([note] if frozen else [])],
         why,
+        manifest.target_prior,
     )
 
 
@@ -181,7 +169,9 @@ def _measuring(plan: Plan) -> Measuring | None:
     names = [name for name in plan.banks if name.startswith("query_bank")]
     if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
         return None
-    bank, _ = read_source(open_bank(plan), plan.job.metric, None, in_memory=True)
+    if is_thinned(plan):  # what is left of it depends on the targets, and they were others
+        return None
+    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, in_memory=True)
     return Measuring(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 

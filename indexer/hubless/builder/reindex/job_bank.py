@@ -1,0 +1,142 @@
+"""The query bank of a job: files of queries, and samples of live queries, thinned."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.banks import mixed
+from hubless.builder.live_banks import SAME, Thinned, demand, thin
+from hubless.builder.reindex.files import found_files
+from hubless.builder.reindex.job_file import Prior
+from hubless.builder.reindex.plan import Plan
+from hubless.corrections.prior import TargetPrior
+from hubless.errors import InputError
+from hubless.search.priors import prior_of
+from hubless.store.query_sample import is_sample, read_sample
+from hubless.vectors.arrays import F64, check_dim
+from hubless.vectors.files import as_items
+from hubless.vectors.sources import (
+    HeldVectors,
+    SelectedVectors,
+    StackedVectors,
+    VectorSource,
+    in_memory,
+    under_metric,
+)
+
+NAME = "query bank"
+
+
+@dataclass(frozen=True)
+class JobBank:
+    """The query bank (b, d), as it is given.
+
+    Attributes
+    ----------
+    demand : (n,) how often each target should be found, as people agree on it; see `hubless.builder.live_banks.demand`
+    notes : what thinning left out
+    """
+
+    queries: VectorSource
+    demand: F64
+    notes: list[str] = field(default_factory=list)
+
+
+def is_thinned(plan: Plan) -> bool:
+    """Whether a part of the bank is thinned: what is left of it depends on the targets."""
+    return any(
+        bank.same is not None or _is_sample(found_files(bank.path, plan.folder, f"query_bank.{number}"))
+        for number, bank in enumerate(plan.job.query_bank)
+    )
+
+
+def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
+    """The bank of the job. Samples of live queries are thinned, as `hubless bank thin` does; several parts are mixed.
+
+    Parameters
+    ----------
+    targets : (n, d) as they are compared; None if nothing is thinned
+
+    Raises
+    ------
+    InputError, StorageError
+    """
+    job, parts, notes = plan.job, list[VectorSource](), list[str]()
+    prior = np.ones(0 if targets is None else targets.shape[0])
+    for number, bank in enumerate(job.query_bank):
+        entry = f"query_bank.{number}"
+        part, clients = open_vectors(bank.path, entry, NAME, plan)
+        if targets is not None and (clients is not None or bank.same is not None):
+            check_dim(part.shape[1], targets.shape[1], entry, targets.name)
+            compared = in_memory(under_metric(part, job.metric))
+            left = thin(compared, targets, clients, same=SAME if bank.same is None else bank.same)
+            part = SelectedVectors(part, left.rows, NAME)
+            prior += demand(left, len(prior)) - 1
+            notes.append(_note(entry, left))
+        parts.append(part)
+    return JobBank(_together(parts, [bank.share for bank in job.query_bank], job.seed), prior, notes)
+
+
+def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
+    """The vectors of an entry of the job, and for a query sample who asked each."""
+    if _is_sample(files := found_files(path, plan.folder, entry)):
+        sample = read_sample(plan.folder / path)
+        return HeldVectors(sample.vectors, name), sample.queries.clients
+    parts = [as_items(each, name).vectors for each in files]
+    return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
+
+
+def job_prior(asked: Prior | None, payload: pa.Table | None, bank: JobBank) -> TargetPrior | None:
+    """The target prior that the job asks for. Targets whose column does not say count as the median of the others.
+
+    Raises
+    ------
+    InputError
+        if there is no such column of numbers, or no query sample to learn the demand from.
+    """
+    if asked is None:
+        return None
+    if asked.column is None:
+        if not bank.notes:
+            raise InputError("target_prior.demand", "a query sample in query_bank, to learn the demand from", "none")
+        return TargetPrior(bank.demand)
+    names = [] if payload is None else payload.column_names
+    if payload is None or asked.column not in names:
+        raise InputError(
+            "target_prior.column", f"a payload column: {', '.join(names) or 'there is none'}", asked.column
+        )
+    kind = payload.schema.field(asked.column).type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+        raise InputError(f"target_prior (payload column {asked.column})", "numbers", f"{kind}")
+    values = prior_of(payload, asked.column)
+    if np.isnan(values).all():
+        raise InputError(f"target_prior (payload column {asked.column})", "a number above 0 of some target", "none")
+    return TargetPrior(np.where(np.isnan(values), np.nanmedian(values), values))
+
+
+def _is_sample(files: Sequence[Path]) -> bool:
+    return files[0].suffix == ".parquet" and is_sample(files[0])
+
+
+def _together(parts: Sequence[VectorSource], shares: Sequence[float | None], seed: int) -> VectorSource:
+    if len(parts) == 1:
+        return parts[0]
+    if shares[0] is None:
+        return StackedVectors(parts, NAME)
+    return HeldVectors(
+        mixed([(part, share or 0.0) for part, share in zip(parts, shares, strict=True)], seed=seed), NAME
+    )
+
+
+def _note(entry: str, left: Thinned) -> str:
+    kept, given = len(left.rows), len(left.like)
+    out = {
+        "near-duplicates": left.near_duplicates,
+        "over the share of a client": left.capped,
+        "outliers": left.outliers,
+    }
+    told = ", ".join(f"{len(rows):,} {name}" for name, rows in out.items() if len(rows))
+    return f"{kept:,} of {given:,} queries of {entry} are left" + (f": without {told}" if told else "")
