@@ -59,6 +59,12 @@ class Settings(BaseSettings):
         description="Most targets that stand beside the index of a collection, as each query is compared with all of "
         "them; more are refused with 429 until they are merged.",
     )
+    merge_at: int = Field(
+        default=10_000,
+        ge=0,
+        description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
+        "if they are 2 % of it; 0 leaves it to you.",
+    )
     max_bank_queries: int = Field(
         default=50_000, ge=2, description="Most queries in a query bank that is put, in one request and in all."
     )

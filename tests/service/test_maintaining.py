@@ -12,10 +12,13 @@ from support.writing import NAME, build, model, point, writable
 
 import hubless
 from hubless.errors import StorageError
+from hubless.search.collection import open_collection
+from hubless.search.living import Living
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.lease import lease
+from hubless_service.maintaining import due, work
 from hubless_service.maintaining import maintainer as maintaining
-from hubless_service.maintaining import work
+from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.maintaining.status import is_running, read_status
 from hubless_service.maintaining.work import AGAIN, FAILED, Task, run
@@ -36,8 +39,8 @@ def start(home):
     """Start a maintainer of the catalog; it is stopped at the end."""
     started = []
 
-    def start(keep=1):
-        made = Maintainer(lambda: home.parent, lambda: [NAME], keep, lambda: None)
+    def start(keep=1, due=list):
+        made = Maintainer(lambda: home.parent, lambda: [NAME], due, keep, lambda: None)
         made.start()
         started.append(made)
         return made
@@ -147,3 +150,65 @@ def test_new_bank_takes_the_place_of_one_that_waits(home):
     order = give_bank(home, BANK[20:], append=False, fit=False)
     assert (read_order(home), order.queries) == (order, 40)
     assert len(list((home / "bank").glob("*.npy"))) == 1
+
+
+def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tmp_path, monkeypatch):
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
+    build(tmp_path)
+    first = hubless.open(tmp_path, NAME).version
+    with writable(tmp_path, merge_at=3, poll_seconds=0.05) as client:
+        client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
+        assert client.post("/count").json()["version"] == first
+        assert merges_due(living(tmp_path), 3) == []
+        client.put("/points", json={"points": [point("c", 3)]}).raise_for_status()
+        until(lambda: client.post("/count").json()["version"] != first)
+        document = client.get(str(client.base_url).rstrip("/")).json()
+    assert (document["count"], document["writes"]["added"]) == (len(model()) + 3, 0)
+    assert hubless.Catalog(tmp_path).version_ids(NAME) == [first, document["version"]]
+
+
+def living(catalog):
+    """The collection as a server has it."""
+    log = hubless.Catalog(catalog).log(NAME)
+    found = Living(open_collection(catalog, NAME), log)
+    found.look()
+    return [found]
+
+
+def test_merge_is_due_for_added_targets_gone_targets_and_writes_of_two_percent(tmp_path, monkeypatch):
+    build(tmp_path)
+    with writable(tmp_path, merge_at=0) as client:
+        client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
+        assert [merges_due(living(tmp_path), at) for at in (0, 2, 3)] == [[], [NAME], []]
+        client.post("/points/delete", json={"ids": ["target-8", "target-9", "target-10"]}).raise_for_status()
+        assert [merges_due(living(tmp_path), at) for at in (3, 4)] == [[NAME], []]
+        for title in ("x", "y"):
+            client.patch("/points", json={"points": [{"id": "a", "payload": {"title": title}}]}).raise_for_status()
+        assert [merges_due(living(tmp_path), at) for at in (4, 5)] == [[NAME], []]
+    monkeypatch.setattr(due, "SHARE", 0.2)
+    assert merges_due(living(tmp_path), 1) == []
+
+
+def test_version_that_another_worker_has_merged_just_now_is_not_merged_again(tmp_path):
+    build(tmp_path)
+    with writable(tmp_path) as client:
+        client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+    before = living(tmp_path)
+    assert merges_due(before, 1) == [NAME]
+    hubless.merge(tmp_path, NAME)
+    assert merges_due(before, 1) == []
+
+
+def test_merge_that_is_due_is_left_to_whoever_holds_the_collection_and_found_again(home, start, monkeypatch):
+    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
+    looks = []
+
+    def found():
+        looks.append(len(looks))
+        return [NAME]
+
+    with lease(home, "some job"):
+        made = start(due=found)
+        until(lambda: len(looks) > 2)
+        assert made.status(NAME) is None
+    until(lambda: (status := read_status(home)) is not None and status.state == "done")

@@ -24,7 +24,8 @@ _POLL_SECONDS = 0.05
 _LATER = {BUSY: 5.0}
 _AFTER_FAILURE = 60.0
 _MOST_FAILURES = 3
-"""So often in a row something is tried that fails for no reason of its own."""
+"""So often in a row a fit is tried that fails for no reason of its own."""
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 
 class Maintainer:
@@ -37,6 +38,7 @@ class Maintainer:
         self,
         catalog: Callable[[], Path],
         served: Callable[[], Iterable[str]],
+        due: Callable[[], Iterable[str]],
         keep: int | None,
         on_done: Callable[[], None],
     ) -> None:
@@ -46,14 +48,17 @@ class Maintainer:
         ----------
         catalog : gives the folder of the collections
         served : names the collections whose waiting query banks are looked for
+        due : names those that are to be merged
         keep : how many of the newest versions to keep; None for all
         on_done : called from the thread when there is a new version
         """
         self._catalog = catalog
         self._served = served
+        self._due = due
         self._keep = keep
         self._on_done = on_done
         self._asked: dict[str, Work] = {}
+        self._found: set[str] = set()
         self._not_before: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._looked = float("-inf")
@@ -77,6 +82,7 @@ class Maintainer:
         with self._changed:
             if self._asked.get(name) != "bank":
                 self._asked[name] = work
+            self._found.discard(name)
             self._not_before.pop(name, None)
             self._failures.pop(name, None)
             self._changed.notify()
@@ -107,10 +113,15 @@ class Maintainer:
                 self._changed.wait(LOOK_SECONDS if not self._asked else _LATER[BUSY] / 10)
 
     def _look(self) -> None:
-        """Ask for the fits whose query banks wait."""
+        """Ask for the merges that are due, and for the fits whose query banks wait."""
         if monotonic() - self._looked < LOOK_SECONDS:
             return
         self._looked = monotonic()
+        for name in self._due():
+            with self._changed:
+                if name not in self._asked:
+                    self._asked[name] = "merge"
+                    self._found.add(name)
         for name in self._served():
             try:
                 order = read_order(self._catalog() / name)
@@ -120,6 +131,7 @@ class Maintainer:
             if order is not None and order.fit:
                 with self._changed:
                     self._asked[name] = "bank"
+                    self._found.discard(name)
 
     def _work(self, name: str, work: Work) -> int | None:
         """Do it, and return the exit code; None if it was stopped, or its collection is gone."""
@@ -135,9 +147,15 @@ class Maintainer:
             try:
                 task = Task(str(home.parent), name, work, self._keep, reading)
                 command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
+                # nobody waits for a merge: it leaves the other processors to the searches
+                few = dict.fromkeys(_THREADS, "1") if work == "merge" else {}
                 log.info('collection "%s": %s begins', name, work)
                 process = subprocess.Popen(  # noqa: S603
-                    command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[reading, lock.fileno()]
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    pass_fds=[reading, lock.fileno()],
+                    env={**os.environ, **few},
                 )
                 return self._ended(process, home)
             finally:
@@ -159,6 +177,8 @@ class Maintainer:
         return code
 
     def _done(self, name: str, work: Work, code: int | None) -> None:
+        found = name in self._found  # nobody asked for it: it is found again, if it is still due then
+        self._found.discard(name)
         if code is None:
             return
         status = self.status(name)
@@ -170,6 +190,8 @@ class Maintainer:
             )
             self._on_done()
             return
+        if code == BUSY and found:
+            return
         if code == BUSY:
             log.info('collection "%s": %s waits for another job', name, work)
         else:
@@ -177,6 +199,8 @@ class Maintainer:
             log.error('collection "%s": %s failed: %s', name, work, detail)
             self._failures[name] = self._failures.get(name, 0) + 1
         self._not_before[name] = monotonic() + _LATER.get(code, _AFTER_FAILURE)
+        if found:
+            return
         if code == FAILED or (code != BUSY and self._failures[name] >= _MOST_FAILURES):
             self._not_before[name] = float("inf")  # until it is asked for again
             return

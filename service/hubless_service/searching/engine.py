@@ -19,6 +19,7 @@ from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
+from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import Live
 from hubless_service.observing.sampling import sampling_of
@@ -74,7 +75,11 @@ class Engine:
         self._watcher = Watcher(source, self.shelf, settings, self._prepare)
         self._watcher.on_change = self._breakers.look
         self.maintainer = Maintainer(
-            lambda: source.catalog.path, self.shelf.writable, settings.keep_versions, self._watcher.look_now
+            lambda: source.catalog.path,
+            self.shelf.writable,
+            lambda: merges_due(self.shelf.living(), settings.merge_at),
+            settings.keep_versions,
+            self._watcher.look_now,
         )
         self.live = Live(settings, self.shelf.served, self._prepare, lambda: self.waiting > 0)
         self.sampling = sampling_of(settings)
