@@ -1,6 +1,9 @@
 """Collections as an engine gets them, with what can go wrong on the way."""
 
 import threading
+from pathlib import Path
+
+import hubless
 
 
 class Source:
@@ -8,6 +11,8 @@ class Source:
 
     `gate` holds all back until it is set; an event in `gates` one of them.
     """
+
+    catalog = hubless.Catalog(Path("/nowhere"))
 
     def __init__(self, collections, *, held=False):
         self.collections = collections
