@@ -23,6 +23,6 @@ def test_example_finds_the_quick_recipe(server, monkeypatch, capsys):
 def test_table_names_what_is_there_sync_and_async():
     section = README[README.index("| method") : README.index("All of them are async")]
     names = set(re.findall(r"`([a-z_]+)\(", section))
-    assert len(names) == 12
+    assert len(names) == 13
     assert not [name for name in names if not hasattr(HublessDocumentStore, name)]
     assert not [name for name in names if not hasattr(HublessDocumentStore, f"{name}_async")]

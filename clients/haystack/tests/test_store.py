@@ -4,6 +4,7 @@ import asyncio
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import numpy as np
 import pytest
 from haystack import Document, Pipeline
 from haystack.dataclasses import ByteStream, SparseEmbedding
@@ -223,3 +224,26 @@ def test_metadata_that_json_cannot_say_is_refused(plane):
 def test_retriever_needs_a_store_of_hubless():
     with pytest.raises(ValueError, match="expected a HublessDocumentStore, got str"):
         HublessEmbeddingRetriever("recipes")
+
+
+def cloud(count, seed, lean):
+    """Random vectors around one direction, (count, 8): so some of them are hubs."""
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(count, 8)) + lean * rng.exponential(size=(count, 1))).tolist()
+
+
+def test_query_bank_corrects_the_ranking(new_store):
+    store = new_store(embedding_dim=8)
+    vectors, questions = cloud(150, 1, 1.0), cloud(320, 2, 0.8)
+    store.write_documents([Document(content=str(row), embedding=vector) for row, vector in enumerate(vectors)])
+    assert store.add_query_bank(questions[:90]).queries == 90
+    more = asyncio.run(store.add_query_bank_async(questions[90:]))
+    assert (more.queries, more.correction, more.fitted) == (320, "auto", True)
+    retriever = HublessEmbeddingRetriever(store, top_k=150)
+    corrected, raw = retriever.run(questions[0]), retriever.run(questions[0], strength=0)
+    assert sorted(ids(corrected)) == sorted(ids(raw))
+    assert [each.score for each in corrected["documents"]] != pytest.approx(
+        [each.score for each in raw["documents"]], abs=1e-4
+    )
+    with pytest.raises(HublessError, match="100 and more"):
+        store.add_query_bank([])

@@ -9,10 +9,10 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from hubless_client import CannotSend, Hits
+from hubless_client import BankInfo, CannotSend, Hits
 from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
-from hubless_client.documents import BATCH, Documents
+from hubless_client.documents import BATCH, WAIT, Documents
 from hubless_client.steps import BothClients, Program, Step, arun, run
 from langchain_hubless.documents import document_of, payload_of
 from langchain_hubless.errors import translated
@@ -152,6 +152,23 @@ class HublessVectorStore(VectorStore):
         """Delete documents by ids or by a filter; all, if you give neither. Unknown ids are passed over."""
         return await self._arun(self._delete(ids, filter))
 
+    def add_query_bank(self, queries: Iterable[str], *, replace: bool = False, wait: float = WAIT) -> BankInfo:
+        """Take hubness out of the ranking, as measured with example queries: questions as your users ask them.
+
+        Call it when there are documents, and again when there are many new ones. It needs a key of role admin.
+
+        Parameters
+        ----------
+        queries : 100 or more, embedded as queries; no documents
+        replace : forget those of before
+        wait : seconds to wait for the fit; after that it goes on, and the ranking changes later
+        """
+        return self._run(self._add_bank(list(queries), replace, wait))
+
+    async def aadd_query_bank(self, queries: Iterable[str], *, replace: bool = False, wait: float = WAIT) -> BankInfo:
+        """Take hubness out of the ranking, as `add_query_bank` does."""
+        return await self._arun(self._add_bank(list(queries), replace, wait))
+
     # Search.
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
@@ -236,6 +253,14 @@ class HublessVectorStore(VectorStore):
         yield from self._made()
         yield from self._documents.delete(ids, filter)
         return True
+
+    def _add_bank(self, queries: list[str], replace: bool, wait: float) -> Program[BankInfo]:
+        yield from self._made()
+        vectors = []
+        for query in queries:
+            vector = yield self._vector_of(query)
+            vectors.append(vector)
+        return (yield from self._documents.put_bank(vectors, replace, wait))
 
     def _search(
         self, query: str | list[float], k: int, options: dict[str, Any]

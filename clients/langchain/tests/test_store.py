@@ -199,3 +199,37 @@ def test_collection_of_other_ids_refuses_texts_by_name(store, server):
 def test_wrong_calls_are_refused_by_name(store, call, message):
     with pytest.raises(HublessError, match=message):
         call(store)
+
+
+class Cloud(Embeddings):
+    """Random vectors around one direction, for documents and for queries: so some documents are hubs."""
+
+    def embed_documents(self, texts):
+        return [self._vector(text, 1.0) for text in texts]
+
+    def embed_query(self, text):
+        return self._vector(text, 0.8)
+
+    def _vector(self, text, lean):
+        rng = np.random.default_rng([ord(letter) for letter in text])
+        return (rng.normal(size=8) + lean * rng.exponential() * np.ones(8)).tolist()
+
+
+def test_query_bank_corrects_the_ranking(store):
+    store._embedding = Cloud()
+    store.add_texts([f"document {number}" for number in range(150)])
+    bank = store.add_query_bank(f"question {number}" for number in range(90))
+    assert (bank.queries, bank.correction) == (90, "auto")
+    assert bank.fitted
+    more = asyncio.run(store.aadd_query_bank(f"question {number}" for number in range(90, 320)))
+    assert more.queries == 320
+    assert more.fitted
+    hits = store.similarity_search_with_score("question 1000", k=150)
+    raw = store.similarity_search_with_score("question 1000", k=150, strength=0.0)
+    assert sorted(document.id for document, _ in hits) == sorted(document.id for document, _ in raw)
+    assert [score for _, score in hits] != pytest.approx([score for _, score in raw], abs=1e-4)
+
+
+def test_empty_query_bank_is_refused(store):
+    with pytest.raises(HublessError, match="100 and more"):
+        store.add_query_bank([])

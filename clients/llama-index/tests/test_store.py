@@ -4,6 +4,7 @@ import asyncio
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
+import numpy as np
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -241,3 +242,29 @@ def test_collection_of_other_ids_is_searched_but_not_written(store, server):
 def test_wrong_calls_are_refused_by_name(plane, call, message):
     with pytest.raises(ValueError, match=message):
         call(plane)
+
+
+def cloud(count, seed, lean):
+    """Random vectors around one direction, (count, 8): so some of them are hubs."""
+    rng = np.random.default_rng(seed)
+    return (rng.normal(size=(count, 8)) + lean * rng.exponential(size=(count, 1))).tolist()
+
+
+def test_query_bank_corrects_the_ranking(store):
+    vectors, questions = cloud(150, 1, 1.0), cloud(320, 2, 0.8)
+    store.add([TextNode(text=str(row), embedding=vector) for row, vector in enumerate(vectors)])
+    assert store.add_query_bank(questions[:90]).queries == 90
+    more = asyncio.run(store.aadd_query_bank(questions[90:]))
+    assert (more.queries, more.correction, more.fitted) == (320, "auto", True)
+    query = VectorStoreQuery(query_embedding=questions[0], similarity_top_k=150)
+    corrected, raw = store.query(query), store.query(query, strength=0)
+    assert sorted(corrected.ids) == sorted(raw.ids)
+    assert corrected.similarities != pytest.approx(raw.similarities, abs=1e-4)
+    assert store.add_query_bank(questions[:100], replace=True).queries == 100
+
+
+def test_query_bank_needs_queries_and_a_collection(plane, server):
+    with pytest.raises(HublessError, match="100 and more"):
+        plane.add_query_bank([])
+    with pytest.raises(HublessError, match="add documents first"):
+        HublessVectorStore("nowhere", **server).add_query_bank([[1.0, 2.0]])

@@ -20,7 +20,7 @@ OTHER_SERVER = "is there a hubless server of version 0.2 at this url?"
 ADVICE: dict[type[ClientError], str] = {
     ApiDimensionMismatch: "use the embedding model that the collection was filled with, or another collection",
     ApiMergeNeeded: "run `hubless merge` for the collection, then add the rest",
-    ApiAccessDenied: "give api_key, of role write or admin to add documents",
+    ApiAccessDenied: "give api_key: of role write or admin to add documents, of role admin to add a query bank",
     ApiUnknownField: "name a key that the collection has, or use a collection with free payload, as adapters make it",
     ApiCollectionExists: "give the settings of the collection that is there, or another name",
     ApiCollectionNotFound: "add documents first, or give the name of a collection that is there",

@@ -1,11 +1,15 @@
 """The documents of a framework in a collection: programs that read and write them, in requests of moderate size."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
+from functools import partial
+from time import monotonic, sleep
 from typing import Any
 
 from hubless_client.advice import ADVICE
+from hubless_client.bank import BankInfo
 from hubless_client.collection import CollectionInfo
-from hubless_client.errors import ApiCollectionNotFound, ApiDimensionMismatch, CannotSend
+from hubless_client.errors import ApiCollectionNotFound, ApiDimensionMismatch, CannotSend, ClientError
 from hubless_client.hits import Hits
 from hubless_client.points import Page, Point
 from hubless_client.steps import BothClients, Program, Step
@@ -13,6 +17,10 @@ from hubless_client.vectors import VectorLike
 
 BATCH = 200
 """Points in a request: 8,192 dimensions fit into the server's largest body."""
+LOOK = 0.5
+"""Seconds between two looks whether a bank is fitted."""
+WAIT = 600.0
+"""Seconds to wait for it."""
 EVERYTHING: dict[str, Any] = {"and": []}
 """The filter that all points pass."""
 
@@ -142,6 +150,35 @@ class Documents:
         hits: Hits = yield self.clients.call("query", self.collection, vector, **{"with_payload": True, **given})
         return hits
 
+    def put_bank(self, vectors: Sequence[VectorLike], replace: bool = False, wait: float = WAIT) -> Program[BankInfo]:
+        """Fit the correction on example queries, and wait until it is served. Needs a key of role admin.
+
+        Parameters
+        ----------
+        vectors : (b, d) 100 or more
+        replace : forget the queries of before
+        wait : seconds at most; the fit goes on after that, and the ranking changes later
+
+        Raises
+        ------
+        ClientError : the fit failed; says why
+        """
+        if not len(vectors):
+            raise CannotSend("queries: expected at least two, better 100 and more, got none")
+        before: BankInfo = yield self.clients.call("bank", self.collection)
+        until = monotonic() + wait
+        for part in _parts(len(vectors)):
+            mode = "replace" if replace and not part.start else "append"
+            last = part.stop >= len(vectors)
+            rows = list(vectors[part])
+            bank: BankInfo = yield self.clients.call("put_bank", self.collection, rows, mode=mode, fit=last)
+        while not _is_served(bank, before) and monotonic() < until:
+            _check_work(bank, before)
+            yield Step(partial(sleep, LOOK), partial(asyncio.sleep, LOOK))
+            bank = yield self.clients.call("bank", self.collection)
+        _check_work(bank, before)
+        return bank
+
     def _check_ids(self) -> None:
         if self.info is not None and self.info.id_type != "string":
             raise CannotSend(
@@ -152,3 +189,16 @@ class Documents:
 
 def _parts(count: int) -> list[slice]:
     return [slice(start, start + BATCH) for start in range(0, count, BATCH)]
+
+
+def _is_served(bank: BankInfo, before: BankInfo) -> bool:
+    # a version is made first and served a moment later; ids of versions begin with their time
+    made = (bank.work or {}).get("version") or ""
+    return bank.fitted and bank.version != before.version and bank.version >= made
+
+
+def _check_work(bank: BankInfo, before: BankInfo) -> None:
+    work, earlier = bank.work or {}, before.work or {}
+    if work.get("state") == "failed" and work.get("began") != earlier.get("began"):
+        why = (work.get("problem") or {}).get("detail", "the server does not say why")
+        raise ClientError(f"the correction could not be fitted on the query bank: {why}")

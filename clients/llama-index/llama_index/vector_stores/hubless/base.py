@@ -13,10 +13,10 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from hubless_client import ApiCollectionNotFound, CannotSend, Client
+from hubless_client import ApiCollectionNotFound, BankInfo, CannotSend, Client
 from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
-from hubless_client.documents import Documents
+from hubless_client.documents import WAIT, Documents
 from hubless_client.points import Point
 from hubless_client.steps import BothClients, Program, arun, run
 from llama_index.vector_stores.hubless.errors import translated
@@ -136,6 +136,27 @@ class HublessVectorStore(BasePydanticVectorStore):
         """Delete all nodes. The collection stays, and its query bank."""
         await self._arun(self._delete(None))
 
+    def add_query_bank(
+        self, queries: Sequence[Sequence[float]], *, replace: bool = False, wait: float = WAIT
+    ) -> BankInfo:
+        """Take hubness out of the ranking, as measured with example queries: questions as your users ask them.
+
+        Call it when there are nodes, and again when there are many new ones. It needs a key of role admin.
+
+        Parameters
+        ----------
+        queries : (b, d) embeddings of 100 or more questions, as `get_query_embedding` of the model makes them
+        replace : forget those of before
+        wait : seconds to wait for the fit; after that it goes on, and the ranking changes later
+        """
+        return self._run(self._add_bank(queries, replace, wait))
+
+    async def aadd_query_bank(
+        self, queries: Sequence[Sequence[float]], *, replace: bool = False, wait: float = WAIT
+    ) -> BankInfo:
+        """Take hubness out of the ranking, as `add_query_bank` does."""
+        return await self._arun(self._add_bank(queries, replace, wait))
+
     # Search.
 
     def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
@@ -187,6 +208,10 @@ class HublessVectorStore(BasePydanticVectorStore):
             yield from self._documents.delete(ids, filter)
         except ApiCollectionNotFound:
             return  # nothing was added yet
+
+    def _add_bank(self, queries: Sequence[Sequence[float]], replace: bool, wait: float) -> Program[BankInfo]:
+        yield from self._documents.found()
+        return (yield from self._documents.put_bank(queries, replace, wait))
 
     def _query(
         self,

@@ -25,9 +25,9 @@ from haystack_integrations.document_stores.hubless.metadata import (
     types_of,
     values_of,
 )
-from hubless_client import Point
+from hubless_client import BankInfo, Point
 from hubless_client.connection import DEFAULT_URL
-from hubless_client.documents import BATCH, Documents
+from hubless_client.documents import BATCH, WAIT, Documents
 from hubless_client.steps import BothClients, Program, arun, run
 
 Filters = dict[str, Any] | None
@@ -184,6 +184,27 @@ class HublessDocumentStore:
         """Delete all documents. The collection stays, and its query bank."""
         await self._arun(self._delete())
 
+    def add_query_bank(
+        self, queries: Sequence[Sequence[float]], *, replace: bool = False, wait: float = WAIT
+    ) -> BankInfo:
+        """Take hubness out of the ranking, as measured with example queries: questions as your users ask them.
+
+        Call it when there are documents, and again when there are many new ones. It needs a key of role admin.
+
+        Parameters
+        ----------
+        queries : (b, d) embeddings of 100 or more questions, as the text embedder of your pipeline makes them
+        replace : forget those of before
+        wait : seconds to wait for the fit; after that it goes on, and the ranking changes later
+        """
+        return self._run(self._add_bank(queries, replace, wait))
+
+    async def add_query_bank_async(
+        self, queries: Sequence[Sequence[float]], *, replace: bool = False, wait: float = WAIT
+    ) -> BankInfo:
+        """Take hubness out of the ranking, as `add_query_bank` does."""
+        return await self._arun(self._add_bank(queries, replace, wait))
+
     # What metadata there is.
 
     def get_metadata_fields_info(self) -> dict[str, dict[str, str]]:
@@ -286,6 +307,10 @@ class HublessDocumentStore:
         wanted = filter_of(filters)
         documents = yield from self._made()
         return (yield from documents.delete(ids, wanted))
+
+    def _add_bank(self, queries: Sequence[Sequence[float]], replace: bool, wait: float) -> Program[BankInfo]:
+        documents = yield from self._made()
+        return (yield from documents.put_bank(queries, replace, wait))
 
     def _metadata(self, filters: Filters = None) -> Program[list[Point]]:
         wanted = filter_of(filters)
