@@ -94,13 +94,15 @@ class Writer:
         Raises
         ------
         Problem
-            `too_many_requests`, `deadline_exceeded`, `merge_needed`, and whatever the plan raises.
+            `too_many_requests`, `not_ready`, `deadline_exceeded`, `merge_needed`, and whatever the plan raises.
         StorageError
             if the disk refuses. Nothing of the write is served then.
         """
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         with self._changed:
-            if len(self._waiting) >= self._room or self._stopped:
+            if self._stopped:
+                raise Problem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
+            if len(self._waiting) >= self._room:
                 detail = f"{len(self._waiting)} writes wait already."
                 raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
             self._waiting.append(Task(name, points, plan, deadline, trace, future, perf_counter(), durable))

@@ -1,0 +1,53 @@
+"""Writes that come too late, or are too large."""
+
+import asyncio
+import os
+import signal
+
+import httpx
+import pytest
+from support import writing
+from support.server_process import served
+from support.writing import NAME, point, writable
+
+import hubless
+from hubless_service.http.problems import Problem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.writing import Writer
+
+
+@pytest.mark.slow
+def test_writes_while_the_server_drains_are_answered_and_kept(tmp_path):
+    writing.build(tmp_path)
+    with served(tmp_path, drain_seconds=20, grace_seconds=5) as server:
+        with httpx.Client(base_url=f"{server.url}/v1/collections/{NAME}", timeout=60) as client:
+            client.post("/count").raise_for_status()
+            os.kill(server.pid, signal.SIGTERM)
+            while httpx.get(f"{server.url}/readyz", timeout=60).json()["status"] == "ready":
+                pass
+            answer = client.put("/points", json={"points": [point("late", 1)]})
+            assert (answer.status_code, answer.json()["seq"]) == (200, 1)
+        os.kill(server.pid, signal.SIGKILL)
+    assert hubless.open(tmp_path, NAME).point("late").id == "late"
+
+
+def test_write_that_comes_after_the_stop_is_told_so():
+    writer = Writer(Shelf(), room=10, most_added=10, prepare=lambda: None)
+    writer.start()
+    for thread in writer.stop():
+        thread.join()
+    with pytest.raises(Problem, match="stopping") as caught:
+        asyncio.run(writer.write(Trace("request"), NAME, 1, lambda draft: (None, {}), 0.0))
+    assert caught.value.code == "not_ready"
+
+
+@pytest.mark.parametrize("kind", ["application/json", "application/vnd.apache.arrow.stream"])
+def test_body_above_the_limit_is_refused_naming_the_limit(tmp_path, kind):
+    writing.build(tmp_path)
+    with writable(tmp_path, max_body_bytes=2000) as client:
+        answer = client.put("/points", content=bytes(2001), headers={"Content-Type": kind})
+        assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+        assert "at most 2000 bytes" in answer.json()["detail"]
+        answer = client.put("/bank", content=bytes(2001), headers={"Content-Type": kind})
+        assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
