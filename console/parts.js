@@ -8,7 +8,7 @@ export const count = (n) => (n == null ? "–" : grouped.format(typeof n === "nu
 export const fixed = (x, digits = 2) => (x == null ? "–" : x.toFixed(digits).replace("-", "−"));
 export const signed = (x, digits = 3) => (x == null ? "–" : (x > 0 ? "+" : "") + fixed(x, digits));
 export const percent = (x, digits = 0) => (x == null ? "–" : `${fixed(100 * x, digits)} %`);
-export const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
+export const plural = (n, noun, nouns = `${noun}s`) => `${count(n)} ${n === 1 ? noun : nouns}`;
 export const name = (id) => (id === "" ? "(empty id)" : String(id));
 
 export function bytes(n) {

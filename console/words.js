@@ -23,6 +23,8 @@ export const WORDS = {
   canary: "Queries that are stored in a version with their exact answers.",
   frozen: "Targets that were written since the build have offsets of the correction as it was fitted then.",
   seq: "Number of the last write. Writes are numbered one by one.",
+  apart: "How well a line tells bank queries from targets, as an AUC: 0.5 is not at all, 1 always. Queries and targets of many models lie apart.",
+  related: "How often a bank query is nearer to targets than a stranger to them would be, as an AUC: 0.5 is chance, 1 always.",
   log: "The file of the writes since the versions were built. A merge cuts off what all versions have.",
   scan: "A list of targets that real queries find too often. Somebody may have made them to be found.",
   score_of_scan: "0 is chance; 1 is first for every query, or for every query of a topic.",

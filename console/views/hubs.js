@@ -7,7 +7,7 @@ import { Histogram } from "../histogram.js";
 
 const LIMIT = 20;
 
-export default function Hubs({ address }) {
+export default function Hubs({ address, access }) {
   const at = address.collection;
   const seen = useLoad(
     async (signal) => {
@@ -20,7 +20,7 @@ export default function Hubs({ address }) {
     [at],
   );
   return html`<h1>Hubs of ${at}</h1>
-    <${Loaded} of=${seen}>${(found) => html`<${Built} address=${address} ...${found} />`}<//>
+    <${Loaded} of=${seen}>${(found) => html`<${Built} ...${{ address, access }} ...${found} />`}<//>
     <${Live} collection=${at} />
     <${Planted} collection=${at} />`;
 }
@@ -35,7 +35,7 @@ export async function titlesOf(about, ids, signal) {
   return new Map(points.map((point) => [point.id, titleOf(point.id, point.payload, about.payload_columns)]));
 }
 
-function Built({ address, about, built, titles }) {
+function Built({ address, access, about, built, titles }) {
   const [params, setParams] = useParams(address);
   const by = params.by === "corrected" ? "corrected" : "raw";
   const { raw, corrected, never } = built;
@@ -46,7 +46,7 @@ function Built({ address, about, built, titles }) {
       <${Figure} term="skewness" label="Skewness of N₁₀"><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
       <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
       <${Figure} term="antihub" label="Never found" note=${`of ${count(about.count)} targets`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
-      <${Figure} label="Places that the first hub takes">${percent(raw.most / places, 1)} → ${percent(corrected.most / places, 1)}<//>
+      <${Figure} label="Places that the first hub takes"><${Change} from=${raw.most / places} to=${corrected.most / places} as=${(share) => percent(share, 1)} /><//>
     </dl>
     <p class="quiet small">${built.source === "build" ? `Measured by the build, with ${count(built.queries)} bank queries${built.held_out ? " that the measured correction had not seen" : ""}.` : `Counted over ${count(built.queries)} stored bank queries.`}</p>
     <section aria-label="Histogram">
@@ -62,7 +62,7 @@ function Built({ address, about, built, titles }) {
         <${HubTable} hubs=${built[by].hubs} titles=${titles} collection=${about.name} open=${params.id} onOpen=${(id) => setParams({ id })} />
       </section>
       <section>
-        ${params.id !== undefined && html`<${FoundBy} about=${about} id=${params.id} title=${[...titles].find(([id]) => String(id) === params.id)?.[1] ?? params.id} />`}
+        ${params.id !== undefined && html`<${FoundBy} about=${about} may=${access.bank_queries} id=${params.id} title=${[...titles].find(([id]) => String(id) === params.id)?.[1] ?? params.id} />`}
         <h2>Never found</h2>
         <p>${count(never.both)} targets are found by no query in either ranking; the correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before.</p>
         <ul class="plain">${never.ids.map((id) => html`<li key=${`${typeof id} ${id}`}>${titles.get(id) ?? name(id)}</li>`)}</ul>
@@ -96,7 +96,7 @@ const Pair = ({ raw, corrected, widest }) =>
   html`<span class="bars" aria-hidden="true"><span class="of-raw" style=${{ width: `${(100 * raw) / widest}%` }}></span><span class="of-corrected" style=${{ width: `${(100 * corrected) / widest}%` }}></span></span>`;
 
 /** The bank queries that find a target. Each opens side by side, so that one sees the hub go. */
-function FoundBy({ about, id, title }) {
+function FoundBy({ about, may, id, title }) {
   const found = useLoad(
     async (signal) => {
       const path = `${of(about.name, "occurrence", "queries")}?${new URLSearchParams({ id })}`;
@@ -111,12 +111,12 @@ function FoundBy({ about, id, title }) {
     <${Loaded} of=${found}>
       ${({ queries, raw, corrected, titles }) => {
         const kept = new Map(corrected.map((one) => [one.query, one.rank]));
-        return html`<p>Of ${count(queries)} stored bank queries <strong>${count(raw.length)}</strong> find it raw, <strong class="corrected">${count(corrected.length)}</strong> corrected. Click one to see both rankings.</p>
+        return html`<p>Of ${count(queries)} stored bank queries <strong>${count(raw.length)}</strong> find it raw, <strong class="corrected">${count(corrected.length)}</strong> corrected.${may ? " Click one to see both rankings." : ""}</p>
           <div class="scroll"><table>
             <thead><tr><th scope="col">Query about</th><th scope="col" class="number">Rank raw</th><th scope="col" class="number">now</th></tr></thead>
             <tbody>${raw.slice(0, LIMIT).map(
               (one) => html`<tr key=${one.query}>
-                <td class="clip"><a href=${link(about.name, "search", { kind: "bank", q: one.query })}>${titles.get(one.first) ?? name(one.first)}</a></td>
+                <td class="clip">${may ? html`<a href=${link(about.name, "search", { kind: "bank", q: one.query })}>${titles.get(one.first) ?? name(one.first)}</a>` : titles.get(one.first) ?? name(one.first)}</td>
                 <td class="number">${one.rank}</td>
                 <td class="number corrected">${kept.get(one.query) ?? "out"}</td>
               </tr>`,

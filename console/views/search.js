@@ -97,7 +97,7 @@ function Searching({ address, access, collection }) {
   const more = useCallback((id) => setParams({ kind: "id", q: String(id) }, true), [setParams]);
   return html`
     <h1 class="sr">Search ${collection.name}</h1>
-    <${Asking} ...${{ options, collection, setParams }} />
+    <${Asking} ...${{ options, collection, access, setParams }} />
     <div class="controls">
       <label class="slider">
         <span><${Term} of="strength">Strength<//> <output>${fixed(strength)}</output></span>
@@ -137,12 +137,12 @@ function overlap(found, exact) {
   return exact.length ? exact.filter((hit) => ids.has(hit.id)).length / exact.length : null;
 }
 
-function Asking({ options, collection, setParams }) {
+function Asking({ options, collection, access, setParams }) {
   const { kind, q } = options;
   const [typed, setTyped] = useState(q);
   const [failure, setFailure] = useState(null);
   useEffect(() => setTyped(q), [q, kind]);
-  const kinds = Object.entries(KINDS).filter(([each]) => each !== "text" || collection.text);
+  const kinds = Object.entries(KINDS).filter(([each]) => (each !== "text" || collection.text) && (each !== "bank" || each === kind || access.bank_queries));
   const submit = (event) => {
     event.preventDefault();
     setParams({ kind, q: typed }, true);
@@ -160,7 +160,7 @@ function Asking({ options, collection, setParams }) {
     text: html`<input type="search" name="q" aria-label="Text to search for" placeholder="Search in words" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" />`,
     id: html`<input name="q" aria-label="Id of a target" placeholder="Id of a target" value=${typed} onInput=${(event) => setTyped(event.target.value)} autocomplete="off" />`,
     vector: html`<textarea name="q" class="code" rows="2" aria-label="Vector" placeholder=${`${collection.dim} numbers: [0.1, −0.5, …]`} value=${typed} onInput=${(event) => setTyped(event.target.value)} />`,
-    bank: html`<button type="button" onClick=${draw}>${q === "" ? "Draw a bank query" : `Bank query ${q} · draw another`}</button>`,
+    bank: html`<button type="button" disabled=${!access.bank_queries} title=${access.bank_queries ? undefined : "this key may not read bank queries"} onClick=${draw}>${q === "" ? "Draw a bank query" : `Bank query ${q} · draw another`}</button>`,
   };
   return html`<form class="asking" role="search" onSubmit=${submit}>
       <${Choice} label="Search by" value=${kind} options=${kinds} onChange=${(to) => setParams({ kind: to, q: "" })} />

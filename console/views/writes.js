@@ -1,7 +1,7 @@
 // What was written since the build, and how well the query bank fits the targets.
 import { html } from "../vendor/preact-htm.js";
 import { get, of, useLoad } from "../api.js";
-import { ago, bytes, count, Figure, fixed, Loaded, percent, Term } from "../parts.js";
+import { ago, bytes, count, Figure, fixed, Loaded, percent, plural, Term } from "../parts.js";
 
 const CELLS = 8; // a side of the map
 const FEWEST = 5; // targets in a cell that says something
@@ -39,10 +39,10 @@ function Bank({ about }) {
           <${Figure} term="coverage" label="Coverage" note=${bank.coverage != null && bank.coverage < 0.75 ? "narrow: add queries about the other targets" : ""}>${percent(bank.coverage)}<//>
           <${Figure} label="Repeat others">${percent(bank.repeated)}<//>
           <${Figure} label="Are targets" note=${bank.among_targets > 0.02 ? "a target finds itself first, which no query does" : ""}>${percent(bank.among_targets)}<//>
-          <${Figure} label="Told apart from targets" note="AUC: 0.5 is one cloud">${fixed(bank.apart_from_targets)}<//>
-          <${Figure} label="Related to targets" note="AUC: below 0.65 it is another model's">${fixed(bank.related_to_targets)}<//>
+          <${Figure} term="apart" label="Told apart from targets" note="0.5 is one cloud">${fixed(bank.apart_from_targets)}<//>
+          <${Figure} term="related" label="Related to targets" note="below 0.65 it is another model's">${fixed(bank.related_to_targets)}<//>
         </dl>`}
-    ${live && html`<p>${count(live.queries)} different live queries speak for strength <strong>${fixed(live.recommended_strength)}</strong>${live.state === "enough" ? "" : html` <span class="quiet">(${live.state === "few" ? "few" : "too few"} to go by)</span>`}; served is ${fixed(about.strength)}.</p>`}
+    ${live && html`<p>${plural(live.queries, "live query", "live queries")} ${live.queries === 1 ? "speaks" : "speak"} for strength <strong>${fixed(live.recommended_strength)}</strong>${live.state === "enough" ? "" : html` <span class="quiet">(${live.state === "few" ? "few" : "too few"} to go by)</span>`}; served is ${fixed(about.strength)}.</p>`}
     <${Regions} about=${about} />
   </section>`;
 }

@@ -32,6 +32,9 @@ class Settings(BaseSettings):
     read_keys: SecretStr | None = Field(default=None, description="API keys that may read.")
     write_keys: SecretStr | None = Field(default=None, description="API keys that may read and write points.")
     admin_keys: SecretStr | None = Field(default=None, description="API keys that may read, write and administer.")
+    bank_readers: Literal["read", "write", "admin"] = Field(
+        default="admin", description="Lowest role that may read stored bank queries: read, write or admin."
+    )
     keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
     max_wrong_keys: int = Field(
         default=20,

@@ -77,9 +77,9 @@ def test_bank_query_is_an_array_that_numpy_reads(client):
 
 
 def test_access_says_what_the_key_may_do(ask):
-    body = {"keys": True, "role": "write", "collections": ["songs"]}
+    body = {"keys": True, "role": "write", "collections": ["songs"], "bank_queries": False}
     server = Server(body)
-    assert ask(server, "access") == hubless_client.AccessInfo(True, "write", ("songs",))
+    assert ask(server, "access") == hubless_client.AccessInfo(True, "write", ("songs",), bank_queries=False)
     assert server.request.url.path == "/v1/access"
     assert ask(Server({**body, "collections": None}), "access").collections is None
 

@@ -9,6 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 from support import catalogs
+from support.serving import serving, wait_until_ready
+
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 CONSOLE = ROOT / "console"
@@ -105,14 +109,19 @@ def test_access_says_what_a_key_may_do(console, tmp_path):
         ]
         assert httpx.get(f"{base}/v1/access").status_code == 401
     assert found == [
-        {"keys": True, "role": "read", "collections": None},
-        {"keys": True, "role": "write", "collections": ["words"]},
-        {"keys": True, "role": "admin", "collections": None},
+        {"keys": True, "role": "read", "collections": None, "bank_queries": False},
+        {"keys": True, "role": "write", "collections": ["words"], "bank_queries": False},
+        {"keys": True, "role": "admin", "collections": None, "bank_queries": True},
     ]
 
 
 def test_access_without_keys_is_that_of_an_admin(server):
-    assert httpx.get(f"{server}/v1/access").json() == {"keys": False, "role": "admin", "collections": None}
+    assert httpx.get(f"{server}/v1/access").json() == {
+        "keys": False,
+        "role": "admin",
+        "collections": None,
+        "bank_queries": True,
+    }
 
 
 def test_bank_query_is_the_stored_one_and_others_are_refused(server):
@@ -123,3 +132,18 @@ def test_bank_query_is_the_stored_one_and_others_are_refused(server):
     for number in ("200", "-1", "x", "1e2", "²", "9" * 5000):
         refused = httpx.get(f"{path}/{number}").json()
         assert (refused["code"], refused["expected"]) == ("invalid_input", "a whole number from 0 to 199")
+
+
+@pytest.mark.parametrize(("readers", "lowest"), [("admin", 2), ("write", 1), ("read", 0)])
+def test_bank_queries_are_read_by_the_roles_that_the_setting_names_and_above(catalog, readers, lowest):
+    names = ("reader", "writer", "admins")
+    keys = dict(zip(("read_keys", "write_keys", "admin_keys"), (f"{name}-0123456789" for name in names), strict=True))
+    with serving(create_app(Settings(catalog=catalog, bank_readers=readers, **keys))) as base:
+        wait_until_ready(base)
+        for place, key in enumerate(keys.values()):
+            headers = {"X-API-Key": key}
+            answer = httpx.get(f"{base}/v1/collections/words/bank/0", headers=headers)
+            may = place >= lowest
+            assert answer.status_code == (200 if may else 403)
+            assert may or answer.json()["code"] == "forbidden"
+            assert httpx.get(f"{base}/v1/access", headers=headers).json()["bank_queries"] is may

@@ -237,3 +237,13 @@ def test_empty_collection_has_every_view(open_page, console):
             page.goto(f"{base}/console/#/empty/{view}")
             expect(page.get_by_text(text).first).to_be_visible()
         page.close()
+
+
+def test_read_key_sees_who_finds_a_hub_and_not_the_queries_themselves(with_key, two):
+    page = with_key(READ_KEY)
+    page.goto(f"{two[0]}/console/#/words/hubs")
+    page.locator("tbody .clip button").first.click()
+    expect(page.locator(".found-by tbody tr").first).to_be_visible()
+    expect(page.locator(".found-by a")).to_have_count(0)
+    page.get_by_role("link", name="Search", exact=True).click()
+    expect(page.get_by_role("button", name="Bank query")).to_have_count(0)

@@ -20,17 +20,19 @@ class AccessInfo:
     keys : whether the server has API keys
     role : "read", "write" or "admin"; "admin" if the server has no keys
     collections : to which collections the key is limited; None for no limit
+    bank_queries : whether it may read stored bank queries
     """
 
     keys: bool
     role: str
     collections: tuple[str, ...] | None
+    bank_queries: bool
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None) -> Self:
         """Read the answer."""
         limit = body["collections"]
-        return cls(body["keys"], body["role"], None if limit is None else tuple(limit))
+        return cls(body["keys"], body["role"], None if limit is None else tuple(limit), body["bank_queries"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ export interface components {
          * @description What the request may do.
          */
         AccessAnswer: {
+            /** @description Whether it may read stored bank queries: `HUBLESS_BANK_READERS`. */
+            bank_queries: boolean;
             /** @description To which collections the key is limited; null for no limit. */
             collections: string[] | null;
             /** @description Whether the server has API keys. */

@@ -20,6 +20,9 @@ from hubless_service.settings import SHORTEST_KEY, Settings, split
 log = logging.getLogger("hubless.keys")
 
 _LOOK_SECONDS = 1.0
+Role = Literal["read", "write", "admin"]
+ROLES: tuple[Role, ...] = ("read", "write", "admin")
+"""Each may do what those before it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,17 @@ class Access:
     name: str | None = field(default=None, compare=False)
     digest: bytes = field(default=b"", compare=False, repr=False)
 
+    @property
+    def role(self) -> Role:
+        """The highest of the roles that it has."""
+        if self.admin:
+            return "admin"
+        return "write" if self.write else "read"
+
+    def has(self, role: Role) -> bool:
+        """Whether it has a role, or a higher one."""
+        return ROLES.index(self.role) >= ROLES.index(role)
+
     def sees(self, collection: str) -> bool:
         """Whether the collection exists for this request."""
         return self.collections is None or collection in self.collections
@@ -54,7 +68,7 @@ class _Record(BaseModel):
 
     key: Annotated[SecretStr, Field(min_length=SHORTEST_KEY)] | None = None
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
-    role: Literal["read", "write", "admin"]
+    role: Role
     collections: list[str] | None = None
     name: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$")] | None = None
 

@@ -20,6 +20,7 @@ class AccessAnswer(TypedDict):
     collections: Annotated[
         list[str] | None, Field(description="To which collections the key is limited; null for no limit.")
     ]
+    bank_queries: Annotated[bool, Field(description="Whether it may read stored bank queries: `HUBLESS_BANK_READERS`.")]
 
 
 class BankQueryAnswer(Served):

@@ -1,16 +1,14 @@
 """What the request may do: for programs that must know before they offer it."""
 
-from typing import Literal
-
 from fastapi import APIRouter, Request, Response
 
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, access_of
-from hubless_service.access.keys import Access
 from hubless_service.http import responses
 from hubless_service.http.insights import AccessAnswer
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
+from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["access"])
 
@@ -26,13 +24,8 @@ async def get_access(request: Request) -> Response:
     limit = access.collections
     answer: AccessAnswer = {
         "keys": ACCESS in request.scope,
-        "role": _role(access),
+        "role": access.role,
         "collections": None if limit is None else sorted(limit),
+        "bank_queries": access.has(state_of(request).settings.bank_readers),
     }
     return responses.send(answer)
-
-
-def _role(access: Access) -> Literal["read", "write", "admin"]:
-    if access.admin:
-        return "admin"
-    return "write" if access.write else "read"

@@ -107,12 +107,23 @@ async def get_bank(request: Request, collection: str) -> Response:
     "/v1/collections/{collection}/bank/{number}",
     summary="One of the bank queries that are stored",
     responses=openapi.answers(
-        BankQueryAnswer, examples.BANK_QUERY_ANSWER, "collection_not_found", "invalid_input", *openapi.UNSERVED
+        BankQueryAnswer,
+        examples.BANK_QUERY_ANSWER,
+        "forbidden",
+        "collection_not_found",
+        "invalid_input",
+        *openapi.UNSERVED,
     ),
 )
 async def get_bank_query(request: Request, collection: str, number: str) -> Response:
-    """A version stores at most 512 queries of its bank, at random. They count from 0."""
-    held = state_of(request).shelf.collection(collection, access_of(request))
+    """A version stores at most 512 queries of its bank, at random. They count from 0.
+
+    People may have asked them, and texts can be guessed from vectors: `HUBLESS_BANK_READERS` says who may read them.
+    """
+    state, access = state_of(request), access_of(request)
+    held = state.shelf.collection(collection, access)
+    if not access.has(state.settings.bank_readers):
+        raise Problem("forbidden", f"Stored bank queries need a key of role {state.settings.bank_readers}.")
     sample = held.bank_sample
     if sample is None:
         raise InputError("number", f"none, as version {held.version} stores no bank queries", clip(number))

@@ -4,7 +4,7 @@ from typing import Any
 
 from hubless_service.routes.examples import COLLECTION_ANSWER
 
-ACCESS_ANSWER = {"keys": True, "role": "read", "collections": ["stdlib"]}
+ACCESS_ANSWER = {"keys": True, "role": "read", "collections": ["stdlib"], "bank_queries": False}
 BANK_QUERY_ANSWER = {
     "number": 17,
     "stored": 512,
