@@ -121,8 +121,8 @@ function Differences({ collection, since, to }) {
     const changed = diff.canaries.filter((one) => one.kept < one.before.length || one.kept < one.after.length);
     return html`<div class="columns">
       <section><h3>Parameters and measurements</h3>
-        ${diff.fields.length === 0 ? html`<p class="quiet">None differs.</p>` : html`<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col">Before</th><th scope="col">After</th></tr></thead>
-        <tbody>${diff.fields.map((field) => html`<tr key=${field.field}><th scope="row"><code>${field.field}</code></th><td class="wrap">${text(field.before)}</td><td class="wrap">${text(field.after)}</td></tr>`)}</tbody></table></div>`}
+        ${diff.fields.length === 0 ? html`<p class="quiet">None differs.</p>` : html`<div class="scroll"><table><thead><tr><th scope="col">Field</th><th scope="col" class="number">Before</th><th scope="col" class="number">After</th></tr></thead>
+        <tbody>${diff.fields.map((field) => html`<tr key=${field.field}><th scope="row"><code>${field.field}</code></th><td class="wrap right">${text(field.before)}</td><td class="wrap right">${text(field.after)}</td></tr>`)}</tbody></table></div>`}
       </section>
       <section><h3>Targets</h3>${ids(diff.added, "were added")}${ids(diff.removed, "are gone")}
         <h3><${Term} of="canary">Canary queries<//></h3>
