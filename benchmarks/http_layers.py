@@ -37,7 +37,7 @@ from hubless_service.settings import Settings
 from hubless_service.state import state_of
 
 TARGETS, EVERYTHING = 1000, "search"
-STEPS = ("routing", "body", "json", "vector", EVERYTHING)
+STEPS = ("routing", "body", "json", "vector", "library", EVERYTHING)
 TURNS, REQUESTS = 150, 16
 
 
@@ -67,10 +67,12 @@ def endpoint(last):
         state = state_of(request)
         if last == "json":
             parse(body)
-        if last in ("vector", EVERYTHING):
+        if last in ("vector", "library", EVERYTHING):
             subject = Subject(state.shelf.served()[0], state.settings)
             wanted = read_query(request, kind, body, subject)
-            if last == EVERYTHING:
+            if last == "library":
+                subject.collection.query(wanted.asked, prepared=True)
+            elif last == EVERYTHING:
                 await state.engine.search(request, subject.collection, [wanted])
         trace_of(request)
         return Response(b"{}", media_type="application/json")
@@ -117,7 +119,8 @@ async def measure(catalog, name):
         service = connection(app, ours)
         # routes are the modules' own, so it is one route for all lines
         route = next(each for each in app.routes if getattr(each, "path", "") == PATH.format("{collection}"))
-        names = ("routing, keys", "receiving the body", "JSON", "checking the vector", "batch and search")
+        names = ("routing, keys", "receiving the body", "JSON", "checking the vector", "the library's search")
+        names = (*names, "queue, batch, stages, live hubness")
         ends = {f"+ {name}": endpoint(step) for step, name in zip(STEPS, names, strict=True)}
         ends["+ writing the hits: everything"] = route.endpoint
         lines |= dict.fromkeys(ends, service)
