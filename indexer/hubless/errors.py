@@ -27,6 +27,7 @@
     ├── ExecutorFailed          processes or machines that compute were lost again and again
     └── StorageError            the disk or the folder refuses
         └── LogDamaged              the log of a collection is not what was written
+            └── LogCut              it lacks writes that only a newer version has
 
 Catching `HublessError` catches them all. `code` is stable: programs and HTTP answers rely on it.
 """
@@ -235,6 +236,10 @@ class LogDamaged(StorageError):
     """The log of a collection is not what was written, or lacks writes that are needed."""
 
     code = "log_damaged"
+
+
+class LogCut(LogDamaged):
+    """Writes that an old version needs have left the log, as newer versions have them."""
 
 
 _REFUSALS = {

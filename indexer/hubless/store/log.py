@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
 
-from hubless.errors import CollectionNotFound, LogDamaged, StorageError, storage_errors
+from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
 from hubless.store.durable import locked, sync
 
 LOG = "log.sqlite"
@@ -114,8 +114,9 @@ class Log:
         Raises
         ------
         LogDamaged
-            naming the first write that is damaged, once those before it were given; and if the writes after `seq` were
-            cut off.
+            naming the first write that is damaged, once those before it were given.
+        LogCut
+            if the writes after `seq` were cut off.
         """
         if not self.exists:
             return []
@@ -123,7 +124,7 @@ class Log:
         with self._reading() as connection:
             ((cut,),) = connection.execute("SELECT seq FROM cut")
             if seq < cut:
-                raise LogDamaged(self.path, f"the writes up to {cut} were cut off, and those after {seq} are needed")
+                raise LogCut(self.path, f"the writes up to {cut} were cut off, and those after {seq} are needed")
             size = 0
             try:
                 rows = connection.execute("SELECT seq, kind, body, crc FROM writes WHERE seq > ? ORDER BY seq", [seq])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 from fastapi import Response
 
-from hubless.errors import BundleError, HublessError, InputError, StorageError
+from hubless.errors import BundleError, HublessError, InputError, LogCut, StorageError
 from hubless_service.http.trace import Trace
 
 MEDIA_TYPE = "application/problem+json"
@@ -96,6 +96,8 @@ def from_library(error: HublessError) -> Problem:
     if isinstance(error, InputError):
         parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
         return Problem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
+    if isinstance(error, LogCut):  # a worker that has not followed yet: it looks for the newer version now
+        return Problem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
     if isinstance(error, BundleError | StorageError):
         # clients see the name of the file, and not where it lies on the server
         return Problem(error.code, f"{error.path.name}: {error.problem}")

@@ -69,11 +69,11 @@ class Engine:
             HOP if settings.workers == 1 else SHORT,
         )
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare)
-        self._follower = Follower(self.shelf.living, self._prepare)
         self._breakers = Breakers(self.shelf.served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self._watcher = Watcher(source, self.shelf, settings, self._prepare)
         self._watcher.on_change = self._breakers.look
+        self._follower = Follower(self.shelf.living, self._prepare, self._watcher.look_here)
         self.maintainer = Maintainer(
             lambda: source.catalog.path,
             self.shelf.writable,

@@ -68,6 +68,10 @@ class Watcher:
             self._shelf.aliases = self._source.aliases()
         self._bell.ring()
 
+    def look_here(self) -> None:
+        """Look at the catalog now, in this worker."""
+        self._bell.wake()
+
     def find(self, name: str) -> bool:
         """Whether a collection is in the catalog; if so it is looked at soon."""
         try:
@@ -193,7 +197,8 @@ class Watcher:
             collection.warm()
         collection.check_canaries()
         living = Living(collection, self._source.log(name))
-        follow(living)
+        if follow(living):
+            log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.trouble)
         seconds = perf_counter() - started
         log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
