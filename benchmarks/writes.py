@@ -1,5 +1,7 @@
 """Writes over HTTP beside bare SQLite that syncs as often, and what targets beside the index cost a query.
 
+Then the service merges 10,000 targets by itself, while a client asks over one connection.
+
 python -m benchmarks.writes [--targets 20000] [--dim 512] [--seconds 3]
 """
 
@@ -17,6 +19,7 @@ import numpy as np
 import hubless
 from benchmarks.harness import markdown, with_hubs
 from benchmarks.http_service import hubless_service
+from hubless_service.maintaining.status import is_running
 
 NAME = "written"
 
@@ -62,16 +65,43 @@ def puts(url, vectors, writers, points, seconds):
 
 def query_ms(url, queries):
     """Median milliseconds of a query over one connection."""
-    times = []
     with httpx.Client(timeout=60) as client:
-        for query in queries:
-            started = perf_counter()
-            body = query.tobytes()
-            headers = {"content-type": "application/octet-stream"}
-            answer = client.post(f"{url}/query", content=body, headers=headers)
-            times.append(1000 * (perf_counter() - started))
-            answer.raise_for_status()
-    return median(times)
+        return median(asked(client, url, query) for query in queries)
+
+
+def while_merging(folder, queries):
+    """Latencies of queries before, during and after a merge by the service."""
+    home = Path(folder) / NAME
+    with hubless_service(folder, NAME, merge_at=1000) as side:
+        # the first look for what is due comes as the service starts, so this begins with the merge
+        url, version = side.url.removesuffix("/query"), hubless.Catalog(folder).current(NAME)
+        during, started = [], perf_counter()
+        with httpx.Client(timeout=60) as client:
+            while is_running(home) or hubless.Catalog(folder).current(NAME) == version:
+                during.append(asked(client, url, queries[len(during) % len(queries)]))
+            seconds = perf_counter() - started
+            while added(url):
+                pass
+            after = [asked(client, url, queries[n % len(queries)]) for n in range(len(during))]
+    with hubless_service(folder, NAME, merge_at=0) as side, httpx.Client(timeout=60) as client:
+        hubless.Catalog(folder).rollback(NAME)
+        while not added(url := side.url.removesuffix("/query")):
+            pass
+        before = [asked(client, url, queries[n % len(queries)]) for n in range(len(during))]
+    p99 = np.percentile(before, 99)
+    rows = [("queries", "p50, ms", "p99, ms", "of before")]
+    for name, times in (("before the merge", before), (f"during it, {seconds:.1f} s", during), ("after it", after)):
+        low, high = np.percentile(times, [50, 99])
+        rows.append((name, f"{low:.2f}", f"{high:.2f}", f"{high / p99:.2f}"))
+    return rows
+
+
+def asked(client, url, query):
+    """Milliseconds of a query."""
+    started = perf_counter()
+    headers = {"content-type": "application/octet-stream"}
+    client.post(f"{url}/query", content=query.tobytes(), headers=headers).raise_for_status()
+    return 1000 * (perf_counter() - started)
 
 
 def main():
@@ -87,7 +117,7 @@ def main():
         hubless.build(folder, NAME, targets, bank, ids=ids, index="fastscan", progress=False)
         alone = sqlite_alone(folder, bytes(4 * given.dim + 600), given.seconds)
         rows = [("writes", "a second", "of SQLite alone"), ("SQLite alone, one row a commit", f"{alone:.0f}", "1")]
-        with hubless_service(folder, NAME) as side:
+        with hubless_service(folder, NAME, merge_at=0) as side:
             url = side.url.removesuffix("/query")
             before = query_ms(url, queries)
             cost = [("targets beside the index", "query, ms", "of none"), ("0", f"{before:.2f}", "1")]
@@ -107,7 +137,8 @@ def main():
                 cost.append((f"{added(url):,}", f"{after:.2f}", f"{after / before:.2f}"))
             found = puts(url, np.asarray(vectors), 8, 1, given.seconds)
             rows.append(("8 connections, 10,000 beside the index", f"{found:.0f}", f"{found / alone:.2f}"))
-    print(markdown(rows), markdown(cost), sep="\n\n")
+        merged = while_merging(folder, queries)
+    print(markdown(rows), markdown(cost), markdown(merged), sep="\n\n")
 
 
 def added(url):
