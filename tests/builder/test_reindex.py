@@ -299,7 +299,11 @@ def test_old_versions_are_deleted_by_number_and_age(built):
     ("change", "error", "told"),
     [
         (lambda folder: jobs.rewrite(folder, targets="missing/*.parquet"), StorageError, "targets.0: there is no such"),
-        (lambda folder: jobs.rewrite(folder, targets="s3://bucket/items"), InputError, "a path on this machine"),
+        (
+            lambda folder: jobs.rewrite(folder, targets="http://bucket/items"),
+            InputError,
+            "an address that begins with s3://",
+        ),
         (lambda folder: jobs.rewrite(folder, targets=["items", "items/a.parquet"]), InputError, "no other entry names"),
         (lambda folder: jobs.rewrite(folder, query_bank="nowhere.npy"), StorageError, "query_bank.0: there is no such"),
         (lambda folder: jobs.rewrite(folder, encoder="nowhere.toml"), StorageError, "nowhere.toml"),

@@ -35,6 +35,7 @@ from hubless.search.priors import later_prior
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
+from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids
@@ -443,7 +444,7 @@ def open_index(
 
     Parameters
     ----------
-    catalog : the folder that holds the collections
+    catalog : the folder that holds the collections, or an address such as s3://bucket/catalog
     collection : its name, or an alias of it
     version : the id of a version, to open it as it was built
     hashes : compare the content of all files with the manifest; without it only their sizes
@@ -462,7 +463,7 @@ def open_index(
     InputError
         naming the field of `encoder` that is wrong, unless `lenient`.
     """
-    home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    home = readable(catalog, collection, version)
     parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
     try:
         index = Index.of(parts, filter_cache)

@@ -21,6 +21,8 @@ from hubless.search.collection import MOST_STRENGTH
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, check_name
+from hubless.store.remote.sources import local
+from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_between
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
@@ -119,29 +121,33 @@ def build(
         device=device,
         executor=executor,
     )
-    seen = Seen(
-        targets=targets,
-        query_bank=query_bank,
-        target_bank=target_bank,
-        live_queries=live_queries,
-        ids=ids,
-        payload=payload,
-        encoder=encoder,
-        target_prior=target_prior,
-    )
     recipe.check_prior(target_prior)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
         if live_queries is not None:
             raise InputError("strength", "none beside live queries, which choose it", strength)
-    seq = _included(Catalog(catalog), collection, replace_writes)
-    with progress_bars(progress) as steps, on_device(device):
+    with progress_bars(progress) as steps, on_device(device), working(catalog, collection) as work:
+        seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
+        targets, query_bank = local(targets, "targets"), local(query_bank, "query bank")
+        target_bank, live_queries = local(target_bank, "target bank"), local(live_queries, "live queries")
+        ids, payload, encoder = local(ids, "ids"), local(payload, "payload"), local(encoder, "encoder")
+        target_prior = local(target_prior, "target prior")
+        seen = Seen(
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            encoder=encoder,
+            target_prior=target_prior,
+        )
         with seen.unchanged():
             inputs = open_inputs(
                 targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
             )
-        with Catalog(catalog).staging(collection) as staged, storage_errors(staged.folder):
+        with work.catalog.staging(collection) as staged, storage_errors(staged.folder):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that what is wrong with them is said before the long work
@@ -155,7 +161,9 @@ def build(
                 write_made(made, staged.folder)
             complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
             given = {} if strength is None else {"strength": float(strength)}
-            return staged.publish(complete.model_copy(update={"log_seq": seq} | given))
+            published = staged.publish(complete.model_copy(update={"log_seq": seq} | given))
+        work.publish()
+        return published
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

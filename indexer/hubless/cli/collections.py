@@ -33,6 +33,7 @@ from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
 from hubless.store.bundle import PriorRecord, StrengthRecord
+from hubless.store.remote.working import mirror_of
 from hubless.vectors.payload_text import TYPES
 
 _INDEXES = ("auto", *INDEXES)
@@ -208,9 +209,7 @@ def list_command(
     json_: JsonOption = False,
 ) -> None:
     """List collections and their versions."""
-    home = hubless.Catalog(catalog)
-    names = home.collections() if collection is None else [collection]
-    found = {name: home.versions(name) for name in names}
+    found = _found_versions(catalog, collection)
     if json_:
         print_json(
             {
@@ -244,7 +243,8 @@ def rollback_command(
     json_: JsonOption = False,
 ) -> None:
     """Make an earlier version current again."""
-    current = hubless.Catalog(catalog).rollback(collection, version)
+    at = mirror_of(catalog)
+    current = (hubless.Catalog(catalog).rollback if at is None else at.roll_back)(collection, version)
     if json_:
         print_json({"collection": collection, "version": current})
     else:
@@ -302,6 +302,11 @@ def prune_command(
         return
     for version in deleted:
         typer.echo(version)
+
+
+def _found_versions(catalog: Path, collection: str | None) -> dict[str, list[hubless.VersionInfo]]:
+    home = mirror_of(catalog) or hubless.Catalog(catalog)
+    return {name: home.versions(name) for name in (home.collections() if collection is None else [collection])}
 
 
 def _typed_columns(settings: list[str]) -> Iterator[tuple[str, str]]:

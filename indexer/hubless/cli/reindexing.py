@@ -13,6 +13,7 @@ from hubless.cli.options import CATALOG_VARIABLE, JsonOption
 from hubless.cli.printing import facts, print_json, print_table, table_of
 from hubless.errors import HublessError, JobRunning
 from hubless.store.durable import check_place
+from hubless.store.remote.working import working
 
 RUNNING, GATE, NOT_SWITCHED = 3, 4, 5
 """Exit codes beside 0, 1 and 2."""
@@ -59,8 +60,9 @@ def reindex_command(
     if job is None:
         raise typer.BadParameter("give a job file", param_hint="JOB.yaml")
     if plan:
-        described, folder, home = opened(job, catalog)
-        _print_plan(make_plan(described, folder, home, read_all=read_all, full=full), json_)
+        described, folder, where = opened(job, catalog)
+        with working(where, described.collection, pull=True) as work:
+            _print_plan(make_plan(described, folder, work.catalog, read_all=read_all, full=full), json_)
         return 0
     if metrics is not None:
         check_place(metrics)

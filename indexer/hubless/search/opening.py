@@ -37,6 +37,7 @@ from hubless.store.bundle import (
     verify,
 )
 from hubless.store.catalog import Catalog
+from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import IdTable
 from hubless.vectors.npy import read_npy
@@ -61,7 +62,7 @@ def open_parts(
 
     Parameters
     ----------
-    catalog : the folder that holds the collections
+    catalog : the folder that holds the collections, or an address in object storage
     collection : its name, or an alias of it
     version : the id of a version
     hashes : compare the content of all files with the manifest; without it only their sizes
@@ -78,7 +79,7 @@ def open_parts(
     InputError
         naming the field of `encoder` that is wrong, unless `lenient`.
     """
-    home = catalog if isinstance(catalog, Catalog) else Catalog(catalog)
+    home = readable(catalog, collection, version)
     name = home.resolve(collection)
     while True:
         folder = home.folder(name, version)

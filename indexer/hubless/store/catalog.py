@@ -34,6 +34,7 @@ from hubless.errors import (
     VersionNotFound,
     storage_errors,
 )
+from hubless.store.address import address_of
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, replace_text, sync
@@ -42,9 +43,9 @@ from hubless.store.unfinished import delete, finish, living, remove_dead, stagin
 from hubless.vectors.arrays import check_at_least
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-_CURRENT = "CURRENT"
+CURRENT = "CURRENT"
 _LOCK = "LOCK"
-_VERSIONS = "versions"
+VERSIONS = "versions"
 _CREATING = ".collections.lock"
 _DELETED = ".deleted-"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
@@ -62,7 +63,7 @@ class VersionInfo:
 
 def check_name(name: str, parameter: str = "collection") -> None:
     """Raise `InputError` unless the name is safe in a path and a URL."""
-    if not _is_name(name):
+    if not is_name(name):
         raise InputError(parameter, "1 to 64 letters, digits, - or _, the first a letter or digit", repr(name))
 
 
@@ -85,9 +86,9 @@ class Staging:
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
             with _changing(self._home):
-                self.folder.rename(self._home / _VERSIONS / self.version)
-                sync(self._home / _VERSIONS)
-                replace_text(self._home / _CURRENT, self.version)
+                self.folder.rename(self._home / VERSIONS / self.version)
+                sync(self._home / VERSIONS)
+                replace_text(self._home / CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
                 finish(self.folder)
         return complete
@@ -98,11 +99,15 @@ class Catalog:
 
     Raises
     ------
+    InputError
+        for an address in object storage: see `hubless.store.remote`.
     StorageError
         from every method, if the disk refuses.
     """
 
     def __init__(self, path: str | Path) -> None:
+        if (address := address_of(path)) is not None:
+            raise InputError("catalog", "a folder: this does not work in object storage", address)
         self.path = Path(path)
 
     def check_exists(self) -> None:
@@ -123,7 +128,7 @@ class Catalog:
         """Return the names of collections with a current version, in order."""
         with self._present(), storage_errors(self.path):
             return sorted(
-                entry.name for entry in self.path.iterdir() if _is_name(entry.name) and (entry / _CURRENT).is_file()
+                entry.name for entry in self.path.iterdir() if is_name(entry.name) and (entry / CURRENT).is_file()
             )
 
     def current(self, name: str) -> str:
@@ -136,7 +141,7 @@ class Catalog:
         """
         with self._present():
             # an impossible name never reaches the file system
-            current = _read_current(self.path / name) if _is_name(name) else None
+            current = _read_current(self.path / name) if is_name(name) else None
         if current is None:
             raise CollectionNotFound(f"there is no collection {name!r}")
         return current
@@ -156,9 +161,9 @@ class Catalog:
             if version is None:
                 if self.current(name) != current:  # meanwhile another became current, and this one was pruned
                     return self.folder(name)
-                raise BundleDamaged(self.path / name / _CURRENT, f"names version {current!r}, which is not there")
+                raise BundleDamaged(self.path / name / CURRENT, f"names version {current!r}, which is not there")
             raise VersionNotFound(f"collection {name!r} has no version {version!r}")
-        return self.path / name / _VERSIONS / wanted
+        return self.path / name / VERSIONS / wanted
 
     def home(self, name: str) -> Path:
         """Return the folder of a collection, which holds its versions.
@@ -245,7 +250,7 @@ class Catalog:
                 version = older[-1]
             folder = self.folder(name, version)
             verify(folder, read_manifest(folder))
-            replace_text(home / _CURRENT, version)
+            replace_text(home / CURRENT, version)
         return version
 
     def aliases(self) -> dict[str, Alias]:
@@ -356,10 +361,10 @@ class Catalog:
         self.current(name)
         home = self.path / name
         with storage_errors(home), _changing(home):
-            spared = unfinished(home / _VERSIONS) | {self.current(name)}
+            spared = unfinished(home / VERSIONS) | {self.current(name)}
             superfluous = [version for version in self._version_ids(name)[:-keep] if version not in spared]
             for version in superfluous:
-                delete(home / _VERSIONS / version)
+                delete(home / VERSIONS / version)
         return superfluous
 
     @contextmanager
@@ -380,8 +385,8 @@ class Catalog:
                 with storage_errors(home):
                     self._make_home(name)
                     with _changing(home):
-                        version = _new_version(home / _VERSIONS)
-                        folder = staging_of(home / _VERSIONS, version)
+                        version = _new_version(home / VERSIONS)
+                        folder = staging_of(home / VERSIONS, version)
                         alive.enter_context(living(folder))
                         folder.mkdir()
                 yield Staging(version, folder, home)
@@ -392,22 +397,22 @@ class Catalog:
 
     def _make_home(self, name: str) -> None:
         if (self.path / name).exists():
-            make_folder(self.path / name / _VERSIONS)
+            make_folder(self.path / name / VERSIONS)
             return
         with changing_aliases(self.path) as table:
             if name in table.aliases:
                 raise InputError("collection", "a name that is no alias", repr(name))
-            make_folder(self.path / name / _VERSIONS)
+            make_folder(self.path / name / VERSIONS)
 
     def _version_ids(self, name: str) -> list[str]:
         with storage_errors(self.path / name):
             return sorted(
-                entry.name for entry in (self.path / name / _VERSIONS).iterdir() if not entry.name.startswith(".")
+                entry.name for entry in (self.path / name / VERSIONS).iterdir() if not entry.name.startswith(".")
             )
 
     def _info(self, name: str, version: str, current: bool) -> VersionInfo:
         try:
-            return VersionInfo(version, current, read_manifest(self.path / name / _VERSIONS / version))
+            return VersionInfo(version, current, read_manifest(self.path / name / VERSIONS / version))
         except BundleError as error:
             return VersionInfo(version, current, None, str(error))
 
@@ -429,12 +434,13 @@ def _check_revision(alias: str, table: Table, expected: int | None) -> None:
         raise PreconditionFailed(f"alias {alias!r} has revision {revision}, and not {expected}")
 
 
-def _is_name(name: object) -> bool:
+def is_name(name: object) -> bool:
+    """Whether something can be the name of a collection."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 
 def _read_current(home: Path) -> str | None:
-    path = home / _CURRENT
+    path = home / CURRENT
     with storage_errors(path):
         try:
             # do not fail on a damaged id: it names no version
@@ -449,5 +455,5 @@ def _changing(home: Path) -> Iterator[None]:
     lock = home / _LOCK
     with locked(lock):
         os.utime(lock)  # the file system's clock is the only one that all machines share
-        remove_dead(home / _VERSIONS, _read_current(home), lock.stat().st_mtime)
+        remove_dead(home / VERSIONS, _read_current(home), lock.stat().st_mtime)
         yield

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from hubless.builder.reindex.job_file import Source
 from hubless.errors import InputError, StorageError, storage_errors
+from hubless.store.address import address_of
 from hubless.store.bundle import FileStamp, record_of
+from hubless.store.remote.sources import local
 from hubless.vectors.lance_files import LANCE, content_file
 
 ENDINGS = (".npy", ".npz", ".parquet", LANCE)
@@ -69,9 +71,9 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
     StorageError
         if there are none.
     """
-    if _ADDRESS.match(given):
-        raise InputError(f"{name}.path", "a path on this machine, such as that of a mounted bucket", given)
-    path = folder / given
+    if _ADDRESS.match(given) and address_of(given) is None:
+        raise InputError(f"{name}.path", "a path, or an address that begins with s3://, gs:// or az://", given)
+    path = folder / local(given, name)
     with storage_errors(path):
         if path.is_dir() and path.suffix != LANCE:
             found = sorted(each for each in path.iterdir() if each.suffix in ENDINGS)
@@ -96,7 +98,7 @@ def _from_root(path: Path) -> tuple[Path, str]:
 
 
 def _one(given: str, folder: Path, name: str) -> Path:
-    path = folder / given
+    path = folder / local(given, name)
     if not path.is_file():
         raise StorageError(path, f"{name}: there is no such file")
     return path

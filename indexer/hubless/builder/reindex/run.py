@@ -25,10 +25,12 @@ from hubless.encoders import Encoder, load_encoder
 from hubless.errors import LogDamaged, PreconditionFailed, storage_errors
 from hubless.progress import Steps, progress_bars
 from hubless.store import bundle
+from hubless.store.address import address_of
 from hubless.store.bundle import CorrectionRecord, FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.catalog import Catalog, Staging
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.lease import lease
+from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.ids import write_ids
 from hubless.vectors.payload import open_dataset
@@ -99,7 +101,8 @@ def reindex(
     Parameters
     ----------
     job_file : see docs/writes.md
-    catalog : folder of the collections; by default what the job says, and else `catalog`
+    catalog : folder of the collections, or an address such as s3://bucket/catalog; by default what the job says, and
+        else `catalog`
     full : fit the correction anew, and train the index anew
     read_all : read all files, also those that have their old time and size
     wait_for : address of a service; wait until it serves the new version before old ones are deleted
@@ -116,8 +119,13 @@ def reindex(
         if another version became current meanwhile.
     """
     started = time.monotonic()
-    job, folder, home = opened(job_file, catalog)
-    with lease(home.path / job.collection, "hubless reindex"), progress_bars(progress) as steps:
+    job, folder, where = opened(job_file, catalog)
+    with (
+        working(where, job.collection, pull=True) as work,
+        lease(work.catalog.path / job.collection, "hubless reindex"),
+        progress_bars(progress) as steps,
+    ):
+        home = work.catalog
         steps.step("comparing the files with the current version")
         plan = make_plan(job, folder, home, read_all=read_all, full=full)
         if not plan.why:
@@ -127,6 +135,7 @@ def reindex(
         made, results = _build(plan, steps)
         if not all(each.passed for each in results):
             return Outcome(plan, made, gates=results, seconds=time.monotonic() - started)
+        work.publish()
         shutil.rmtree(plan.home / WORK, ignore_errors=True)
         waited = None
         if wait_for is not None:
@@ -139,12 +148,14 @@ def reindex(
         return Outcome(plan, made, True, results, deleted, cut, waited, time.monotonic() - started)
 
 
-def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[Job, Path, Catalog]:
-    """The job of a file, the folder from which its paths are seen, and the catalog."""
+def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[Job, Path, str | Path]:
+    """The job of a file, the folder from which its paths are seen, and the folder or the address of the catalog."""
     path = Path(job_file)
     job = read_job(path)
-    named = path.parent / job.catalog if job.catalog is not None else CATALOG
-    return job, path.parent, Catalog(named if catalog is None else catalog)
+    named: str | Path = CATALOG
+    if job.catalog is not None:
+        named = address_of(job.catalog) or path.parent / job.catalog
+    return job, path.parent, named if catalog is None else catalog
 
 
 def _begin(plan: Plan) -> None:

@@ -1,0 +1,30 @@
+"""Addresses in object storage, such as s3://bucket/prefix."""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+EXTRAS = {"s3": "s3", "gs": "gs", "az": "az"}
+"""The extra that has what reads a scheme."""
+CACHE_VARIABLE = "HUBLESS_CACHE"
+# pathlib makes one slash of two
+_ADDRESS = re.compile(rf"({'|'.join(EXTRAS)}):/{{1,2}}([^/].*)", re.DOTALL)
+
+
+def address_of(path: str | Path) -> str | None:
+    """Return `scheme://bucket/prefix` if a path is an address in object storage, and None if it is one on disk."""
+    found = _ADDRESS.fullmatch(str(path))
+    return None if found is None else f"{found[1]}://{found[2].rstrip('/')}"
+
+
+def copy_folder(address: str, purpose: str, home: Path | None = None) -> Path:
+    """Return the folder of copies of a catalog: another one for each address and purpose.
+
+    Parameters
+    ----------
+    home : folder of all copies; by default that of `HUBLESS_CACHE`, or `~/.cache/hubless`
+    """
+    named = os.environ.get(CACHE_VARIABLE)
+    home = home or (Path(named) if named else Path.home() / ".cache" / "hubless")
+    return home / f"{purpose}-{hashlib.sha256(address.encode()).hexdigest()[:16]}"

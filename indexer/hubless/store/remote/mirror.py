@@ -1,0 +1,229 @@
+"""A catalog in object storage, and a folder that holds versions of it.
+
+A version is complete when its manifest is there, which is pushed last. `CURRENT` is replaced only if it still is what
+it was. What is pulled is checked against the manifest before it gets its name. Nothing depends on listings being up to
+date: what is known is asked for by its name.
+"""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hubless.errors import BundleDamaged, BundleError, CollectionNotFound, StorageError, VersionNotFound, storage_errors
+from hubless.progress import Advance, no_progress
+from hubless.store.bundle import MANIFEST, Manifest, read_manifest, verify
+from hubless.store.catalog import CURRENT, VERSIONS, Catalog, VersionInfo, is_name
+from hubless.store.durable import make_folder, replace_text, sync
+from hubless.store.remote.objects import Objects
+
+PULLING = ".pulling-"
+CHUNK = 16 * 2**20
+"""Bytes of one request. What came before a failure need not come again."""
+ALIASES = ".aliases.json"
+
+
+class Mirror:
+    """A catalog at an address, and a folder with copies.
+
+    Raises
+    ------
+    StorageError
+        from every method, if the store or the disk refuses.
+    """
+
+    def __init__(self, objects: Objects, folder: Path) -> None:
+        self.objects = objects
+        self.folder = folder
+        self.catalog = Catalog(folder)
+
+    @property
+    def address(self) -> str:
+        """Where the catalog is."""
+        return self.objects.address
+
+    def collections(self) -> list[str]:
+        """Return the names of all collections: those that are listed, and those that are known and still there."""
+        listed = [name for name in self.objects.names() if is_name(name)]
+        known = self.catalog.collections() if self.folder.is_dir() else []
+        return sorted(name for name in {*listed, *known} if self.objects.read(f"{name}/{CURRENT}") is not None)
+
+    def current(self, name: str) -> str:
+        """Return the id of the current version at the address.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        found = self.objects.read(f"{name}/{CURRENT}") if is_name(name) else None
+        if found is None:
+            self.objects.names()  # says so if there is no bucket
+            raise CollectionNotFound(f"there is no collection {name!r} at {self.address}")
+        return found.decode("utf-8", "replace").strip()
+
+    def version_ids(self, name: str) -> list[str]:
+        """Return the ids of all versions that are complete at the address, oldest first. Late listings lack some."""
+        ids = self.objects.names(f"{name}/{VERSIONS}")
+        return [each for each in ids if self._is_complete(name, each)]
+
+    def versions(self, name: str) -> list[VersionInfo]:
+        """Return all versions at the address, oldest first; only their manifests are pulled.
+
+        Raises
+        ------
+        CollectionNotFound
+        """
+        current = self.current(name)
+        return [self._info(name, each, each == current) for each in sorted({*self.version_ids(name), current})]
+
+    def pull(
+        self, name: str, version: str | None = None, *, most_bytes: int | None = None, advance: Advance = no_progress
+    ) -> str:
+        """Make the current version at the address that of the folder, and return its id.
+
+        What an interrupted pull has left is taken up again.
+
+        Parameters
+        ----------
+        version : bring this one too
+        most_bytes : refuse versions that are larger
+        advance : told the bytes that came
+
+        Raises
+        ------
+        CollectionNotFound, VersionNotFound
+        BundleError
+            if what came is not what was pushed.
+        """
+        current = self.current(name)
+        home = self.folder / name
+        if version is not None and not self._is_complete(name, version):
+            raise VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
+        with storage_errors(home):
+            make_folder(home / VERSIONS)
+            for wanted in (current, version):
+                if wanted is not None and not _is_here(home / VERSIONS / wanted):
+                    self._pull_version(name, wanted, most_bytes, advance)
+            replace_text(home / CURRENT, current)
+            for left in (home / VERSIONS).glob(f"{PULLING}*"):  # of versions that are not wanted any more
+                shutil.rmtree(left, ignore_errors=True)
+        return current
+
+    def pull_aliases(self) -> None:
+        """Make the aliases of the folder those at the address."""
+        found = self.objects.read(ALIASES)
+        with storage_errors(self.folder):
+            if found is None:
+                (self.folder / ALIASES).unlink(missing_ok=True)
+            else:
+                replace_text(self.folder / ALIASES, found.decode("utf-8", "replace"))
+
+    def tag(self, name: str) -> str | None:
+        """Return what changes when another version becomes current at the address, for `push`."""
+        return self.objects.tag(f"{name}/{CURRENT}")
+
+    def push(self, name: str, version: str, tag: str | None, advance: Advance = no_progress) -> None:
+        """Copy a version of the folder to the address, and make it the current one there.
+
+        Files that an interrupted push has brought there stay.
+
+        Parameters
+        ----------
+        tag : what `tag` gave before the version was made
+        advance : told the bytes that went
+
+        Raises
+        ------
+        BundleDamaged
+        PreconditionFailed
+            if another version has become current since. This one is there then, but not current.
+        """
+        folder = self.folder / name / VERSIONS / version
+        manifest = read_manifest(folder)
+        verify(folder, manifest)
+        there = f"{name}/{VERSIONS}/{version}"
+        for file, record in manifest.files.items():
+            if self.objects.size(f"{there}/{file}") != record.size:
+                self.objects.put(f"{there}/{file}", folder / file)
+            advance(record.size)
+        self.objects.put(f"{there}/{MANIFEST}", folder / MANIFEST)
+        self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
+
+    def roll_back(self, name: str, version: str | None = None) -> str:
+        """Make a version current at the address: a named one, or the one before. Return its id.
+
+        Raises
+        ------
+        CollectionNotFound, VersionNotFound, PreconditionFailed
+        """
+        tag, current = self.tag(name), self.current(name)
+        if version is None:
+            older = [each for each in self.version_ids(name) if each < current]
+            if not older:
+                raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
+            version = older[-1]
+        elif not self._is_complete(name, version):
+            raise VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
+        self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
+        return version
+
+    def forget(self, name: str, version: str | None = None) -> None:
+        """Remove a collection from the folder, or a version of it. Whoever has its files open keeps them."""
+        home = self.folder / name
+        shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
+
+    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
+        with TemporaryDirectory() as folder:
+            try:
+                return VersionInfo(version, current, self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder)))
+            except BundleError as error:
+                return VersionInfo(version, current, None, error.problem)
+
+    def _is_complete(self, name: str, version: str) -> bool:
+        """Whether a version is at the address: it is complete when its manifest is there."""
+        return "/" not in version and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
+
+    def _pull_version(self, name: str, version: str, most_bytes: int | None, advance: Advance) -> None:
+        there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS
+        staging = versions / f"{PULLING}{version}"
+        make_folder(staging)
+        manifest = self._pull_manifest(there, staging)
+        size = sum(record.size for record in manifest.files.values())
+        if most_bytes is not None and size > most_bytes:
+            raise StorageError(self.folder, f"version {version} of {name!r} has {size} bytes, {most_bytes} are allowed")
+        for file, record in manifest.files.items():
+            self._pull_file(f"{there}/{file}", staging / file, record.size, advance)
+        try:
+            verify(staging, manifest)
+        except BundleDamaged as error:
+            error.path.unlink(missing_ok=True)  # the next pull brings this file again
+            raise BundleDamaged(error.path, f"{error.problem}, as it came from {self.address}") from error
+        shutil.rmtree(versions / version, ignore_errors=True)
+        staging.rename(versions / version)
+        sync(versions)
+
+    def _pull_manifest(self, there: str, staging: Path) -> Manifest:
+        content = self.objects.read(f"{there}/{MANIFEST}")
+        if content is None:
+            raise BundleDamaged(Path(f"{self.address}/{there}"), "has no manifest")
+        (staging / MANIFEST).write_bytes(content)
+        return read_manifest(staging)
+
+    def _pull_file(self, key: str, path: Path, size: int, advance: Advance) -> None:
+        with path.open("ab") as file:
+            if file.tell() > size:
+                file.truncate(0)
+            advance(file.tell())
+            while (done := file.tell()) < size:
+                part = self.objects.read_part(key, done, min(done + CHUNK, size))
+                file.write(part)
+                file.flush()
+                advance(len(part))
+        sync(path)
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        verify(folder, read_manifest(folder), hashes=False)
+    except BundleError:
+        return False
+    return True

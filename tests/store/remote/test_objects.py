@@ -1,0 +1,145 @@
+import sys
+import threading
+
+import pytest
+from support.object_storage import ADDRESS, damaging, failing, hanging, late_listing, truncating
+
+from hubless.errors import InputError, PreconditionFailed, StorageError
+from hubless.store.remote import objects
+from hubless.store.remote.objects import Objects
+
+
+@pytest.fixture
+def there(store):
+    """An address with one object."""
+    store.put("some/catalog/one", b"0123456789")
+    store.faults.clear()
+    return Objects(ADDRESS)
+
+
+def test_objects_are_read_whole_and_in_parts(there):
+    assert there.read("one") == b"0123456789"
+    assert there.read_part("one", 3, 7) == b"3456"
+    assert there.size("one") == 10
+    assert there.read("other") is None
+    assert there.size("other") is None
+    assert there.tag("other") is None
+
+
+def test_names_are_those_of_objects_and_folders(there, store):
+    store.put("some/catalog/a/b/c", b"")
+    assert there.names() == ["a", "one"]
+    assert there.names("a") == ["b"]
+    assert there.names("nothing") == []
+    assert there.size("a") is None
+
+
+def test_file_is_put_and_removed(there, store, tmp_path):
+    (tmp_path / "file").write_bytes(b"x" * 1000)
+    there.put("a/file", tmp_path / "file")
+    assert store.objects()["some/catalog/a/file"] == b"x" * 1000
+    there.remove("a/file")
+    assert "some/catalog/a/file" not in store.objects()
+
+
+def test_object_is_replaced_only_if_it_is_as_it_was(there):
+    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
+        there.replace("one", b"new", None)
+    tag = there.tag("one")
+    there.replace("one", b"new", tag)
+    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
+        there.replace("one", b"newer", tag)
+    assert there.read("one") == b"new"
+    there.replace("two", b"first", None)
+    assert there.read("two") == b"first"
+
+
+def test_replacement_whose_answer_was_lost_counts_as_done(there, store):
+    tag, lost = there.tag("one"), [1]
+
+    def lose_the_answer(method, path, query, respond, start_response):
+        if method != "PUT" or not lost.pop():
+            lost.append(0)
+            return None
+        lost.append(0)
+        answer = failing(1, method="PUT")
+        b"".join(respond())
+        return answer(method, path, query, respond, lambda *_: None)
+
+    store.faults.add(lose_the_answer)
+    there.replace("one", b"new", tag)
+    assert there.read("one") == b"new"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        failing(3),
+        failing(2, status="503 Slow Down", code="SlowDown"),
+        truncating(3, "one"),
+    ],
+    ids=["500", "503", "truncated"],
+)
+def test_failures_that_pass_are_tried_again(there, store, fault):
+    store.faults.add(fault)
+    assert there.read("one") == b"0123456789"
+    assert there.read_part("one", 2, 10) == b"23456789"
+
+
+def test_store_that_stays_broken_is_a_storage_error_naming_the_object(there, store):
+    store.faults.add(failing(1000))
+    with pytest.raises(StorageError, match=rf"{ADDRESS}/one: cannot be reached"):
+        there.read("one")
+    assert store.faults.asked.count(("GET", "/hubless/some/catalog/one")) == objects.TRIES
+
+
+def test_store_that_does_not_answer_is_given_up(there, store, monkeypatch):
+    monkeypatch.setitem(
+        objects._OPTIONS, "s3", {"config_kwargs": {"read_timeout": 0.2, "retries": {"total_max_attempts": 1}}}
+    )
+    over = threading.Event()
+    store.faults.add(hanging(over))
+    try:
+        with pytest.raises(StorageError, match="cannot be reached"):
+            Objects(ADDRESS).read("one")
+    finally:
+        over.set()
+
+
+def test_store_that_nobody_listens_at_is_a_storage_error(store, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    with pytest.raises(StorageError, match="cannot be reached"):
+        Objects(ADDRESS).read("one")
+
+
+def test_missing_permission_is_named_and_not_tried_again(there, store):
+    store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied"))
+    with pytest.raises(StorageError, match=rf"{ADDRESS}/one: no permission"):
+        there.read("one")
+    assert store.faults.asked.count(("GET", "/hubless/some/catalog/one")) == 1
+
+
+def test_bucket_that_is_not_there_is_named(store, tmp_path):
+    gone = Objects("s3://nobody-has-it/catalog")
+    with pytest.raises(StorageError, match=r"s3://nobody-has-it/catalog: there is no such bucket"):
+        gone.names()
+    (tmp_path / "file").write_bytes(b"x")
+    with pytest.raises(StorageError, match="there is no such bucket"):
+        gone.put("file", tmp_path / "file")
+
+
+def test_missing_extra_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(InputError, match=r"s3://b/c: expected the extra s3 \(pip install '\.\[s3\]'"):
+        Objects("s3://b/c")
+
+
+def test_late_listing_hides_no_object_that_is_asked_for(there, store):
+    store.faults.add(late_listing())
+    assert there.names() == []
+    assert there.read("one") == b"0123456789"
+
+
+def test_whole_object_that_was_damaged_on_the_way_is_read_again(there, store):
+    store.faults.add(damaging(1, "one"))  # S3 sends a checksum with it
+    assert there.read("one") == b"0123456789"

@@ -1,0 +1,138 @@
+"""What users call, with an address in the place of a folder."""
+
+import numpy as np
+import pytest
+from support import jobs, small
+from support.object_storage import ADDRESS, BUCKET, failing
+
+import hubless
+from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
+from hubless.store.remote import sources
+
+
+def build(data=0, **options):
+    return small.build(ADDRESS, data=data, **options)
+
+
+def test_build_publishes_at_the_address_and_open_finds_it(store, tmp_path):
+    made = build()
+    assert set(store.objects()) == {
+        "some/catalog/photos/CURRENT",
+        f"some/catalog/photos/versions/{made.version}/manifest.json",
+        *(f"some/catalog/photos/versions/{made.version}/{name}" for name in made.files),
+    }
+    found = hubless.open(ADDRESS, "photos")
+    assert found.version == made.version
+    local = small.build(tmp_path / "local")
+    same = hubless.open(tmp_path / "local", local.collection).query(small.query_bank(), limit=5)
+    np.testing.assert_array_equal(found.query(small.query_bank(), limit=5).rows, same.rows)
+
+
+def test_second_build_becomes_current_and_the_first_stays_at_the_address(store):
+    first, second = build(), build(data=1)
+    assert hubless.open(ADDRESS, "photos").version == second.version
+    assert hubless.open(ADDRESS, "photos", version=first.version).version == first.version
+
+
+def test_build_that_was_overtaken_is_refused(store, monkeypatch):
+    build()
+    from hubless.builder import job
+
+    made = job.make
+
+    def overtaken(*args, **kwargs):
+        store.put("some/catalog/photos/CURRENT", b"another")
+        return made(*args, **kwargs)
+
+    monkeypatch.setattr(job, "make", overtaken)
+    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
+        build(data=1)
+    assert store.objects()["some/catalog/photos/CURRENT"] == b"another"
+
+
+def test_build_without_permission_or_bucket_fails_before_the_long_work(store, monkeypatch):
+    from hubless.builder import job
+
+    monkeypatch.setattr(job, "make", None)
+    store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied", method="HEAD"))
+    with pytest.raises(StorageError, match="no permission"):
+        build()
+    store.faults.clear()
+    with pytest.raises(StorageError, match="s3://nobody-has-it/x: there is no such bucket"):
+        small.build("s3://nobody-has-it/x")
+
+
+def test_what_needs_a_folder_refuses_an_address_naming_it(store):
+    with pytest.raises(InputError, match=f"catalog: expected a folder: .*, got {ADDRESS}"):
+        hubless.Catalog(ADDRESS)
+    with pytest.raises(InputError, match=f"got {ADDRESS}"):
+        hubless.merge(ADDRESS, "photos")
+
+
+def test_collection_that_is_not_there_is_not_found(store):
+    with pytest.raises(CollectionNotFound, match="no collection 'photos' at"):
+        hubless.open(ADDRESS, "photos")
+
+
+def test_sources_at_an_address_are_those_that_the_build_reads(store, tmp_path):
+    np.save(tmp_path / "targets.npy", small.targets())
+    np.save(tmp_path / "bank.npy", small.query_bank())
+    for name in ("targets", "bank"):
+        store.put(f"in/{name}.npy", (tmp_path / f"{name}.npy").read_bytes())
+    store.put("shards/0.npy", (tmp_path / "targets.npy").read_bytes())
+    made = hubless.build(
+        tmp_path / "catalog",
+        "photos",
+        f"s3://{BUCKET}/in/targets.npy",
+        f"s3://{BUCKET}/in/bank.npy",
+        correction="none",
+        progress=False,
+    )
+    assert made.provenance.inputs["targets"].name == "targets.npy"
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    assert opened.count == small.COUNT
+    assert (sources.local(f"s3://{BUCKET}/shards", "targets") / "0.npy").is_file()
+
+
+def test_source_is_copied_again_only_when_it_has_changed(store):
+    store.put("in/ids.txt", b"a")
+    address = f"s3://{BUCKET}/in/ids.txt"
+    first = sources.local(address, "ids")
+    store.faults.clear()
+    assert sources.local(address, "ids") == first
+    assert not [path for method, path in store.faults.asked if method == "GET" and path.endswith("ids.txt")]
+    store.put("in/ids.txt", b"b")
+    assert sources.local(address, "ids").read_bytes() == b"b"
+
+
+def test_source_that_vanished_or_changes_while_it_is_read_is_named(store):
+    address = f"s3://{BUCKET}/in/ids.txt"
+    with pytest.raises(StorageError, match=f"{address}: ids: there is no such file"):
+        sources.local(address, "ids")
+    store.put("in/ids.txt", b"aaaa")
+
+    def change(method, path, query, respond, start_response):
+        if method == "GET" and path.endswith("ids.txt"):
+            answer = respond()
+            store.faults._list.clear()
+            store.put("in/ids.txt", b"bbbb")
+            return answer
+        return None
+
+    store.faults.add(change)
+    with pytest.raises(InputError, match=r"ids \(ids.txt\): expected a file that stays as it is"):
+        sources.local(address, "ids")
+
+
+def test_what_is_no_address_stays_as_it_is(tmp_path):
+    for given in (tmp_path / "x.npy", "s3/x", ["s3://a/b"], None, 5):
+        assert sources.local(given, "ids") is given
+
+
+def test_reindex_at_an_address_pulls_the_version_and_publishes_the_next(store, tmp_path):
+    job = jobs.write(tmp_path)
+    first = hubless.reindex(job, catalog=ADDRESS, progress=False)
+    assert first.published
+    assert hubless.open(ADDRESS, first.manifest.collection).version == first.manifest.version
+    again = hubless.reindex(job, catalog=ADDRESS, progress=False)
+    assert again.manifest is None
