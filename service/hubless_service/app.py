@@ -13,7 +13,7 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp
 
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import Authenticate
+from hubless_service.access.authentication import READ_ONLY, Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.http import handlers
 from hubless_service.observing.metrics import Metrics
@@ -40,6 +40,7 @@ from hubless_service.routes import (
 )
 from hubless_service.routes.direct import QuickRoutes, match_whole_paths
 from hubless_service.searching.engine import Engine
+from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.slots import STATES
 from hubless_service.searching.source import CatalogSource
 from hubless_service.settings import Settings
@@ -112,7 +113,8 @@ def create_app(
     StorageError, InputError
         if there is a file of keys that cannot be used.
     """
-    engine = engine or _engine_of(settings)
+    store = _store_of(settings) if engine is None else None
+    engine = engine or _engine_of(settings, store)
     tracing = tracing or _tracing_of(settings)
     keys = Keys(settings)
     metrics = Metrics()
@@ -129,18 +131,35 @@ def create_app(
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
-    app.state.hubless = AppState(settings, engine, metrics)
+    setattr(app.state, READ_ONLY, settings.address)
+    app.state.hubless = AppState(settings, engine, metrics, store)
     documentation.install(app)
     if settings.console:
         console.install(app)
     handlers.install(app)
     _measure(engine, metrics)
+    if store is not None:
+        metrics.show_store(lambda: store.state)
     _add_middlewares(app, settings, keys, metrics, tracing)
     return app
 
 
-def _engine_of(settings: Settings) -> Engine:
-    return Engine(CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes), settings)
+def _store_of(settings: Settings) -> RemoteSource | None:
+    if (address := settings.address) is None:
+        return None
+    return RemoteSource(
+        address,
+        settings.folder,
+        settings.cache_bytes,
+        settings.poll_seconds,
+        settings.encoders,
+        settings.filter_cache_bytes,
+    )
+
+
+def _engine_of(settings: Settings, store: RemoteSource | None) -> Engine:
+    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
+    return Engine(store or local, settings)
 
 
 def _tracing_of(settings: Settings) -> "Tracing | None":

@@ -74,12 +74,16 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
     from hubless import Catalog
     from hubless.errors import HublessError
     from hubless.store.query_sample import Limits, SampleWriter
+    from hubless.store.remote.objects import Objects
     from hubless_service.access.keys import Keys
     from hubless_service.settings import Settings
 
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
-        Catalog(settings.catalog).check_exists()
+        if settings.address is None:
+            Catalog(settings.catalog).check_exists()
+        else:
+            Objects(settings.address)  # says if its package is not installed
         Keys(settings)
         if settings.query_sample:
             SampleWriter(settings.query_sample, Limits()).open()
@@ -140,7 +144,7 @@ def _print_address(settings: "Settings", listener: socket.socket) -> None:
 
     host, port = listener.getsockname()[:2]
     said = {"url": _url(listener), "host": host, "port": port, "pid": os.getpid(), "workers": settings.workers}
-    typer.echo(json.dumps(said | {"catalog": str(settings.catalog)}))
+    typer.echo(json.dumps(said | {"catalog": settings.address or str(settings.catalog)}))
 
 
 def _signals(*, once: bool) -> "Signals":

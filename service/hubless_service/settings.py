@@ -10,8 +10,9 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import how_to_install
+from hubless.store.address import address_of, copy_folder
 
-KIB, MIB = 2**10, 2**20
+KIB, MIB, GIB = 2**10, 2**20, 2**30
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
 
@@ -25,7 +26,13 @@ class Settings(BaseSettings):
         env_prefix="HUBLESS_", frozen=True, env_ignore_empty=True, hide_input_in_errors=True
     )
 
-    catalog: Path = Field(description="Folder with the collections to serve.")
+    catalog: Path = Field(
+        description="Folder with the collections to serve, or an address such as s3://bucket/catalog."
+    )
+    cache: Path | None = Field(
+        default=None, description="Folder for copies of a catalog in object storage; by default ~/.cache/hubless."
+    )
+    cache_bytes: int = Field(default=100 * GIB, ge=1, description="Most bytes of these copies.")
     host: str = Field(default="127.0.0.1", description="Address to listen on; 0.0.0.0 is all addresses.")
     port: int = Field(default=8000, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
     insecure: bool = Field(default=False, description="Let other machines in without an API key.")
@@ -186,6 +193,16 @@ class Settings(BaseSettings):
     traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
 
     @property
+    def address(self) -> str | None:
+        """Where the catalog is in object storage; None for one on a disk."""
+        return address_of(self.catalog)
+
+    @property
+    def folder(self) -> Path:
+        """The folder with the collections, or with copies of them."""
+        return self.catalog if self.address is None else copy_folder(self.address, "serve", self.cache)
+
+    @property
     def origins(self) -> frozenset[str]:
         """`cors_origins` one by one."""
         return frozenset(split(self.cors_origins or ""))
@@ -218,7 +235,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _sample_outside_the_catalog(self) -> "Settings":
-        if self.query_sample and self.query_sample.resolve().is_relative_to(self.catalog.resolve()):
+        if self.query_sample and self.query_sample.resolve().is_relative_to(self.folder.resolve()):
             raise ValueError(f"HUBLESS_QUERY_SAMPLE: expected a folder outside the catalog, got {self.query_sample}")
         return self
 

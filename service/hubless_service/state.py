@@ -6,6 +6,7 @@ from fastapi import Request
 
 from hubless_service.observing.metrics import Metrics
 from hubless_service.searching.engine import Engine
+from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import Shelf
 from hubless_service.settings import Settings
 
@@ -17,6 +18,7 @@ class AppState:
     settings: Settings
     engine: Engine
     metrics: Metrics
+    store: RemoteSource | None = None
 
     @property
     def shelf(self) -> Shelf:

@@ -6,6 +6,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hubless_service.http.trace import STAGES
 from hubless_service.observing.metrics import Metrics
+from hubless_service.searching.remote import StoreState
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
 ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
@@ -15,6 +16,7 @@ def families():
     """Every family of metrics that a server has, by its name on the page."""
     metrics = Metrics()
     metrics.show(dict, *[list] * 12, int)
+    metrics.show_store(StoreState)
     found = text_string_to_metric_families(metrics.page().decode())
     return {
         f"{family.name}_total" if family.type == "counter" else family.name

@@ -939,6 +939,8 @@ export interface components {
             note?: string;
             /** @constant */
             status: "ready";
+            /** @description Of a catalog in object storage; left out as `collections` are. */
+            store?: components["schemas"]["StoreAnswer"];
         };
         /**
          * ScanAnswer
@@ -986,6 +988,17 @@ export interface components {
                 [key: string]: unknown;
             };
             recall_at_10: number;
+        };
+        /**
+         * StoreAnswer
+         * @description How the object storage with the catalog is. What is here is served whatever it says.
+         */
+        StoreAnswer: {
+            address: string;
+            /** @description When all that is there was brought here, in ISO 8601. */
+            synced: string | null;
+            /** @description Why something could not be; null if all was. */
+            trouble: string | null;
         };
         /**
          * StoredTarget

@@ -14,6 +14,8 @@ from hubless_service.http.problems import Problem, respond
 from hubless_service.http.trace import SCOPE_KEY
 
 ACCESS = "hubless.access"
+READ_ONLY = "hubless_read_only"
+"""Of the state of an app: where its catalog is, if nothing in it can be changed over HTTP."""
 # probes have no keys, and what the documentation says stands in the source code too
 DOCS = "/docs"
 PUBLIC = frozenset({"/", "/livez", "/readyz", DOCS, "/openapi.json", "/console"})
@@ -85,6 +87,7 @@ def check_write(request: Request, origins: frozenset[str]) -> Access:
     access = access_of(request)
     if not access.write:
         raise Problem("forbidden", "This needs a key of role write or admin.")
+    _check_changeable(request)
     _check_origin(request, origins)
     return access
 
@@ -98,8 +101,15 @@ def check_admin(request: Request, origins: frozenset[str]) -> Access:
     access = access_of(request)
     if not access.admin:
         raise Problem("forbidden", "This needs a key of role admin.")
+    _check_changeable(request)
     _check_origin(request, origins)
     return access
+
+
+def _check_changeable(request: Request) -> None:
+    if address := getattr(request.app.state, READ_ONLY, None):
+        detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
+        raise Problem("forbidden", detail)
 
 
 def _check_origin(request: Request, origins: frozenset[str]) -> None:

@@ -311,10 +311,21 @@ class AliveAnswer(TypedDict):
     status: Literal["ok"]
 
 
+class StoreAnswer(TypedDict):
+    """How the object storage with the catalog is. What is here is served whatever it says."""
+
+    address: str
+    synced: Annotated[str | None, Field(description="When all that is there was brought here, in ISO 8601.")]
+    trouble: Annotated[str | None, Field(description="Why something could not be; null if all was.")]
+
+
 class ReadyAnswer(TypedDict):
     """The server answers queries."""
 
     status: Literal["ready"]
+    store: NotRequired[
+        Annotated[StoreAnswer, Field(description="Of a catalog in object storage; left out as `collections` are.")]
+    ]
     note: NotRequired[Annotated[str, Field(description="Says that the catalog is empty, and what to do.")]]
     collections: NotRequired[
         Annotated[

@@ -10,7 +10,7 @@ from functools import partial
 from importlib.metadata import version
 from operator import add
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector, generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -110,6 +110,30 @@ class _ByCollection(Collector):
         for collection, value in self._values():
             family.add_metric([collection], value)
         yield family
+
+
+class StoreState(Protocol):
+    """What a look at object storage came to."""
+
+    @property
+    def trouble(self) -> str:
+        """Empty if all that is there was brought here."""
+
+    @property
+    def synced(self) -> float:
+        """When that was, in seconds since 1970; 0 for never."""
+
+
+class _Store(Collector):
+    def __init__(self, state: Callable[[], StoreState]) -> None:
+        self._state = state
+
+    def collect(self) -> Iterator[Metric]:
+        state = self._state()
+        failing = "Whether something in the object storage of the catalog cannot be brought here"
+        yield GaugeMetricFamily("hubless_store_failing", failing, bool(state.trouble))
+        synced = "When all of it was brought here, in seconds since 1970; 0 for never"
+        yield GaugeMetricFamily("hubless_store_synced_seconds", synced, state.synced)
 
 
 class _Hubness(Collector):
@@ -226,6 +250,10 @@ class Metrics:
         self._live.register(_ByCollection("hubless_strength", "Strength of queries that give none", strengths))
         spoken_for = "Strength that spreads the answers to live queries most evenly"
         self._live.register(_ByCollection("hubless_recommended_strength", spoken_for, recommended))
+
+    def show_store(self, state: Callable[[], StoreState]) -> None:
+        """Report what the looks at the object storage with the catalog come to, as it is at each request."""
+        self._live.register(_Store(state))
 
     def count_failed_key(self, reason: str) -> None:
         """Count one request without a key that is known."""

@@ -1,6 +1,7 @@
 """The health of the server, for probes and for Prometheus."""
 
 import asyncio
+from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -13,6 +14,7 @@ from hubless_service.http.answers import AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
+from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.state import state_of
 
@@ -38,7 +40,7 @@ async def readyz(request: Request) -> Response:
     """
     state, access = state_of(request), access_of(request)
     shelf = state.shelf
-    details = {} if access is NOTHING else {"collections": shelf.details(access)}
+    details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
     if state.engine.draining:
         raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if shelf.ready:
@@ -47,6 +49,15 @@ async def readyz(request: Request) -> Response:
     if shelf.loading:
         raise Problem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
     raise Problem("not_ready", shelf.verdict(), details)
+
+
+def _store(store: RemoteSource | None) -> dict[str, object]:
+    """How the object storage with the catalog is."""
+    if store is None:
+        return {}
+    found = store.state
+    synced = datetime.fromtimestamp(found.synced, UTC).isoformat(timespec="seconds") if found.synced else None
+    return {"store": {"address": store.address, "synced": synced, "trouble": found.trouble or None}}
 
 
 @router.get(

@@ -22,7 +22,9 @@ def check_encoders(settings: Settings) -> None:
         naming the collection and the field: one that is wrong by itself or for the collection, an entry point that is
         not installed, a variable that is not set.
     """
-    catalog = hubless.Catalog(settings.catalog)
+    if settings.address is not None:  # of what is there, opening says it
+        return
+    catalog = hubless.Catalog(settings.folder)
     there = catalog.collections()
     for name, changes in settings.encoders.items():
         if name not in there:

@@ -8,6 +8,7 @@ from support.object_storage import ADDRESS, BUCKET, failing
 import hubless
 from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
 from hubless.store.remote import sources
+from hubless.store.remote.working import working
 
 
 def build(data=0, **options):
@@ -136,3 +137,21 @@ def test_reindex_at_an_address_pulls_the_version_and_publishes_the_next(store, t
     assert hubless.open(ADDRESS, first.manifest.collection).version == first.manifest.version
     again = hubless.reindex(job, catalog=ADDRESS, progress=False)
     assert again.manifest is None
+
+
+def test_work_of_an_unfinished_first_build_stays(store):
+    with working(ADDRESS, "photos") as work:
+        begun = work.catalog.path / "photos" / ".reindex"
+        begun.mkdir(parents=True)
+    with working(ADDRESS, "photos"):
+        assert begun.is_dir()
+
+
+def test_version_that_was_built_but_not_pushed_is_not_taken_for_the_current_one(store):
+    first = build()
+    store.faults.add(failing(1000, "CURRENT", method="PUT"))
+    with pytest.raises(StorageError):
+        build(data=1)
+    store.faults.clear()
+    with working(ADDRESS, "photos", pull=True) as work:
+        assert work.catalog.current("photos") == first.version

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from hubless.errors import storage_errors
 from hubless.store.address import address_of, copy_folder
-from hubless.store.catalog import Catalog, check_name
+from hubless.store.catalog import CURRENT, Catalog, check_name
 from hubless.store.durable import locked, make_folder
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
@@ -67,7 +67,8 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
             tag = mirror.tag(name)  # before the version that is pulled, so that none in between is lost
             if tag is None:
                 mirror.objects.names()  # says so now if there is no bucket
-                mirror.forget(name)
+                # what an unfinished job has done stays
+                (mirror.folder / name / CURRENT).unlink(missing_ok=True)
             elif pull:
                 mirror.pull(name)
             yield Working(mirror.catalog, name, mirror, tag)

@@ -1,0 +1,186 @@
+"""Collections of a catalog in object storage, from a folder of copies that is kept up to date."""
+
+import json
+import logging
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import hubless
+from hubless.errors import BundleDamaged, HublessError, storage_errors
+from hubless.search.collection import FILTER_CACHE
+from hubless.store.catalog import Catalog
+from hubless.store.durable import is_locked, locked, make_folder, replace_text
+from hubless.store.remote.mirror import Mirror
+from hubless.store.remote.objects import Objects
+from hubless_service.searching.source import CatalogSource
+
+_LOCK, _STATE = ".pull.lock", ".pull.json"
+log = logging.getLogger("hubless.catalog")
+
+
+@dataclass(frozen=True)
+class StoreState:
+    """What the last look at the store came to.
+
+    Attributes
+    ----------
+    trouble : why something could not be brought here; empty if all was
+    synced : when all was brought here, in seconds since 1970; 0 for never
+    """
+
+    trouble: str = ""
+    synced: float = 0.0
+
+
+class RemoteSource:
+    """The collections of a catalog at an address. What is here is served, also while the store cannot be reached.
+
+    All workers of a machine share the folder. One of them looks at the store, and the others see what it brought.
+
+    Parameters
+    ----------
+    folder : of the copies
+    most_bytes : that they may take
+    seconds : between two looks
+    """
+
+    def __init__(
+        self,
+        address: str,
+        folder: Path,
+        most_bytes: int,
+        seconds: float,
+        encoders: Mapping[str, Mapping[str, Any]] | None = None,
+        filter_cache: int = FILTER_CACHE,
+    ) -> None:
+        self._mirror = Mirror(Objects(address), folder)
+        self._folder = folder
+        self._most_bytes = most_bytes
+        self._seconds = seconds
+        self._here = CatalogSource(folder, encoders or {}, filter_cache)
+        self._looked = False
+
+    @property
+    def address(self) -> str:
+        """Where the catalog is."""
+        return self._mirror.address
+
+    @property
+    def state(self) -> StoreState:
+        """What the last look came to, of whichever worker."""
+        try:
+            return StoreState(**json.loads((self._folder / _STATE).read_text("utf-8")))
+        except (OSError, ValueError, TypeError):
+            return StoreState()
+
+    def names(self) -> Sequence[str]:
+        """Bring here what is new, and name all collections.
+
+        Raises
+        ------
+        StorageError
+            if the store cannot be reached and nothing is here.
+        """
+        self._look()
+        return self._here.names()
+
+    def current(self, name: str) -> str:
+        """The id of the version that is current here."""
+        return self._here.current(name)
+
+    def open(self, name: str, *, hashes: bool) -> hubless.Collection:
+        """Open that version. If its files were damaged here, they are brought again."""
+        try:
+            return self._here.open(name, hashes=hashes)
+        except BundleDamaged as error:
+            log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
+            self._mirror.forget(name, self.current(name))
+            self._mirror.pull(name)
+            return self._here.open(name, hashes=hashes)
+
+    def log(self, name: str) -> None:
+        """No log: such a catalog is changed by builds."""
+
+    def version_ids(self, name: str) -> Sequence[str]:
+        """The ids of the versions that are here."""
+        return self._here.version_ids(name)
+
+    def aliases(self) -> Mapping[str, hubless.Alias]:
+        """The aliases by name."""
+        return self._here.aliases()
+
+    @property
+    def catalog(self) -> Catalog:
+        """The folder of the copies, to be read."""
+        return self._here.catalog
+
+    def _look(self) -> None:
+        with storage_errors(self._folder):
+            make_folder(self._folder)
+            lock = self._folder / _LOCK
+            lock.touch()
+            # the first look of a worker waits for that of another, so that it does not say that there is nothing
+            if self._looked and is_locked(lock):
+                return
+            with locked(lock):
+                if not self._looked or not self._looked_lately():
+                    self._bring()
+        self._looked = True
+
+    def _looked_lately(self) -> bool:
+        """Whether another worker has looked since this one did."""
+        try:
+            age = time.time() - (self._folder / _STATE).stat().st_mtime
+        except OSError:
+            return False
+        return 0 <= age < self._seconds / 2
+
+    def _bring(self) -> None:
+        before, here = self.state, self._here.catalog.collections()
+        troubles = []
+        try:
+            names = self._mirror.collections()
+            for gone in set(here) - set(names):
+                self._mirror.forget(gone)
+            self._mirror.pull_aliases()
+        except HublessError as error:
+            if not here:
+                raise
+            names, troubles = [], [str(error)]
+        for name in names:
+            try:
+                self._make_room(name)
+                self._mirror.pull(name, most_bytes=self._most_bytes - self._needed(name))
+            except HublessError as error:
+                troubles.append(str(error))
+        trouble = "; ".join(troubles)
+        if trouble and trouble != before.trouble:
+            log.error("%s: what is here is served: %s", self.address, trouble)
+        elif before.trouble and not trouble:
+            log.info("%s can be reached again", self.address)
+        state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
+        replace_text(self._folder / _STATE, json.dumps(state))
+
+    def _needed(self, name: str) -> int:
+        """The bytes of the current versions of the other collections."""
+        catalog = self._here.catalog
+        return sum(_size(catalog.folder(other)) for other in catalog.collections() if other != name)
+
+    def _make_room(self, name: str) -> None:
+        """Remove versions that are not current: all but the newest, and that one too if there is no room."""
+        catalog = self._here.catalog
+        if name not in catalog.collections():
+            return
+        current = catalog.current(name)
+        older = [version for version in catalog.version_ids(name) if version != current]
+        total = sum(_size(catalog.path / each) for each in catalog.collections())
+        keep = 1 if total <= self._most_bytes else 0
+        for version in older[: len(older) - keep]:
+            self._mirror.forget(name, version)
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

@@ -1,0 +1,208 @@
+"""A service whose catalog is in object storage."""
+
+import shutil
+import time
+
+import httpx
+import pytest
+from support import object_storage, small
+from support.object_storage import ADDRESS, BUCKET, damaging, failing
+from support.server_process import served
+
+import hubless
+from hubless.store.remote import objects
+from hubless.store.remote.mirror import Mirror
+from hubless.store.remote.objects import Objects
+from hubless_service.searching.remote import RemoteSource
+
+
+@pytest.fixture(scope="session")
+def _server():
+    with object_storage.store() as running:
+        yield running
+
+
+@pytest.fixture
+def store(_server, monkeypatch, tmp_path):
+    _server.empty()
+    for name, value in _server.variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
+    monkeypatch.setattr(objects, "PAUSE_SECONDS", 0)
+    return _server
+
+
+@pytest.fixture
+def publish(tmp_path):
+    """Build a version of other targets for other `data`, at the address; its id."""
+
+    def build(data=0, name="photos"):
+        mirror = Mirror(Objects(ADDRESS), tmp_path / "builds")
+        made = small.build(tmp_path / "builds", name, data=data)
+        mirror.push(name, made.version, mirror.tag(name))
+        return made.version
+
+    return build
+
+
+@pytest.fixture
+def source(store, tmp_path):
+    """Make a source as a worker has it."""
+
+    def make(most_bytes=2**40, seconds=0):
+        return RemoteSource(ADDRESS, tmp_path / "served", most_bytes, seconds)
+
+    return make
+
+
+def test_versions_are_brought_here_and_followed(publish, source):
+    first = publish()
+    found = source()
+    assert list(found.names()) == ["photos"]
+    assert found.open("photos", hashes=True).version == first
+    second = publish(data=1)
+    found.names()
+    assert found.current("photos") == second
+    assert found.state.trouble == ""
+    assert found.state.synced > 0
+
+
+def test_what_is_here_is_served_while_the_store_is_down(publish, source, store):
+    first = publish()
+    assert list(source().names()) == ["photos"]
+    publish(data=1)
+    fault = store.faults.add(failing(10**6))
+    again = source()  # a new process
+    assert list(again.names()) == ["photos"]
+    assert again.open("photos", hashes=True).version == first
+    assert "cannot be reached" in again.state.trouble
+    synced = again.state.synced
+    store.faults._list.remove(fault)
+    again.names()
+    assert again.current("photos") != first
+    assert again.state.trouble == ""
+    assert again.state.synced > synced
+
+
+def test_store_that_is_down_with_nothing_here_is_an_error(source, store):
+    store.faults.add(failing(10**6))
+    with pytest.raises(hubless.HublessError, match="cannot be reached"):
+        source().names()
+
+
+def test_damaged_version_holds_up_neither_the_old_one_nor_other_collections(publish, source, store):
+    first = publish()
+    found = source()
+    found.names()
+    damaged = publish(data=1)
+    other = publish(name="other")
+    key = f"some/catalog/photos/versions/{damaged}/offsets.npy"
+    content = store.objects()[key]
+    store.put(key, content[:-1] + bytes([content[-1] ^ 1]))
+    assert list(found.names()) == ["other", "photos"]
+    assert found.current("photos") == first
+    assert found.current("other") == other
+    assert "offsets.npy" in found.state.trouble
+
+
+def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp_path):
+    version = publish()
+    found = source()
+    found.names()
+    path = tmp_path / "served" / "photos" / "versions" / version / "offsets.npy"
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert found.open("photos", hashes=True).version == version
+
+
+def test_deleted_collection_goes_and_a_late_listing_removes_nothing(publish, source, store):
+    publish()
+    publish(name="other")
+    found = source()
+    assert list(found.names()) == ["other", "photos"]
+    fault = store.faults.add(object_storage.late_listing())
+    assert list(found.names()) == ["other", "photos"]
+    store.faults._list.remove(fault)
+    store.client().delete_object(Bucket=BUCKET, Key="some/catalog/other/CURRENT")
+    assert list(found.names()) == ["photos"]
+
+
+def test_copies_keep_within_their_limit(publish, source, tmp_path):
+    versions = [publish(data=data) for data in range(3)]
+    size = small.size_of(tmp_path / "builds" / "photos" / "versions" / versions[0])
+    found = source(most_bytes=int(1.5 * size))
+    found.names()
+    last = publish(data=3)
+    found.names()
+    found.names()
+    assert list(found.version_ids("photos")) == [last]
+    small_room = source(most_bytes=100)
+    publish(data=4)
+    small_room.names()
+    assert "bytes, 100 are allowed" in small_room.state.trouble
+    assert small_room.current("photos") == last
+
+
+def test_workers_share_what_one_of_them_brings(publish, source, store):
+    publish()
+    first, second = source(seconds=1000), source(seconds=1000)
+    first.names()
+    second.names()
+    store.faults.clear()
+    publish(data=1)
+    store.faults.clear()
+    second.names()
+    assert store.faults.asked == []
+
+
+def test_aliases_come_too(publish, source, tmp_path, store):
+    publish()
+    hubless.Catalog(tmp_path / "builds").set_alias("best", "photos")
+    store.put("some/catalog/.aliases.json", (tmp_path / "builds" / ".aliases.json").read_bytes())
+    found = source()
+    found.names()
+    assert found.aliases()["best"].collection == "photos"
+
+
+def until(test):
+    """Wait; pytest ends what does not come."""
+    while not test():
+        time.sleep(0.1)
+
+
+def test_service_serves_follows_survives_and_says_so(publish, store, tmp_path):
+    first = publish()
+    with served(ADDRESS, cache=tmp_path / "cache", poll_seconds=0.2) as server:
+
+        def ready():
+            return httpx.get(f"{server.url}/readyz", timeout=60).json()
+
+        def asked():
+            body = {"vector": small.query_bank()[0].tolist()}
+            return httpx.post(f"{server.url}/v1/collections/photos/query", json=body, timeout=60)
+
+        assert ready()["store"]["address"] == ADDRESS
+        assert ready()["store"]["trouble"] is None
+        assert asked().json()["version"] == first
+        assert server.metrics()["hubless_store_failing"] == 0
+        second = publish(data=1)
+        until(lambda: asked().json()["version"] == second)
+
+        store.faults.add(damaging(10**6, "nothing"))
+        store.faults.add(failing(10**6, "catalog", status="403 Forbidden", code="AccessDenied"))
+        until(lambda: "no permission" in str(ready()["store"]["trouble"]))
+        assert ready()["status"] == "ready"
+        assert asked().status_code == 200
+        assert server.metrics()["hubless_store_failing"] == 1
+
+        refused = httpx.put(f"{server.url}/v1/collections/photos/points", json={"points": []}, timeout=60)
+        assert refused.status_code == 403
+        assert f"The catalog is at {ADDRESS}. Change it by hubless build" in refused.json()["detail"]
+    shutil.rmtree(tmp_path / "cache")
+
+
+def test_service_without_the_extra_does_not_start(store, tmp_path):
+    with (
+        pytest.raises(AssertionError, match=r"expected the extra s3 \(pip install"),
+        served(ADDRESS, before="import sys; sys.modules['fsspec'] = None", cache=tmp_path / "cache"),
+    ):
+        pass
