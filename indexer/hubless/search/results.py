@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.search.ranker import Ranked
+from hubless.search.tables import QUERIES, Line, results_table
 from hubless.vectors.arrays import F32, I64
 
 RAW_DEPTH = 1000
@@ -89,6 +90,11 @@ class Results:
     def __repr__(self) -> str:
         return f"<Results of {len(self)} queries, {self.rows.shape[1]} hits each>"
 
+    def _repr_html_(self) -> str:
+        """The hits of the first queries as tables: notebooks show them."""
+        shown = [[_line(hit) for hit in self[query]] for query in range(min(len(self), QUERIES))]
+        return results_table(shown, len(self), self.strength, self.explanations is not None)
+
     def __getitem__(self, query: int) -> list[Hit]:
         columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
         why = self.explanations[query] if self.explanations else [None] * len(self.ids[query])
@@ -118,3 +124,8 @@ class Point:
     offset: float
     payload: dict[str, Any] | None
     vector: F32 | None
+
+
+def _line(hit: Hit) -> Line:
+    raw_rank = hit.explanation.raw_rank if hit.explanation else None
+    return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank)

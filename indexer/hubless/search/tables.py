@@ -1,0 +1,62 @@
+"""Results as a table of HTML, which notebooks show."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import NamedTuple
+
+QUERIES, HITS = 5, 20
+"""What is shown at most: a notebook is no place for thousands of rows."""
+_UP, _DOWN = "#0072b2", "#d55e00"
+"""Targets that the correction lifts, and hubs, which it lowers."""
+_CELL = "padding: 2px 8px; text-align: right; font-variant-numeric: tabular-nums"
+
+
+class Line(NamedTuple):
+    """What is shown of a hit; `raw_rank` is None if it is not known."""
+
+    id: str | int
+    score: float
+    similarity: float
+    offset: float
+    raw_rank: int | None
+
+
+def results_table(queries: Sequence[Sequence[Line]], total: int, strength: float, explained: bool) -> str:
+    """The hits of the first queries, with their offsets as bars: to the right and orange for hubs.
+
+    Parameters
+    ----------
+    queries : the hits of those to show
+    total : number of queries
+    strength : λ that was applied
+    explained : whether to show raw ranks
+    """
+    longest = max((abs(hit.offset) for hits in queries for hit in hits), default=0.0) or 1.0
+    names = ["rank", *(["raw rank"] if explained else []), "id", "score", "similarity", "offset", ""]
+    head = "".join(f'<th scope="col" style="{_CELL}">{name}</th>' for name in names)
+    parts = []
+    for number, hits in enumerate(queries):
+        title = f"results[{number}], of {total} queries" if total > 1 else "results[0]"
+        caption = f'<caption style="text-align: left">{title}, strength {strength:g}</caption>'
+        rows = "".join(_row(rank, hit, explained, longest) for rank, hit in enumerate(hits[:HITS], start=1))
+        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{_left_out(hits)}")
+    more = f"<p>{total - len(queries)} more queries</p>" if total > len(queries) else ""
+    return f"<div>{''.join(parts)}{more}</div>"
+
+
+def _row(rank: int, hit: Line, explained: bool, longest: float) -> str:
+    raw = ["–" if hit.raw_rank is None else str(hit.raw_rank)] if explained else []
+    numbers = [f"{hit.score:.4f}", f"{hit.similarity:.4f}", f"{hit.offset:+.4f}"]
+    cells = "".join(f'<td style="{_CELL}">{text}</td>' for text in [str(rank), *raw, escape(str(hit.id)), *numbers])
+    return f"<tr>{cells}<td>{_bar(hit.offset, longest)}</td></tr>"
+
+
+def _bar(offset: float, longest: float) -> str:
+    half = 50 * abs(offset) / longest
+    left, colour = (50.0, _DOWN) if offset > 0 else (50 - half, _UP)
+    bar = f"position: absolute; left: {left:.1f}%; width: {half:.1f}%; height: 100%; background: {colour}"
+    return f'<div style="position: relative; width: 120px; height: 10px"><div style="{bar}"></div></div>'
+
+
+def _left_out(hits: Sequence[Line]) -> str:
+    return f"<p>{len(hits) - HITS} more hits</p>" if len(hits) > HITS else ""

@@ -1,0 +1,68 @@
+"""Results as notebooks show them."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import hubless
+from hubless.search.tables import HITS, QUERIES
+
+RNG = np.random.default_rng(3)
+TARGETS, BANK = RNG.normal(size=(60, 8)), RNG.normal(size=(40, 8))
+
+
+def fitted(ids=None):
+    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, ids=ids)
+
+
+def tables(results):
+    return ElementTree.fromstring(results._repr_html_())  # noqa: S314
+
+
+def cells(table):
+    return [["".join(cell.itertext()) for cell in row] for row in table.find("tbody")]
+
+
+def test_table_has_the_hits_with_their_numbers():
+    results = fitted().query(BANK[0], limit=3)
+    [table] = tables(results).findall("table")
+    assert [heading.text for heading in table.iter("th")] == ["rank", "id", "score", "similarity", "offset", None]
+    wanted = [
+        [str(rank), str(hit.id), f"{hit.score:.4f}", f"{hit.similarity:.4f}", f"{hit.offset:+.4f}", ""]
+        for rank, hit in enumerate(results[0], start=1)
+    ]
+    assert cells(table) == wanted
+
+
+def test_explained_hits_have_their_raw_ranks():
+    results = fitted().query(BANK[0], limit=3, explain=True)
+    [table] = tables(results).findall("table")
+    assert [row[1] for row in cells(table)] == [str(hit.explanation.raw_rank) for hit in results[0]]
+
+
+def test_bars_are_as_long_as_the_offsets():
+    results = fitted().query(BANK[0], limit=10)
+    bars = [
+        dict(part.split(": ") for part in bar.get("style").split("; "))
+        for bar in tables(results).findall(".//td/div/div")
+    ]
+    longest = np.abs(results.offsets).max()
+    for bar, offset in zip(bars, results.offsets[0], strict=True):
+        left, width = float(bar["left"][:-1]), float(bar["width"][:-1])
+        assert width == pytest.approx(50 * abs(offset) / longest, abs=0.06)
+        assert (left if offset > 0 else left + width) == pytest.approx(50, abs=0.11)
+
+
+def test_ids_are_escaped():
+    ids = ["<script>alert(1)</script>&", *(f"t{row}" for row in range(59))]
+    shown = fitted(ids).query(TARGETS[0], limit=60)._repr_html_()
+    assert "<script>" not in shown
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;&amp;" in shown
+
+
+def test_many_queries_and_hits_are_counted_and_not_shown():
+    shown = tables(fitted().query(BANK, limit=30))
+    assert len(shown.findall("table")) == QUERIES
+    assert len(cells(shown.find("table"))) == HITS
+    assert [words.text for words in shown.findall("p")] == ["10 more hits"] * QUERIES + ["35 more queries"]
