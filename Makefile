@@ -18,8 +18,10 @@ ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_wo
 # kills at random moments, each also in a short form that runs with the other tests
 CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
 
+EXTRAS := tests/builder/test_ray.py tests/vectors/test_lance.py tests/measures/test_umap.py
+
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain llama-index haystack ray lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain llama-index haystack extras lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -44,7 +46,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
-	$(MAKE) --no-print-directory ray
+	$(MAKE) --no-print-directory extras
 
 attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
 	$(PYTEST) $(ATTACKS) $(ARGS)
@@ -81,14 +83,14 @@ llama-index: setup .venv-llama-index/.ready  ## test the LlamaIndex adapter, in 
 haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an environment of its own
 	$(PYTEST) tests/adapters/test_haystack.py $(ARGS)
 
-ray: .venv-ray/.ready  ## test builds on a Ray cluster of two nodes, in an environment with Ray
-	OMP_WAIT_POLICY=passive .venv-ray/bin/python -m pytest tests/builder/test_ray.py $(ARGS)
+extras: .venv-extras/.ready  ## test what large extras bring: Ray, Lance and UMAP, in an environment that has them
+	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
-.venv-ray/.ready: requirements/dev.txt requirements/ray.txt pyproject.toml clients/python/pyproject.toml
-	$(PYTHON) -m venv .venv-ray
-	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
-		-r requirements/dev.txt -r requirements/ray.txt
-	.venv-ray/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
+.venv-extras/.ready: requirements/dev.txt requirements/extras.txt pyproject.toml clients/python/pyproject.toml
+	$(PYTHON) -m venv .venv-extras
+	.venv-extras/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes \
+		-r requirements/dev.txt -r requirements/extras.txt
+	.venv-extras/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		-e . -e clients/python
 	@touch $@
 
@@ -120,7 +122,7 @@ lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--upgrade pyproject.toml --extra demo --extra lab --extra otel --extra s3 --group dev -o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		-c requirements/dev.txt --group ray -o requirements/ray.txt
+		-c requirements/dev.txt --group extras -o requirements/extras.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
@@ -154,4 +156,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-ray .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache

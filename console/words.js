@@ -29,6 +29,7 @@ export const WORDS = {
   scan: "A list of targets that real queries find too often. Somebody may have made them to be found.",
   score_of_scan: "0 is chance; 1 is first for every query, or for every query of a topic.",
   stability: "Share of the queries that still find the target when there is noise on them. Of planted hubs it is high.",
+  umap: "Keeps neighbours together. How far groups are from each other means nothing.",
   pca: "The first two principal components of the targets: the flat picture of them that loses least.",
   variance: "Share of the spread of the targets that these two directions show.",
   gap: "Queries and targets lie apart in many models. The map moves the queries by the difference of the means.",

@@ -26,7 +26,7 @@ export default function Map_({ address }) {
 }
 
 function Mapped({ collection, found, params, setParams, column }) {
-  const { targets, queries, explained } = found;
+  const { targets, queries, method, explained } = found;
   const by = column ? "value" : params.by === "offset" || !targets.raw ? "offset" : params.by === "corrected" ? "corrected" : "raw";
   const [chosen, setChosen] = useState([]); // places of the selection
   const [lasso, setLasso] = useState(false);
@@ -46,7 +46,7 @@ function Mapped({ collection, found, params, setParams, column }) {
       <label>Find <input type="search" value=${words} placeholder=${column ? `in ids and ${column}` : "in ids"} onInput=${(event) => setWords(event.target.value)} /></label>
     </div>
     <${Canvas} ...${{ targets, queries: withQueries ? queries : { x: [], y: [] }, colours, selected, lasso, setLasso, onLasso: (places) => { setWords(""); setChosen(places); } }} />
-    <p class="quiet small">${count(targets.id.length)} of ${count(found.count)} targets${targets.id.length < found.count ? ", the largest hubs among them" : ""}${withQueries ? `, ${count(queries.x.length)} bank queries as crosses` : ""}. <${Term} of="pca">Principal components<//>: they show ${percent(explained[0] + explained[1])} of the <${Term} of="variance">spread<//>.</p>
+    <p class="quiet small">${count(targets.id.length)} of ${count(found.count)} targets${targets.id.length < found.count ? ", the largest hubs among them" : ""}${withQueries ? `, ${count(queries.x.length)} bank queries as crosses` : ""}. ${method === "umap" ? html`Drawn by <${Term} of="umap">UMAP<//>.` : html`<${Term} of="pca">Principal components<//>: they show ${percent(explained[0] + explained[1])} of the <${Term} of="variance">spread<//>.`}</p>
     <${Legend} colours=${colours} by=${by} column=${column} />
     <${Selection} ...${{ collection, targets, selected, words, column, onClear: () => { setWords(""); setChosen([]); } }} />
   `;

@@ -1,4 +1,4 @@
-"""Passes over all targets on a Ray cluster of two nodes (`make ray`): the same bytes as on processes."""
+"""Passes over all targets on a Ray cluster of two nodes (`make extras`): the same bytes as on processes."""
 
 import os
 import socket
@@ -15,7 +15,7 @@ from hubless.kernels.sharding import on_executor, over_shards
 from hubless.store.catalog import Catalog
 from hubless.vectors.sources import SharedVectors
 
-ray = pytest.importorskip("ray", reason="needs Ray: make ray")
+ray = pytest.importorskip("ray", reason="needs Ray: make extras")
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 pytestmark = pytest.mark.slow

@@ -62,7 +62,13 @@ def test_projection_has_a_row_for_each_target_and_the_asked_column(client):
 
 def test_projection_of_a_version_that_nobody_counted_has_no_occurrence(ask):
     targets = {"id": ["a"], "x": [1.0], "y": [2.0], "offset": [0.1], "raw": None, "corrected": None, "value": None}
-    body = {"count": 1, "explained": [0.5, 0.1], "targets": targets, "queries": {"x": [0.0], "y": [3.0]}}
+    body = {
+        "count": 1,
+        "method": "pca",
+        "explained": [0.5, 0.1],
+        "targets": targets,
+        "queries": {"x": [0.0], "y": [3.0]},
+    }
     drawn = ask(Server({**body, "collection": "songs", "version": "v"}), "projection", "songs")
     assert drawn.targets == (hubless_client.ProjectedTarget("a", 1.0, 2.0, 0.1, None, None, None),)
     assert drawn.queries == ((0.0, 3.0),)

@@ -107,6 +107,17 @@ def test_map_draws_selects_by_lasso_and_finds_words(visit, server):
     assert len(json.loads(saved.value.path().read_text())) == len(matching)
 
 
+def test_map_by_umap_says_so(visit):
+    def by_umap(route):
+        route.fulfill(json={**route.fetch().json(), "method": "umap", "explained": None})
+
+    page = visit("words", "map")
+    expect(page.get_by_text("Principal components")).to_be_visible()
+    page.route("**/projection*", by_umap)
+    page.reload()
+    expect(page.get_by_text("Drawn by UMAP.")).to_be_visible()
+
+
 def test_map_says_what_is_under_the_pointer_and_zooms(visit):
     page = visit("words", "map")
     canvas = page.locator(".map canvas")

@@ -1,11 +1,14 @@
 """What a service says about hubs, the map, and what two versions differ in."""
 
 import shutil
+import sys
+import types
+from importlib import machinery
 
 import httpx
 import numpy as np
 import pytest
-from support import catalogs, kept
+from support import catalogs, kept, small
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -96,6 +99,28 @@ def test_projection_refuses_a_column_that_is_not_there(http):
     refused = http.get(f"{WORDS}/projection", params={"column": "1"}).json()
     assert (refused["code"], refused["parameter"], refused["received"]) == ("unknown_field", "column", "1")
     assert "none, as there is no payload" in http.get("/v1/collections/numbers/projection?column=x").text
+
+
+def test_projection_by_umap_has_no_shares_of_the_variance(tmp_path, monkeypatch):
+    class Umap:  # the package is in no environment of these tests; tests/measures/test_umap.py has it
+        def __init__(self, **_):
+            self.embedding_ = np.ones((len(small.targets()), 2))
+
+        def fit(self, _):
+            return self
+
+        def transform(self, queries):
+            return np.zeros((len(queries), 2))
+
+    monkeypatch.setitem(
+        sys.modules, "umap", types.SimpleNamespace(UMAP=Umap, __spec__=machinery.ModuleSpec("umap", None))
+    )
+    hubless.build(tmp_path, "all", small.targets(), small.query_bank(), projection="umap", progress=False)
+    with serving(create_app(Settings(catalog=tmp_path))) as url, httpx.Client(base_url=url) as client:
+        wait_until_ready(url)
+        answer = client.get("/v1/collections/all/projection").json()
+    assert (answer["method"], answer["explained"]) == ("umap", None)
+    assert set(answer["targets"]["x"]) == {1.0}
 
 
 def test_projection_of_a_version_that_does_not_store_it_is_the_same(catalog, words):

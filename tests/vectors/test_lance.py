@@ -1,9 +1,6 @@
-"""Lance datasets as inputs. They need the package: `make test-all` runs them with that of `.venv-stores`."""
+"""Lance datasets as inputs (`make extras`)."""
 
 import importlib.util
-import os
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +10,8 @@ from support import jobs
 import hubless
 from hubless.errors import InputError
 
-PROGRAMS = Path(__file__).parents[2] / ".venv-stores" / "bin"
 HERE = importlib.util.find_spec("lance") is not None
-needs_lance = pytest.mark.skipif(not HERE, reason="needs pylance, which .venv-stores has")
+needs_lance = pytest.mark.skipif(not HERE, reason="needs Lance: make extras")
 
 
 def table(ids, seed=0, **columns):
@@ -92,21 +88,3 @@ def test_without_the_package_the_error_says_how_to_install_it(tmp_path):
     (tmp_path / "items.lance").mkdir()
     with pytest.raises(InputError, match=r"pylance for \.lance \(pip install '\.\[lance\]'"):
         hubless.build(tmp_path / "c", "all", tmp_path / "items.lance", np.eye(2, dtype=np.float32), progress=False)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(HERE, reason="pylance is here")
-def test_datasets_are_read_in_the_environment_of_the_stores():
-    if not PROGRAMS.exists():
-        assert not os.environ.get("CI"), "CI needs `make .venv-stores/.ready`"
-        pytest.skip("needs `make .venv-stores/.ready`")
-    root = Path(__file__).parents[2]
-    packages = [root / "indexer", root / "tests", Path(np.__file__).parents[1]]
-    done = subprocess.run(
-        [PROGRAMS / "python", "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, packages))},
-        capture_output=True,
-        text=True,
-        timeout=200,
-    )
-    assert "5 passed" in done.stdout, done.stdout + done.stderr

@@ -272,13 +272,15 @@ class ProjectionInfo:
     Attributes
     ----------
     count : how many targets the version has; at most 5,000 are drawn
-    explained : share of the variance along x and along y
+    method : "pca" for principal components, or "umap"
+    explained : share of the variance along x and along y; None for UMAP
     targets : a sample of the targets
     queries : x and y of the stored bank queries, in the order of their numbers
     """
 
     count: int
-    explained: tuple[float, ...]
+    method: str
+    explained: tuple[float, ...] | None
     targets: tuple[ProjectedTarget, ...]
     queries: tuple[tuple[float, float], ...]
     collection: str
@@ -294,7 +296,8 @@ class ProjectionInfo:
         sometimes = (drawn[name] or nothing for name in ("raw", "corrected", "value"))
         return cls(
             count=body["count"],
-            explained=tuple(body["explained"]),
+            method=body["method"],
+            explained=None if body["explained"] is None else tuple(body["explained"]),
             targets=tuple(ProjectedTarget(*row) for row in zip(*always, *sometimes, strict=True)),
             queries=tuple(zip(body["queries"]["x"], body["queries"]["y"], strict=True)),
             collection=body["collection"],

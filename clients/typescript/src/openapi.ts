@@ -749,8 +749,13 @@ export interface components {
             collection: string;
             /** @description How many targets the version has. */
             count: number;
-            /** @description Share of the variance of the targets along x and along y. */
-            explained: number[];
+            /** @description Share of the variance of the targets along x and along y; null for UMAP. */
+            explained: number[] | null;
+            /**
+             * @description Principal components, or UMAP.
+             * @enum {string}
+             */
+            method: "pca" | "umap";
             queries: components["schemas"]["ProjectedQueries"];
             targets: components["schemas"]["ProjectedTargets"];
             version: string;

@@ -16,7 +16,7 @@ from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, make, make_empty
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
-from hubless.builder.rows import vectors_first, with_all, write_rows
+from hubless.builder.rows import projection_of, vectors_first, with_all, write_rows
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
@@ -312,7 +312,7 @@ class Index(Collection):
                 order = vectors_first(parts)
                 write_rows(parts, order, staged.folder)
                 made = self._made(parts, order, steps, staged.folder / bundle.INDEX)
-                write_made(made, staged.folder)
+                write_made(made, staged.folder, projection_of(parts))
                 # of another collection the writes are no part of any log
                 seq = parts.seq if home == self._home else 0
                 made_of = _manifest_of(parts, made, self._changes, name, staged.version)

@@ -16,6 +16,7 @@ from hubless.encoders import Encoder
 from hubless.errors import InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
+from hubless.measures.projection import PCA, check_method
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store import bundle
@@ -51,6 +52,7 @@ def build(
     seed: int = 0,
     device: str = CPU,
     executor: str = LOCAL,
+    projection: str = PCA,
     bank_of_targets: bool = False,
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
@@ -86,6 +88,7 @@ def build(
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local", this process; "processes:4", processes of this machine; "ray"
         or "ray://HOST:PORT", a Ray cluster whose machines all see the catalog. All but "local" give the same bytes
+    projection : of the map in the console: "pca", or "umap", which needs the extra `umap`
     bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
     live_queries : (m, d) queries that people asked, about 200, without labels. They choose the default strength of the
         version: the one at which their answers are spread most evenly. Without them it is 1
@@ -122,6 +125,7 @@ def build(
         executor=executor,
     )
     recipe.check_prior(target_prior)
+    check_method(projection)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
         if live_queries is not None:
@@ -158,7 +162,7 @@ def build(
                 made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
                 chosen = chosen_strength(vectors.live_queries, made, steps)
                 steps.step("writing")
-                write_made(made, staged.folder)
+                write_made(made, staged.folder, projection)
             complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
             given = {} if strength is None else {"strength": float(strength)}
             published = staged.publish(complete.model_copy(update={"log_seq": seq} | given))

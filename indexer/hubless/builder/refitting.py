@@ -10,7 +10,7 @@ from hubless.builder.index import open_index
 from hubless.builder.making import checked_bank, make
 from hubless.builder.reading import Compared, read_source
 from hubless.builder.recipe import Recipe, asked_for
-from hubless.builder.rows import in_order, vectors_first, with_all, write_rows
+from hubless.builder.rows import in_order, projection_of, vectors_first, with_all, write_rows
 from hubless.builder.writing import manifest, write_made
 from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
 from hubless.errors import InputError, storage_errors
@@ -94,7 +94,7 @@ def refit(
             made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
             made = with_all(made, np.pad(made.offsets, (0, len(parts.offsets) - len(made.offsets))))
             steps.step("writing")
-            write_made(made, staged.folder)
+            write_made(made, staged.folder, projection_of(parts))
             before = parts.manifest
             published = staged.publish(
                 manifest(

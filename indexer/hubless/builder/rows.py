@@ -8,12 +8,20 @@ import numpy as np
 
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
+from hubless.measures.projection import PCA, UMAP, is_installed
 from hubless.search.indexed import IndexedTargets
 from hubless.search.parts import Parts
+from hubless.search.projected import stored_projection
 from hubless.store import bundle
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import write_ids
 from hubless.vectors.payload import open_dataset
+
+
+def projection_of(parts: Parts) -> str:
+    """The projection of the version that these are of, as far as it can be made here."""
+    drawn = stored_projection(parts)
+    return UMAP if drawn is not None and drawn.method == UMAP and is_installed(UMAP) else PCA
 
 
 def vectors_first(parts: Parts) -> I64 | None:

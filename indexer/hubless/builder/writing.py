@@ -17,14 +17,18 @@ from hubless.builder.recipe import Recipe
 from hubless.corrections.prior import TargetPrior
 from hubless.encoders import Encoder
 from hubless.measures.evenness import ChosenStrength
-from hubless.measures.projection import project
+from hubless.measures.projection import PCA, project
 from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, PriorRecord, Provenance, StrengthRecord
 from hubless.vectors.npy import write_array
 
 
-def write_made(made: Made, folder: Path) -> None:
+def write_made(made: Made, folder: Path, projection: str = PCA) -> None:
     """Write all files of a version but the index, ids, payload and encoder.
+
+    Parameters
+    ----------
+    projection : see `hubless.measures.projection.project`
 
     Raises
     ------
@@ -44,7 +48,7 @@ def write_made(made: Made, folder: Path) -> None:
     np.savez(folder / bundle.CANARY, allow_pickle=False, **made.canary)
     if made.query_time is not None:
         np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **made.query_time.arrays())
-    drawn = project(len(made.targets), made.targets.vectors, made.bank_sample, made.occurrence)
+    drawn = project(len(made.targets), made.targets.vectors, made.bank_sample, made.occurrence, projection)
     if drawn is not None:
         np.savez(folder / bundle.PROJECTION, allow_pickle=False, **drawn.arrays())
 

@@ -32,6 +32,7 @@ from hubless.kernels.devices import CPU
 from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
+from hubless.measures.projection import PCA
 from hubless.store.bundle import PriorRecord, StrengthRecord
 from hubless.store.remote.working import mirror_of
 from hubless.vectors.payload_text import TYPES
@@ -121,6 +122,9 @@ def build_command(
         str,
         typer.Option(metavar="NAME", help="Makes passes over all targets: local, processes:N, ray or ray://HOST:PORT."),
     ] = LOCAL,
+    projection: Annotated[
+        str, typer.Option(metavar="NAME", help="Of the map in the console: pca, or umap, which needs the extra umap.")
+    ] = PCA,
     bank_of_targets: BankOfTargetsOption = False,
     replace_writes: Annotated[
         bool, typer.Option("--replace-writes", help="The targets have all that was written to the collection.")
@@ -161,6 +165,7 @@ def build_command(
         seed=seed,
         device=device,
         executor=executor,
+        projection=projection,
         bank_of_targets=bank_of_targets,
         live_queries=live_queries,
         target_prior=target_prior,

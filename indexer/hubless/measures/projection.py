@@ -1,18 +1,24 @@
-"""A flat picture of targets and bank queries: their first two principal components."""
+"""A flat picture of targets and bank queries: their first two principal components, or UMAP."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from importlib.util import find_spec
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.errors import InputError, how_to_install
 from hubless.vectors.arrays import F32, F64, I64
 
 MAPPED = 5000
 """So many targets are drawn at most: a picture of more shows no more."""
 HUBS = 250
 """The targets that are found most often, raw and corrected, are always among them."""
+PCA, UMAP = "pca", "umap"
+METHODS = (PCA, UMAP)
+NEIGHBOURS = 15
+"""Of each target, for UMAP; its own default. Of fewer targets the principal components are drawn."""
 _BASIS, _ROUNDS = 12, 12
 _SEED = 0
 
@@ -26,17 +32,31 @@ class Projection:
     rows : (s,) of the targets, ascending
     targets, queries : (s, 2) and (b, 2). Queries are moved by the difference of the means, as many models hold queries
         and targets apart
-    explained : (2,) share of the targets' variance in each direction
+    explained : (2,) share of the targets' variance in each direction; None for UMAP, whose directions mean nothing
     """
 
     rows: I64
     targets: F32
     queries: F32
-    explained: F64
+    explained: F64 | None = None
+
+    @property
+    def method(self) -> Literal["pca", "umap"]:
+        """How it was made: "pca" or "umap"."""
+        return "umap" if self.explained is None else "pca"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """As plain arrays, by their names."""
-        return vars(self)
+        return {name: array for name, array in vars(self).items() if array is not None}
+
+
+def check_method(method: str) -> str:
+    """The method, or an `InputError` if there is none of this name or its package is not installed."""
+    if method not in METHODS:
+        raise InputError("projection", " or ".join(METHODS), repr(method))
+    if not is_installed(method):
+        raise InputError("projection", f"the package umap-learn for {UMAP} ({how_to_install('umap')})", "none")
+    return method
 
 
 def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
@@ -58,13 +78,22 @@ def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
     return np.sort(np.concatenate([hubs, others]))
 
 
+def is_installed(method: str) -> bool:
+    """Whether what the method needs is installed."""
+    return method == PCA or find_spec("umap") is not None
+
+
 def project(
     count: int,
     vectors: Callable[[I64], F32],
     queries: F32 | None,
     occurrence: NDArray[np.integer[Any]] | None = None,
+    method: str = PCA,
 ) -> Projection | None:
     """Project targets and queries on the first two principal components of the targets; None without targets.
+
+    UMAP (McInnes et al., arXiv 1802.03426) keeps neighbours together instead, and takes half a minute. It places the
+    queries among targets that are placed already.
 
     The components come from subspace iteration (Halko et al., SIAM Review 2011, algorithm 4.4), always the same for
     the same rows. It takes 24 products with the centred rows (s, d), so it costs as much as 300 queries among them.
@@ -75,18 +104,32 @@ def project(
     vectors : gives the targets (r, d) of some rows
     queries : (b, d), or None
     occurrence : N_10 (2, n), or None; see `mapped_rows`
+    method : "pca" or "umap"; see `check_method`
     """
     if not count:
         return None
     rows = mapped_rows(count, occurrence)
     targets = vectors(rows)
     centred = targets - targets.mean(axis=0)
+    asked = np.empty((0, targets.shape[1]), np.float32) if queries is None else queries - queries.mean(axis=0)
+    if method == UMAP and len(rows) > NEIGHBOURS:
+        return Projection(rows, *_neighbourly(centred, asked))
     axes = _principal(centred)
     total = float(np.einsum("ij,ij->", centred, centred, dtype=np.float64))
     drawn = centred @ axes
     explained = np.einsum("ij,ij->j", drawn, drawn, dtype=np.float64) / (total or 1.0)
-    asked = np.empty((0, targets.shape[1]), np.float32) if queries is None else queries - queries.mean(axis=0)
     return Projection(rows, drawn.astype(np.float32), (asked @ axes).astype(np.float32), explained)
+
+
+def _neighbourly(targets: F32, queries: F32) -> tuple[F32, F32]:
+    """Places (s, 2) and (b, 2) by UMAP."""
+    import umap  # an extra; to import it takes seconds
+
+    # begun at the principal components, as groups may lie apart; one thread, so that equal rows give equal places
+    method = umap.UMAP(n_neighbors=NEIGHBOURS, init="pca", random_state=_SEED, n_jobs=1)
+    fitted = method.fit(targets)
+    placed = fitted.transform(queries) if len(queries) else np.empty((0, 2))
+    return fitted.embedding_.astype(np.float32), placed.astype(np.float32)
 
 
 def _principal(centred: F32) -> F32:

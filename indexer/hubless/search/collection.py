@@ -14,7 +14,7 @@ from hubless.corrections import corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
-from hubless.measures.projection import Projection, project
+from hubless.measures.projection import Projection
 from hubless.search import canaries
 from hubless.search.changed import ChangedTargets
 from hubless.search.changes import Changes, rows_of
@@ -22,8 +22,9 @@ from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
+from hubless.search.projected import projection as projection_of_parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
-from hubless.store.bundle import CANARY, PROJECTION, Manifest, read_arrays, reading, verify, warm
+from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row, unit_rows
 from hubless.vectors.free_payload import is_free
@@ -249,20 +250,15 @@ class Collection:
         return self._parts.occurrence()
 
     def projection(self) -> Projection | None:
-        """Where some targets and bank queries lie on two principal components. None without targets.
+        """Where some targets and bank queries lie on two principal components, or by UMAP. None without targets.
 
-        It is read from the version. Where that has none, as it is older or was changed, it is computed.
+        It is read from the version. Where that has none, as it is older or was changed, the components are computed.
 
         Raises
         ------
         BundleDamaged, StorageError
         """
-        parts = self._parts
-        if parts.folder is not None and parts.numbering is None and PROJECTION in parts.manifest.files:
-            path = parts.folder / PROJECTION
-            with reading(path):
-                return Projection(**read_arrays(path))
-        return project(self.count, parts.targets.vectors, parts.bank_sample, parts.occurrence())
+        return projection_of_parts(self._parts)
 
     @property
     def source(self) -> StoredVectors:

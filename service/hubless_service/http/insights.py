@@ -164,7 +164,11 @@ class ProjectionAnswer(Served):
     """A flat picture of a version as it was built: at most 5,000 targets, always with the largest hubs."""
 
     count: Annotated[int, Field(description="How many targets the version has.")]
-    explained: Annotated[list[float], Field(description="Share of the variance of the targets along x and along y.")]
+    method: Annotated[Literal["pca", "umap"], Field(description="Principal components, or UMAP.")]
+    explained: Annotated[
+        list[float] | None,
+        Field(description="Share of the variance of the targets along x and along y; null for UMAP."),
+    ]
     targets: ProjectedTargets
     queries: ProjectedQueries
 

@@ -88,6 +88,7 @@ SCAN_ANSWER = {
 }
 PROJECTION_ANSWER = {
     "count": 5214,
+    "method": "pca",
     "explained": [0.11, 0.07],
     "targets": {
         "id": ["str.split"],

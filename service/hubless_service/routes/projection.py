@@ -76,7 +76,8 @@ def _projection(version: hubless.Collection, column: str | None) -> ProjectionAn
     raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
     return {
         "count": version.count,
-        "explained": _rounded(drawn.explained),
+        "method": drawn.method,
+        "explained": None if drawn.explained is None else _rounded(drawn.explained),
         "targets": {
             "id": version.ids(rows),
             "x": _rounded(drawn.targets[:, 0]),

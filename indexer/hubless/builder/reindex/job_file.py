@@ -234,6 +234,7 @@ class Job(_Part):
     retention: Retention = Retention()
     executor: Executor = Executor()
     seed: int = Field(default=0, ge=0)
+    projection: Literal["pca", "umap"] = Field(default="pca", description="Of the map in the console.")
     schedule: str | None = Field(
         default=None, description="When the job runs, for people. Cron or Kubernetes start it."
     )

@@ -189,7 +189,7 @@ def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
             if not all(each.passed for each in results):
                 return made, results
             steps.step("writing")
-            write_made(built.made, staged.folder)
+            write_made(built.made, staged.folder, plan.job.projection)
         _check_base(plan)
         return staged.publish(made), results
 
