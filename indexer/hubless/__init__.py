@@ -19,7 +19,7 @@ from hubless.store.catalog import Catalog, VersionInfo
 if TYPE_CHECKING:
     from hubless.builder.reindex.run import reindex
     from hubless.exporting.export import export
-    from hubless.lab.arrays import compare, diagnose, scan, tune
+    from hubless.lab.arrays import compare, diagnose, plot_occurrence, scan, tune
     from hubless.lab.evaluate import evaluate
     from hubless.lab.matrices import SimilarityMatrices
 
@@ -49,6 +49,7 @@ __all__ = [
     "merge",
     "offsets",
     "open",
+    "plot_occurrence",
     "refit",
     "reindex",
     "scan",
@@ -61,6 +62,7 @@ _LATER = {
     "diagnose": "lab.arrays",
     "evaluate": "lab.evaluate",
     "export": "exporting.export",
+    "plot_occurrence": "lab.arrays",
     "reindex": "builder.reindex.run",
     "scan": "lab.arrays",
     "tune": "lab.arrays",

@@ -27,11 +27,11 @@ from hubless.cli.similarities import (
 )
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
+from hubless.lab.drawing import load_matplotlib
 from hubless.lab.entries import parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.report.contents import SEEDS, Wanted, make_report
 from hubless.lab.report.page import write_report
-from hubless.lab.report.plots import load_matplotlib
 from hubless.lab.scan.findings import Finding, Scan
 from hubless.lab.scan.scanning import BUDGET, scan
 from hubless.store.catalog import Catalog
@@ -242,7 +242,7 @@ def report_command(
         raise typer.BadParameter("expected a file that ends in .html", param_hint="--output")
     # fail before the long work if the page cannot be written
     check_place(output)
-    load_matplotlib()
+    load_matplotlib("report")
     try:
         entries = parse_entries(correction, {}) if correction else []
     except InputError as error:

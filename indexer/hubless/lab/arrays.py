@@ -1,17 +1,20 @@
-"""The lab as functions of arrays: `hubless.compare`, `tune`, `diagnose` and `scan`.
+"""The lab as functions of arrays: `hubless.compare`, `tune`, `diagnose`, `scan` and `plot_occurrence`.
 
-They differ from the functions that they call in two ways: the metric has to be given, as a wrong one measures
+The first four differ from the functions that they call in two ways: the metric has to be given, as a wrong one measures
 something else in silence; and what can be found is an index, or targets with their ids and payload.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
 from hubless.lab import compare as comparing
 from hubless.lab import diagnose as diagnosing
+from hubless.lab import drawing
 from hubless.lab import tune as tuning
 from hubless.lab.comparison import Comparison
 from hubless.lab.diagnose import Diagnosis
@@ -26,6 +29,9 @@ from hubless.search.collection import Collection
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Corrections = Sequence[str | Named] | Mapping[str, Mapping[str, Any]]
 """Names of corrections, or pairs of a name and its parameters, or parameters by name."""
@@ -218,6 +224,31 @@ def scan(
     gallery = _gallery(targets, metric, ids, payload)
     new = None if admit is None else open_gallery(admit, metric=gallery.metric, parameter="admit")
     return scanning.scan(gallery, queries, admit=new, **options)
+
+
+def plot_occurrence(index: Collection) -> "Figure":
+    """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
+
+    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out.
+
+    Parameters
+    ----------
+    index : fitted, or opened from a catalog
+
+    Returns
+    -------
+    A figure of matplotlib: a notebook shows it, `savefig` writes it.
+
+    Raises
+    ------
+    InputError
+        without matplotlib, or if the index has no counts.
+    """
+    counts = index.occurrence
+    known = None if counts is None else np.asarray(counts, np.int64)[:, (np.asarray(counts) >= 0).all(axis=0)]
+    if known is None or not known.size:
+        raise InputError("index", "one that stores how often its targets are found", "no counts")
+    return drawing.occurrence({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
 def _gallery(

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hubless.errors import InputError
-from hubless.lab.comparison import Comparison
+from hubless.lab.measured import Measured
 
 SKEWNESS = "skewness N10"
 """Heading of the measure of hubness that matters most."""
@@ -51,7 +51,7 @@ MEASURES = (*_AT_K, *_OF_RANKS, *_OF_OCCURRENCE)
 """Names that stand for the measure at every k that was measured."""
 
 
-def columns(comparison: Comparison, measures: Sequence[str] | None = None) -> dict[str, Column]:
+def columns(comparison: Measured, measures: Sequence[str] | None = None) -> dict[str, Column]:
     """The columns of a table by the names of their measures.
 
     Parameters
@@ -78,7 +78,7 @@ def columns(comparison: Comparison, measures: Sequence[str] | None = None) -> di
     return shown
 
 
-def _usual(comparison: Comparison) -> list[str]:
+def _usual(comparison: Measured) -> list[str]:
     several = ["mean_average_precision", "ndcg"] if comparison.several_relevant else []
     return ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs"]
 

@@ -1,19 +1,18 @@
 """What is measured of a correction, put together: over queries, over splits, and against a baseline."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Details
-from hubless.lab.distances import Distances
-from hubless.lab.leaks import LEAK
+from hubless.lab import drawing
+from hubless.lab.measured import Measured, Row
 from hubless.lab.tally import RECALLS, Quality, Tally
 from hubless.measures import (
     Interval,
-    McNemar,
     PairedDifference,
     bootstrap_geometric_mean,
     bootstrap_interval,
@@ -23,67 +22,27 @@ from hubless.measures import (
 )
 from hubless.vectors.arrays import F64, I64
 
-
-@dataclass(frozen=True)
-class Row:
-    """The quality of one correction.
-
-    `quality` is the mean over the splits, if there are several, and `spread` their standard deviation. Intervals are
-    over the queries. Of each group of an attribute, `group_spread` is the standard deviation of its share over the
-    queries, and `group_histogram` how many queries show 0, 1, … of it. `change` is that of R@1 against the baseline;
-    McNemar's test needs that each query is tested once.
-    """
-
-    label: str
-    name: str
-    parameters: dict[str, Any]
-    details: Details
-    quality: Quality
-    spread: Quality | None
-    intervals: dict[str, Interval]
-    change: PairedDifference | None
-    mcnemar: McNemar | None
-    group_shares: dict[str, float]
-    group_spread: dict[str, float]
-    group_histogram: dict[str, list[int]]
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
-class Comparison:
-    """Corrections side by side on the same queries.
+class Comparison(Measured):
+    """Corrections side by side on the same queries. A notebook shows it as a table."""
 
-    Sizes are those of the first split; `draws` is how often its bank was drawn. `depths` are the k of N_k: measures of
-    hubness are of the first, and of the others with a name that ends in `_at_k`.
-    """
+    def plot(self, measure: str = "recall_at_1") -> "Figure":
+        """A figure of one measure of each correction, with its 95 % interval where there is one.
 
-    protocol: Literal["strict", "query bank", "collection"]
-    queries: int
-    targets: int
-    query_bank: int | None
-    target_bank: int | None
-    several_relevant: bool
-    seeds: list[int]
-    draws: int
-    depths: list[int]
-    baseline: str
-    left_out: list[int]
-    notes: list[str]
-    group_shares: dict[str, float]
-    distances: Distances | None
-    rows: list[Row]
+        Parameters
+        ----------
+        measure : as in `quality` of a row: "recall_at_5", "skewness"
 
-    @property
-    def leaks(self) -> list[str]:
-        """Those of the notes that say why the changes look too good."""
-        return [note for note in self.notes if LEAK in note]
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
-        return asdict(self)
-
-    def row(self, label: str) -> Row:
-        """The row of this label."""
-        return next(row for row in self.rows if row.label == label)
+        Raises
+        ------
+        InputError
+            without matplotlib; or if the measure was not measured.
+        """
+        return drawing.quality(self, measure)
 
 
 class Result:

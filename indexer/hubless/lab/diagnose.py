@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from hubless.builder.live import verdict as verdict_of_live
 from hubless.corrections import CORRECTIONS, Correction, Details
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
+from hubless.lab import drawing
 from hubless.lab.compare import compare
 from hubless.lab.comparison import Comparison
 from hubless.lab.cross_fit import HeldOut, held_out_rankings
@@ -30,6 +31,9 @@ from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEPTHS = (1, 10, 20)
 MAIN_DEPTH = 10
@@ -161,6 +165,21 @@ class Diagnosis:
     def depth(self, k: int) -> Depth:
         """The measures of N_k."""
         return next(depth for depth in self.depths if depth.k == k)
+
+    @property
+    def curves(self) -> dict[str, I64]:
+        """N_10 (n,) by what a picture calls the ranking."""
+        return {"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]}
+
+    def plot(self) -> "Figure":
+        """A figure of N_10, raw and with `auto`: how often each target is found, the most found first.
+
+        Raises
+        ------
+        InputError
+            without matplotlib.
+        """
+        return drawing.occurrence(self.curves)
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain JSON values, but for the arrays."""

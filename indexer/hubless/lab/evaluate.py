@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.vectors.arrays import check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _SCORES_HELD = 2**24
 """So many scores of queries against all targets are held at once."""
@@ -53,6 +56,16 @@ class Evaluation:
     @property
     def corrected(self) -> Quality:
         return self.comparison.row("corrected").quality
+
+    def plot(self, measure: str = "recall_at_1") -> "Figure":
+        """A figure of one measure, raw and corrected, as `Comparison.plot` draws it.
+
+        Raises
+        ------
+        InputError
+            without matplotlib; or if the measure was not measured.
+        """
+        return self.comparison.plot(measure)
 
     def as_json(self) -> dict[str, Any]:
         """All of it as plain JSON values; `change` is that of R@1."""

@@ -13,8 +13,8 @@ from rich.text import Text
 
 from hubless.errors import InputError, storage_errors
 from hubless.lab.columns import SKEWNESS, Column, columns
-from hubless.lab.comparison import Comparison, Row
 from hubless.lab.distances import Distances
+from hubless.lab.measured import Measured, Row
 from hubless.store.durable import replace_text
 
 _CHANGE, _P = "ΔR@1 [95 %]", "p"
@@ -33,7 +33,7 @@ class Cell:
     best: bool = False
 
 
-def grid(comparison: Comparison, measures: Measures = None) -> tuple[list[str], list[list[Cell]]]:
+def grid(comparison: Measured, measures: Measures = None) -> tuple[list[str], list[list[Cell]]]:
     """Headings, and a line of cells for each correction: what all formats show.
 
     Parameters
@@ -57,7 +57,7 @@ def grid(comparison: Comparison, measures: Measures = None) -> tuple[list[str], 
     return [*headings, *([_P] if tested else []), *shares], lines
 
 
-def caption(comparison: Comparison) -> str:
+def caption(comparison: Measured) -> str:
     """What was compared, and what there is to know of it."""
     sizes = f"{comparison.queries:,} queries, {comparison.targets:,} targets"
     banks = f", query bank of {comparison.query_bank:,}" if comparison.query_bank else ""
@@ -83,7 +83,7 @@ def _distances(distances: Distances) -> list[str]:
     ]
 
 
-def as_table(comparison: Comparison, measures: Measures = None) -> Table:
+def as_table(comparison: Measured, measures: Measures = None) -> Table:
     """For the terminal; the best of each column is bold. What matters most stands first."""
     headings, lines = grid(comparison, measures)
     order = list(range(len(headings)))
@@ -101,7 +101,7 @@ def _place(heading: str) -> int:
     return _FIRST.index(heading) if heading in _FIRST else len(_FIRST)
 
 
-def as_markdown(comparison: Comparison, measures: Measures = None) -> str:
+def as_markdown(comparison: Measured, measures: Measures = None) -> str:
     """A table for a README."""
     headings, lines = grid(comparison, measures)
     rule = ["---", *(["---:"] * (len(headings) - 1))]
@@ -110,7 +110,7 @@ def as_markdown(comparison: Comparison, measures: Measures = None) -> str:
     return f"{table}\n\n{caption(comparison)}\n"
 
 
-def as_latex(comparison: Comparison, measures: Measures = None) -> str:
+def as_latex(comparison: Measured, measures: Measures = None) -> str:
     """A table for a paper; needs the package booktabs."""
     headings, lines = grid(comparison, measures)
     shown = [
@@ -132,7 +132,7 @@ def as_latex(comparison: Comparison, measures: Measures = None) -> str:
     )
 
 
-def as_csv(comparison: Comparison, measures: Measures = None) -> str:
+def as_csv(comparison: Measured, measures: Measures = None) -> str:
     """All measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
     lines = [_flat(row) for row in comparison.rows]
     names = list(dict.fromkeys(name for line in lines for name in line))
@@ -143,12 +143,12 @@ def as_csv(comparison: Comparison, measures: Measures = None) -> str:
     return written.getvalue()
 
 
-def as_json(comparison: Comparison, measures: Measures = None) -> str:
+def as_json(comparison: Measured, measures: Measures = None) -> str:
     """All of it."""
     return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
+FORMATS: dict[str, Callable[[Measured, Measures], str]] = {
     ".json": as_json,
     ".csv": as_csv,
     ".md": as_markdown,
@@ -162,7 +162,7 @@ def check_output(path: Path) -> None:
         raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
 
 
-def write(comparison: Comparison, path: Path, measures: Measures = None) -> None:
+def write(comparison: Measured, path: Path, measures: Measures = None) -> None:
     """Write a comparison in the format of the path's ending.
 
     Raises
@@ -176,7 +176,7 @@ def write(comparison: Comparison, path: Path, measures: Measures = None) -> None
         replace_text(path, FORMATS[path.suffix](comparison, measures))
 
 
-def _best(comparison: Comparison, name: str, column: Column) -> str:
+def _best(comparison: Measured, name: str, column: Column) -> str:
     """How the best value is written."""
     values = [row.quality[name] for row in comparison.rows]
     best, worst = (max(values), min(values)) if column.high_is_best else (min(values), max(values))

@@ -1,28 +1,35 @@
-"""The plots of a report, as SVG. One accent colour: what `auto` does. Raw is grey, and so is all else."""
+"""The plots of a report, as SVG, in the colours of `lab.drawing`."""
 
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from hubless.errors import InputError, how_to_install
-from hubless.lab.comparison import Comparison
+from hubless.lab.drawing import (
+    ACCENT,
+    INK,
+    MIDDLE,
+    RAW,
+    SIZE,
+    TEXT,
+    draw_occurrence,
+    draw_quality,
+    figure,
+    load_matplotlib,
+)
 from hubless.lab.report import words
 from hubless.lab.report.closeups import HeatMap, Projection, Source
 from hubless.lab.report.contents import Report
 from hubless.lab.report.curves import CurvePoint
 from hubless.vectors.arrays import F32, I64
 
-ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
 OTHERS = (("#444444", "s", "--"), ("#777777", "^", "-."), ("#222222", "D", ":"), ("#999999", "v", "--"))
 """Colour, marker and line of all curves but that of `auto`."""
 BINS = 50
-SIZE, TALL = (5.0, 3.5), (5.0, 4.2)
-"""Inches. Small, so that words stay readable on a phone."""
+TALL = (5.0, 4.2)
+"""Inches, of a picture without a legend."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ def main_pictures(report: Report) -> list[Picture]:
     drawn = [
         Picture(
             "How often each item is shown",
-            _svg(lambda axes: _occurrence(axes, diagnosis.occurrences), "occurrence"),
+            _svg(lambda axes: draw_occurrence(axes, diagnosis.curves), "occurrence"),
             words.occurrence_caption(diagnosis),
         )
     ]
@@ -55,7 +62,7 @@ def main_pictures(report: Report) -> list[Picture]:
         drawn.append(
             Picture(
                 "R@1 by correction",
-                _svg(lambda axes: _recalls(axes, shown), "recalls", grid="x"),
+                _svg(lambda axes: draw_quality(axes, shown), "recalls", grid="x"),
                 words.RECALLS_CAPTION,
             )
         )
@@ -94,61 +101,15 @@ def pairs_of_pictures(report: Report) -> list[tuple[Picture, Picture]]:
     return drawn
 
 
-def load_matplotlib() -> tuple[ModuleType, ModuleType]:
-    """Matplotlib, and its module of figures.
-
-    Raises
-    ------
-    InputError
-        if it is not there, naming the extra that brings it.
-    """
-    try:
-        return import_module("matplotlib"), import_module("matplotlib.figure")
-    except ImportError as error:
-        raise InputError("report", f"the extra demo: {how_to_install('demo')}", "no matplotlib") from error
-
-
 def _svg(draw: Callable[[Any], None], name: str, *, size: tuple[float, float] = SIZE, grid: str = "both") -> str:
-    matplotlib, figures = load_matplotlib()
+    matplotlib = load_matplotlib("report")
     # text stays text, for readers of the screen; a salt a plot, as several stand on one page
-    settings = {"svg.hashsalt": name, "svg.fonttype": "none", "font.family": "sans-serif", "font.size": 11}
-    with matplotlib.rc_context(settings):
-        figure = figures.Figure(figsize=size, layout="constrained")
-        axes = figure.add_subplot()
-        draw(axes)
-        axes.tick_params(colors=MIDDLE, labelcolor=INK)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(RAW)
-        if grid != "none":
-            axes.grid(axis=grid, color=PALE, linewidth=0.6)
-            axes.set_axisbelow(True)
-        labels = axes.get_legend_handles_labels()
-        if labels[0]:
-            figure.legend(*labels, loc="outside lower center", ncols=2, frameon=False)
+    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"} | TEXT):
         written = io.StringIO()
-        figure.savefig(written, format="svg", transparent=True, dpi=200, metadata={"Date": None, "Creator": None})
+        nothing = {"Date": None, "Creator": None}
+        figure(draw, size=size, grid=grid).savefig(written, format="svg", transparent=True, dpi=200, metadata=nothing)
     svg = written.getvalue()
     return svg[svg.index("<svg") :]
-
-
-def _occurrence(axes: Any, occurrences: dict[str, I64]) -> None:
-    marks = {"raw": (RAW, "raw"), "corrected": (ACCENT, "with auto")}
-    for name, occurrence in occurrences.items():
-        colour, label = marks[name]
-        places = np.arange(1, len(occurrence) + 1)
-        axes.plot(places, np.sort(occurrence)[::-1], color=colour, linewidth=2.4, label=label)
-    axes.axhline(np.mean(occurrences["raw"]), color=INK, linestyle=":", label="if all were shown alike")
-    axes.set_xscale("log")
-    axes.set_yscale("symlog", linthresh=1, linscale=0.5)
-    axes.set_ylim(bottom=-0.1)
-    powers = 10 ** np.arange(int(np.log10(len(occurrences["raw"]))) + 1)
-    axes.set_xticks(powers, [f"{power:,}" for power in powers])
-    most = max(int(occurrence.max()) for occurrence in occurrences.values())
-    counts = [0, *(10 ** np.arange(int(np.log10(max(most, 1))) + 1))]
-    axes.set_yticks(counts, [f"{count:,}" for count in counts])
-    axes.set_yticks([], minor=True)
-    axes.set_xlabel("items, the most shown first")
-    axes.set_ylabel("times among the first 10")
 
 
 def _histogram(axes: Any, offsets: F32) -> None:
@@ -157,19 +118,6 @@ def _histogram(axes: Any, offsets: F32) -> None:
     axes.locator_params(axis="x", nbins=6)
     axes.set_xlabel("offset, in units of similarity")
     axes.set_ylabel("items")
-
-
-def _recalls(axes: Any, comparison: Comparison) -> None:
-    rows = comparison.rows[::-1]
-    for place, row in enumerate(rows):
-        value, bound = 100 * row.quality["recall_at_1"], row.intervals["recall_at_1"]
-        spread = [[max(0.0, value - 100 * bound.low)], [max(0.0, 100 * bound.high - value)]]
-        colour = {"auto": ACCENT, "none": RAW}.get(row.label, MIDDLE)
-        axes.errorbar(value, place, xerr=spread, fmt="o", color=colour, capsize=4, linewidth=2)
-        axes.annotate(f"{value:.1f}", (value, place), (0, 6), textcoords="offset points", ha="center", fontsize=10)
-    axes.set_yticks(range(len(rows)), ["raw" if row.label == "none" else row.label for row in rows])
-    axes.set_ylim(-0.6, len(rows) - 0.3)
-    axes.set_xlabel("R@1 in %")
 
 
 def _curves(

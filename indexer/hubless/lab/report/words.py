@@ -1,8 +1,8 @@
 """What the page says in words: headline, captions, and a glossary, for readers who do not know the field."""
 
-from hubless.lab.comparison import Row
 from hubless.lab.diagnose import MAIN_DEPTH, Depth, Diagnosis
 from hubless.lab.expected import ExpectedGain
+from hubless.lab.measured import Row
 from hubless.lab.report.contents import Report
 
 OFTEN = 2
