@@ -21,7 +21,7 @@ CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
 EXTRAS := tests/builder/test_ray.py tests/vectors/test_lance.py tests/measures/test_umap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs openapi typescript langchain llama-index haystack extras lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs notebook openapi typescript langchain llama-index haystack extras lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -68,6 +68,9 @@ bench-full: setup  ## the same at the sizes that the goals are about, an hour
 
 docs: setup  ## the documentation site, in site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+
+notebook: setup  ## run the notebook of the docs and store what it shows
+	$(BIN)/python docs/.hooks/run_notebook.py
 
 openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	$(BIN)/python -m hubless_service.contract >$(OPENAPI).new

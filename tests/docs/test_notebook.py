@@ -1,0 +1,52 @@
+"""The notebook of the docs runs, and what is stored of it is what it shows."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+STORED = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
+
+
+@pytest.fixture(scope="module")
+def ran():
+    spec = importlib.util.spec_from_file_location("run_notebook", DOCS / ".hooks" / "run_notebook.py")
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    empty = nbformat.read(DOCS / "notebook.ipynb", as_version=4)
+    for cell in empty.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    return script.run(empty)
+
+
+def shown(notebook):
+    """Of each output its cell, the kinds of data, and its text without the numbers, which differ between machines."""
+    return [
+        (cell.id, output.output_type, output.get("name"), sorted(output.get("data", {})), words(output))
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+    ]
+
+
+def words(output):
+    return re.sub(r"[-+]?[\d,.]+", "#", output.get("text", "") or output.get("data", {}).get("text/plain", ""))
+
+
+def test_what_is_stored_is_what_the_cells_show(ran):
+    assert shown(ran) == shown(STORED), "say `make notebook` and commit docs/notebook.ipynb"
+
+
+def test_it_shows_the_picture_of_n10_and_warns_of_nothing(ran):
+    pictures = [cell for cell, _, _, kinds, _ in shown(ran) if "image/png" in kinds]
+    assert pictures == ["picture", "evaluate", "stored"]
+    assert "stderr" not in [name for _, _, name, _, _ in shown(ran)]
+
+
+def test_pages_that_it_links_to_are_there():
+    linked = re.findall(r"\]\(([\w-]+\.md)\)", "".join(cell.source for cell in STORED.cells))
+    assert linked
+    assert [page for page in linked if not (DOCS / page).exists()] == []
