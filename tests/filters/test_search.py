@@ -85,7 +85,7 @@ class TestKinds:
 
     def test_vectors_are_taken_out_block_by_block(self, made, problem, monkeypatch):
         ranker, exact = made
-        monkeypatch.setattr(selected, "block_rows", lambda dim: 7)  # fewer than k
+        monkeypatch.setattr(selected, "rows_of_a_part", lambda dim: 7)  # fewer than k
         rows = np.arange(0, COUNT, 60)
         found = ranker.rank(problem.queries, K, 1.0, {"exact": True}, Matches(np.isin(np.arange(COUNT), rows)))
         np.testing.assert_allclose(found.scores, -np.sort(-exact[:, rows], axis=1)[:, :K], rtol=0, atol=1e-3)

@@ -76,6 +76,7 @@ def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
         "id": wanted,
         "offset": float(words.offsets[row]),
         "payload": catalogs.payload()[row],
+        "seq": 0,
         "collection": "words",
         "version": words.version,
     }
@@ -84,7 +85,7 @@ def test_point_is_found_by_its_id_whatever_that_looks_like(http, words, row):
 def test_point_without_payload_has_none(http, numbers):
     point = http.get(f"/v1/collections/numbers/points/{catalogs.LARGEST_ID}").json()
     assert point["id"] == catalogs.LARGEST_ID
-    assert set(point) == {"id", "offset", "collection", "version"}
+    assert set(point) == {"id", "offset", "seq", "collection", "version"}
 
 
 def test_negative_id_is_found(http):

@@ -228,7 +228,7 @@ class Manifest(_Record):
     encoder: dict[str, Any] | None
     measured: Measured | None = Field(description="null in versions that were made without a query bank.")
     bank: BankRecord | None = None
-    strength: float = Field(default=1.0, description="Strength of a query that gives none.")
+    strength: float = Field(default=1.0, ge=0, le=2, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
     notes: list[str] = []

@@ -232,9 +232,10 @@ class Watcher:
                 log.info('collection "%s": the files are as they were written', collection.name)
 
     def _is_current(self, collection: hubless.Collection) -> bool:
-        """Whether its files ought to be there: they are not when it was pruned, or the catalog is out of reach."""
+        """Whether its files ought to be there: they are not when it was deleted, or the catalog is out of reach."""
+        name, version = collection.name, collection.version
         try:
-            return self._source.current(collection.name) == collection.version
+            return self._source.current(name) == version and version in self._source.version_ids(name)
         except HublessError as error:
             log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
             return False
