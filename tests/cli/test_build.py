@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 from support import small
+from support.model_folders import write_onnx, write_static
 
 import hubless
 
@@ -91,6 +92,21 @@ def test_encoder_comes_from_a_folder(build, tmp_path, files):
     assert dict(build("--encoder", files / "encoder").table)["text queries"] == "yes"
     opened = hubless.open(tmp_path / "catalog", "photos")
     assert opened.encode(["amber"]) == pytest.approx(small.encoder().encode(["amber"]))
+
+
+@pytest.mark.parametrize(("kind", "write"), [("static", write_static), ("onnx", write_onnx)])
+def test_encoder_with_a_model_in_a_folder_comes_from_its_description(build, run, tmp_path, kind, write):
+    write(tmp_path / "mini")
+    (tmp_path / "encoder.toml").write_text(f'type = "{kind}"\npath = "mini"\n')
+    assert dict(build("--encoder", tmp_path / "encoder.toml").table)["text queries"] == "yes"
+    asked = ("query", "--catalog", tmp_path / "catalog", "--collection", "photos", "--text", "amber birch", "--json")
+    vector = hubless.open(tmp_path / "catalog", "photos").encode(["amber birch"])
+    found = hubless.open(tmp_path / "catalog", "photos").query(vector)
+    (answer,) = run(*asked).json["results"]
+    assert [hit["id"] for hit in answer["hits"]] == found.ids[0]
+    (tmp_path / "mini" / "tokenizer.json").unlink()
+    refused = build("--encoder", tmp_path / "encoder.toml")
+    assert (refused.code, "tokenizer.json" in refused.err) == (1, True)
 
 
 def test_target_bank_makes_auto_take_dbsn(build, files):

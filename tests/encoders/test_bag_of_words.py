@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pytest
 
-from hubless.encoders import BagOfWords, load_encoder
+from hubless.encoders import ENCODERS, BagOfWords, load_encoder
 from hubless.errors import InputError, NotFinite, StorageError, UnknownWords, ZeroVector
 
 WORDS = ["open", "file", "read", "line"]
@@ -183,9 +183,9 @@ def change(folder, **members):
     [
         (
             {"type": "transformer"},
-            "type: expected one of bag-of-words, openai, installed, sentence-transformers, got 'transformer'",
+            f"type: expected one of {', '.join(ENCODERS)}, got 'transformer'",
         ),
-        ({"type": None}, "type: expected one of bag-of-words, openai, installed, sentence-transformers, got None"),
+        ({"type": None}, f"type: expected one of {', '.join(ENCODERS)}, got None"),
         ({"type": ["bag-of-words"]}, "type: expected one of bag-of-words"),
         ({"tokeniser": "other-2"}, "tokeniser: expected 'identifier-words-1', got 'other-2'"),
         ({"vocabulary": {"open": 0}}, "vocabulary: expected a list of words"),

@@ -356,7 +356,8 @@ def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, f
 
 
 def test_unknown_type_is_refused_with_the_known_ones(encoder):
-    with pytest.raises(InputError, match="one of bag-of-words, openai, installed, sentence-transformers, got 'words'"):
+    known = "bag-of-words, openai, installed, sentence-transformers, onnx, static"
+    with pytest.raises(InputError, match=f"one of {known}, got 'words'"):
         encoder(type="words")
 
 

@@ -119,12 +119,14 @@ def test_wrong_field_is_named(describe, fields, problem):
         load_encoder(describe(**fields), dim=8)
 
 
-def test_description_on_the_page_is_one(describe):
-    (block,) = re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE)
-    encoder = load_encoder(describe(**tomllib.loads(block)), dim=384)
-    assert encoder.description.prompt == "query: "
-    rows = re.search(r"(?s)\| `model` \|.*?\n\n", PAGE).group()
-    assert set(re.findall(r"(?m)^\| `(\w+)` \|", rows)) | {"type"} == set(type(encoder.description).model_fields)
+def test_descriptions_on_the_page_are_some_and_have_all_fields(describe):
+    blocks = map(tomllib.loads, re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE))
+    encoders = {block["type"]: load_encoder(describe(**block), dim=384).description for block in blocks}
+    assert encoders["sentence-transformers"].prompt == encoders["onnx"].prompt == "query: "
+    for kind, first in (("sentence-transformers", "model"), ("onnx", "path")):
+        rows = re.search(rf"(?s)\| `{first}` \|.*?\n\n", PAGE).group()
+        assert set(re.findall(r"(?m)^\| `(\w+)` \|", rows)) | {"type"} == set(type(encoders[kind]).model_fields)
+    assert set(type(encoders["static"]).model_fields) == {"type", "path", "prompt", "dim"}
 
 
 @pytest.mark.skipif(not REAL, reason="needs the extra sentence-transformers")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
-from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, Installed, SentenceModel, load_encoder
+from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Installed, SentenceModel, load_encoder
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import InputRecord
@@ -92,7 +92,7 @@ def open_inputs(
     count, dim = items.vectors.shape
     loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
     if isinstance(
-        loaded, Installed | SentenceModel
+        loaded, Installed | SentenceModel | FolderModel
     ):  # an endpoint's key may be set only where the collection is served
         loaded.check()
     if loaded is not None:

@@ -13,8 +13,11 @@ from hubless.encoders.bag_of_words import WORDS_FILE, BagOfWords, tokenise
 from hubless.encoders.base import Encoder, brief
 from hubless.encoders.descriptions import ENCODER_FILE
 from hubless.encoders.endpoint import Endpoint
+from hubless.encoders.folder_model import FolderModel
 from hubless.encoders.installed import Installed
+from hubless.encoders.onnx_model import OnnxModel
 from hubless.encoders.sentence_model import SentenceModel
+from hubless.encoders.static_model import StaticModel
 from hubless.encoders.unusable import Unusable
 from hubless.errors import InputError, one_line
 
@@ -25,18 +28,25 @@ __all__ = [
     "BagOfWords",
     "Encoder",
     "Endpoint",
+    "FolderModel",
     "Installed",
+    "OnnxModel",
     "SentenceModel",
+    "StaticModel",
     "Unusable",
     "load_encoder",
     "tokenise",
 ]
 
-ENCODERS: dict[str, type[BagOfWords] | type[Endpoint] | type[Installed] | type[SentenceModel]] = {
+ENCODERS: dict[
+    str, type[BagOfWords] | type[Endpoint] | type[Installed] | type[SentenceModel] | type[StaticModel] | type[OnnxModel]
+] = {
     "bag-of-words": BagOfWords,
     "openai": Endpoint,
     "installed": Installed,
     "sentence-transformers": SentenceModel,
+    "onnx": OnnxModel,
+    "static": StaticModel,
 }
 
 

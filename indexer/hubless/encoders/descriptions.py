@@ -12,7 +12,13 @@ from hubless.errors import InputError
 ENCODER_FILE = "encoder.json"
 """File with the description of an encoder, in the folder of a version."""
 
-_TYPES = {"string": "a text", "integer": "a whole number", "number": "a number", "object": "an object"}
+_TYPES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+}
 _BOUNDS = {"minimum": "of at least {}", "exclusiveMinimum": "above {}"}
 
 M = TypeVar("M", bound=BaseModel)
@@ -51,6 +57,8 @@ def _wanted(schema: dict[str, Any]) -> str:
     schema = next(iter(schema.get("anyOf", ())), schema)
     if "const" in schema:
         return repr(schema["const"])
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
     bounds = [words.format(schema[bound]) for bound, words in _BOUNDS.items() if bound in schema]
     return " ".join([_TYPES[schema["type"]], *bounds])
 

@@ -1,0 +1,242 @@
+"""Models in ONNX: onnxruntime runs small graphs that are written here, byte by byte."""
+
+import importlib.util
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import pytest
+from support import small
+from support.model_folders import ROWS, SPECIAL, graph, hidden, tokens, write_json, write_modules, write_onnx
+from support.onnx_bytes import INT32
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.encoders import load_encoder
+from hubless.errors import EncoderFailed, InputError
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+TEXTS = ["amber", "birch cedar birch", "delta nonsense ember fjord amber"]
+
+
+def load(folder, **fields):
+    (folder / "encoder.json").write_text(json.dumps({"type": "onnx", "path": "."} | fields))
+    return load_encoder(folder / "encoder.json", small.DIM)
+
+
+def of_tokens(text, most=None):
+    """The vectors of a text's tokens, computed for this text alone."""
+    words = tokens(text)[: None if most is None else most - 2]
+    return hidden([SPECIAL["cls"], *words, SPECIAL["sep"]])
+
+
+def means(texts, most=None):
+    return np.array([of_tokens(text, most).mean(axis=0) for text in texts])
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("batch", [1, 2, 32])
+@pytest.mark.parametrize(
+    ("config", "pool"),
+    [
+        ({"pooling_mode_mean_tokens": True, "pooling_mode_cls_token": False}, lambda found: found.mean(axis=0)),
+        ({"pooling_mode_mean_tokens": False, "pooling_mode_cls_token": True}, lambda found: found[0]),
+        ({"pooling_mode_lasttoken": True}, lambda found: found[-1]),
+        ({"pooling_mode": "cls"}, lambda found: found[0]),
+        ({"pooling_mode": ["mean"]}, lambda found: found.mean(axis=0)),
+    ],
+)
+def test_tokens_are_pooled_as_the_models_own_file_says_in_any_batch(tmp_path, config, pool, batch):
+    write_json(write_onnx(tmp_path) / "1_Pooling" / "config.json", config)
+    encoder = load(tmp_path, batch=batch)
+    encoder.check()
+    np.testing.assert_allclose(encoder.encode(TEXTS), [pool(of_tokens(text)) for text in TEXTS], atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("modules", "fields", "normalised"),
+    [
+        (("Transformer", "Pooling"), {}, False),
+        (("Transformer", "Pooling", "Normalize"), {}, True),
+        (("Transformer", "Pooling", "Normalize"), {"normalize": False}, False),
+        ((), {"normalize": True}, True),
+    ],
+)
+def test_vectors_have_length_one_if_the_model_or_the_description_says_so(tmp_path, modules, fields, normalised):
+    found = load(write_onnx(tmp_path, modules=modules), **fields).encode(TEXTS)
+    np.testing.assert_allclose(found, unit(means(TEXTS)) if normalised else means(TEXTS), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("configs", "fields", "most"),
+    [
+        ({"sentence_bert_config": {"max_seq_length": 5}}, {}, 5),
+        ({"sentence_bert_config": {"max_seq_length": 5}}, {"max_seq_length": 4}, 4),
+        ({"tokenizer_config": {"model_max_length": 6}, "config": {"max_position_embeddings": 7}}, {}, 6),
+        ({"tokenizer_config": {"model_max_length": 1e30}, "config": {"max_position_embeddings": 7}}, {}, 7),
+        ({"tokenizer_config": {"model_max_length": 1e30}}, {}, None),
+    ],
+)
+def test_long_text_is_cut_where_the_model_says(tmp_path, configs, fields, most):
+    text = " ".join(small.WORDS * 3)
+    found = load(write_onnx(tmp_path, **configs), **fields).encode([text])
+    np.testing.assert_allclose(found, means([text], most), atol=1e-5)
+
+
+def test_prompt_is_the_models_own_for_queries_unless_another_is_given(tmp_path):
+    write_onnx(tmp_path, config_sentence_transformers={"prompts": {"query": "amber ", "document": "birch "}})
+    np.testing.assert_allclose(load(tmp_path).encode(["fjord"]), means(["amber fjord"]), atol=1e-5)
+    np.testing.assert_allclose(load(tmp_path, prompt="cedar ").encode(["fjord"]), means(["cedar fjord"]), atol=1e-5)
+    np.testing.assert_allclose(load(tmp_path, prompt="").encode(["fjord"]), means(["fjord"]), atol=1e-5)
+
+
+def test_model_of_lower_case_reads_texts_so(tmp_path):
+    write_onnx(tmp_path, sentence_bert_config={"do_lower_case": True})
+    np.testing.assert_allclose(load(tmp_path).encode(["Amber BIRCH"]), means(["amber birch"]), atol=1e-5)
+
+
+def test_vectors_that_the_graph_pools_itself_are_taken_as_they_are(tmp_path):
+    write_onnx(tmp_path, data=graph(pooled=True), pooling=None, modules=("Transformer", "Pooling", "Dense"))
+    wanted = [ROWS[[SPECIAL["cls"], *tokens(text), SPECIAL["sep"]]].sum(axis=0) for text in TEXTS]
+    np.testing.assert_allclose(load(tmp_path).encode(TEXTS), wanted, atol=1e-5)
+    with pytest.raises(InputError, match="encoder, pooling: expected no pooling, because the graph pools by itself"):
+        load(tmp_path, pooling="cls").check()
+
+
+@pytest.mark.parametrize(
+    ("file", "fields"), [("onnx/model.onnx", {}), ("onnx/model_int8.onnx", {"file": "onnx/model_int8.onnx"})]
+)
+def test_graph_is_found_where_exporters_put_it_or_where_the_description_says(tmp_path, file, fields):
+    write_onnx(tmp_path, file=file, data=graph(INT32))
+    np.testing.assert_allclose(load(tmp_path, **fields, threads=1).encode(TEXTS), means(TEXTS), atol=1e-5)
+
+
+def test_text_without_words_is_one_of_special_tokens(tmp_path):
+    np.testing.assert_allclose(load(write_onnx(tmp_path)).encode(["", "amber"]), means(["", "amber"]), atol=1e-5)
+
+
+def no_graph(folder):
+    (folder / "model.onnx").unlink()
+
+
+def damaged_graph(folder):
+    (folder / "model.onnx").write_bytes(graph()[:200])
+
+
+def other_inputs(folder):
+    inputs = ("input_ids", "attention_mask", "token_type_ids", "position_ids")
+    write_onnx(folder, data=graph(inputs=inputs))
+
+
+def smaller_table(folder):
+    # a graph that fails for the tokens of this tokeniser
+    (folder / "tokenizer.json").write_text(
+        (folder / "tokenizer.json")
+        .read_text()
+        .replace('"[CLS]": 2', '"[CLS]": 99')
+        .replace('"ids": [\n          2\n', '"ids": [\n          99\n')
+    )
+
+
+def further_module(folder):
+    write_modules(folder, ["Transformer", "Pooling", "Dense"])
+
+
+def no_pooling(folder):
+    (folder / "1_Pooling" / "config.json").unlink()
+
+
+def two_poolings(folder):
+    write_json(
+        folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "pooling_mode_max_tokens": True}
+    )
+
+
+def prompt_left_out(folder):
+    write_json(folder / "1_Pooling" / "config.json", {"pooling_mode_mean_tokens": True, "include_prompt": False})
+    write_json(folder / "config_sentence_transformers.json", {"prompts": {"query": "amber "}})
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (no_graph, "path: expected a folder with model.onnx, got .*, which does not exist"),
+        (damaged_graph, "path: expected a graph that onnxruntime can load, got .*model.onnx: "),
+        (other_inputs, "path: expected a graph with the inputs input_ids.*position_ids"),
+        (smaller_table, "path: expected a graph that takes tokens, got .*model.onnx: "),
+        (further_module, "path: .*modules.json has Dense: use sentence-transformers"),
+        (no_pooling, "pooling: expected one of mean, cls, lasttoken, because the folder has no 1_Pooling/config.json"),
+        (two_poolings, "path: expected one pooling of mean, cls, lasttoken, got .* with max, mean"),
+        (prompt_left_out, "path: expected a model that pools its prompt too"),
+    ],
+)
+def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path, damage, problem):
+    damage(write_onnx(tmp_path))
+    with pytest.raises(InputError, match=f"encoder, {problem}"):
+        load(tmp_path).check()
+
+
+def test_pooling_of_the_description_stands_in_for_a_missing_file(tmp_path):
+    found = load(write_onnx(tmp_path, pooling=None, modules=()), pooling="cls").encode(TEXTS)
+    np.testing.assert_allclose(found, [of_tokens(text)[0] for text in TEXTS], atol=1e-5)
+
+
+def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path):
+    encoder = load(write_onnx(tmp_path), dim=5)
+    with pytest.raises(InputError, match=r"a model of 5 dimensions, got .*, which has 8"):
+        encoder.check()
+    with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
+        encoder.encode(["amber"])
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else find(name))
+    with pytest.raises(InputError, match=r"pip install '\.\[onnx\]' in the repository, got 'onnx' without onnxruntime"):
+        load(write_onnx(tmp_path)).check()
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"pooling": "max"}, "pooling: expected one of mean, cls, lasttoken, got a text"),
+        ({"normalize": "perhaps"}, "normalize: expected true or false, got a text"),
+        ({"max_seq_length": 0}, "max_seq_length: expected a whole number of at least 1, got 0"),
+        ({"model": "m"}, "model: expected one of "),
+    ],
+)
+def test_wrong_field_is_named(tmp_path, fields, problem):
+    with pytest.raises(InputError, match=f"encoder, {problem}"):
+        load(tmp_path, **fields)
+
+
+def test_several_threads_share_it(tmp_path):
+    encoder = load(write_onnx(tmp_path))
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(encoder.encode, [TEXTS] * 32))
+    for vectors in found:
+        np.testing.assert_allclose(vectors, means(TEXTS), atol=1e-5)
+    assert not encoder.quick
+
+
+def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path):
+    write_onnx(tmp_path / "mini")
+    description = tmp_path / "encoder.toml"
+    description.write_text('type = "onnx"\npath = "mini"\n')
+    small.build(tmp_path / "catalog", encoder=description)
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    np.testing.assert_allclose(opened.encode(["amber birch"]), means(["amber birch"]), atol=1e-5)
+    ask = "v1/collections/photos/query"
+    vector = means(["amber birch"])[0].tolist()
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        by_text, by_vector = (
+            httpx.post(f"{url}/{ask}", json=asked).json()["hits"]
+            for asked in ({"text": "amber birch"}, {"vector": vector})
+        )
+    assert [hit["id"] for hit in by_text] == [hit["id"] for hit in by_vector]

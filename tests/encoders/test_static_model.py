@@ -1,0 +1,275 @@
+"""Static embeddings, with real tokenisers and tables made here."""
+
+import importlib.util
+import json
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import numpy as np
+import pytest
+from support import small
+from support.model_folders import ROWS, WORDS, tokeniser, tokens, write_modules, write_static
+from support.serving import serving, wait_until_ready
+from tokenizers import models
+
+import hubless
+from hubless.encoders import load_encoder
+from hubless.errors import EncoderFailed, InputError, UnknownWords
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+TEXTS = ["amber", "birch cedar birch", "delta nonsense ember", "fjord " * 40]
+WEIGHTS = np.linspace(0.5, 2, len(WORDS)).astype(np.float32)
+MAPPING = np.arange(len(WORDS))[::-1].copy() // 2
+
+
+def load(folder, **fields):
+    (folder / "encoder.json").write_text(json.dumps({"type": "static", "path": "."} | fields))
+    return load_encoder(folder / "encoder.json", small.DIM)
+
+
+def mean(text, rows=ROWS, weights=None, mapping=None, unknown=False):
+    """The mean vector of a text, token by token."""
+    total, count = np.zeros(small.DIM), 0
+    for token in tokens(text):
+        if WORDS[token] != "[UNK]" or unknown:
+            row = token if mapping is None else mapping[token]
+            total += rows[row].astype(np.float64) * (1 if weights is None else weights[token])
+            count += 1
+    return total / count
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16])
+@pytest.mark.parametrize(
+    ("config", "normalised"), [({"normalize": True}, True), ({"normalize": False}, False), (None, False)]
+)
+def test_text_is_the_mean_of_its_known_words_as_the_configuration_says(tmp_path, config, normalised, kind):
+    table = ROWS.astype(kind)
+    encoder = load(write_static(tmp_path, {"embeddings": table}, config=config))
+    wanted = np.array([mean(text, table) for text in TEXTS])
+    np.testing.assert_allclose(encoder.encode(TEXTS), unit(wanted) if normalised else wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("weights", [None, WEIGHTS])
+@pytest.mark.parametrize("mapping", [None, MAPPING])
+def test_tokens_have_weights_and_share_rows_if_the_file_says_so(tmp_path, weights, mapping):
+    named = {"embeddings": ROWS, "weights": weights, "mapping": mapping}
+    encoder = load(write_static(tmp_path, {name: array for name, array in named.items() if array is not None}))
+    wanted = [mean(text, weights=weights, mapping=mapping) for text in TEXTS]
+    np.testing.assert_allclose(encoder.encode(TEXTS), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("inner", ["", "0_StaticEmbedding"])
+@pytest.mark.parametrize("modules", [("StaticEmbedding",), ("StaticEmbedding", "Normalize")])
+def test_model_of_sentence_transformers_counts_unknown_words_and_reads_its_own_steps(tmp_path, inner, modules):
+    encoder = load(write_static(tmp_path, {"embedding.weight": ROWS}, modules=modules, inner=inner))
+    wanted = np.array([mean(text, unknown=True) for text in TEXTS])
+    np.testing.assert_allclose(encoder.encode(TEXTS), unit(wanted) if len(modules) == 2 else wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize(("config", "most"), [({}, 512), ({"max_length": 3}, 3)])
+def test_long_text_is_cut_as_model2vec_cuts_it(tmp_path, config, most):
+    encoder = load(write_static(tmp_path, config=config))
+    characters = most * int(np.median([len(word) for word in WORDS]))
+    long_words, short_words = "amber " * 1000, "a b " * (most // 2) + "fjord"
+    assert len(short_words) < characters < len(long_words)
+    for text in (long_words, "cedar " + short_words):
+        cut = " ".join(text[:characters].split()[:most])
+        np.testing.assert_allclose(encoder.encode([text])[0], mean(cut), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "config"), [({"embedding.weight": ROWS}, None), ({"embeddings": ROWS}, {"max_length": None})]
+)
+def test_long_text_is_read_whole_by_a_model_without_a_limit(tmp_path, tensors, config):
+    text = "amber " * 1000 + "birch " * 1000
+    encoder = load(write_static(tmp_path, tensors, config=config))
+    np.testing.assert_allclose(encoder.encode([text])[0], mean(text), atol=1e-6)
+
+
+def test_unknown_pieces_of_a_unigram_tokeniser_are_left_out(tmp_path):
+    encoder = load(write_static(tmp_path))
+    made = tokeniser()
+    made.model = models.Unigram([(word, -1.0) for word in WORDS], unk_id=WORDS.index("[UNK]"))
+    made.save(str(tmp_path / "tokenizer.json"))
+    np.testing.assert_allclose(encoder.encode(["amber zzz birch"])[0], mean("amber birch"), atol=1e-6)
+
+
+def test_paddings_that_the_tokeniser_has_do_not_count(tmp_path):
+    encoder = load(write_static(tmp_path))
+    made = tokeniser()
+    made.enable_padding(length=9)
+    made.save(str(tmp_path / "tokenizer.json"))
+    np.testing.assert_allclose(encoder.encode(["amber"])[0], ROWS[WORDS.index("amber")], atol=1e-6)
+
+
+def test_many_texts_are_encoded_as_each_alone(tmp_path):
+    encoder = load(write_static(tmp_path))
+    rng = np.random.default_rng(3)
+    texts = [" ".join(rng.choice(small.WORDS, rng.integers(1, 9))) for _ in range(2100)]
+    np.testing.assert_allclose(encoder.encode(texts), [mean(text) for text in texts], atol=1e-5)
+
+
+def test_prompt_stands_before_each_text(tmp_path):
+    encoder = load(write_static(tmp_path), prompt="amber ")
+    np.testing.assert_allclose(encoder.encode(["birch"])[0], mean("amber birch"), atol=1e-6)
+
+
+def test_text_without_a_known_word_is_the_askers_mistake(tmp_path):
+    encoder = load(write_static(tmp_path))
+    with pytest.raises(UnknownWords, match="text 1: expected at least one word that the model knows, got 'nonsense'"):
+        encoder.encode(["amber", "nonsense"])
+    with pytest.raises(InputError, match="texts: expected a sequence"):
+        encoder.encode("amber")
+
+
+def no_table(folder):
+    (folder / "model.safetensors").unlink()
+
+
+def damaged_table(folder):
+    (folder / "model.safetensors").write_bytes(b"x" * 40)
+
+
+def other_tensors(folder):
+    write_static(folder, {"weight": ROWS})
+
+
+def too_few_rows(folder):
+    write_static(folder, {"embeddings": ROWS[:-1].copy()})
+
+
+def not_finite(folder):
+    write_static(folder, {"embeddings": np.full_like(ROWS, np.nan)})
+
+
+def wrong_mapping(folder):
+    write_static(folder, {"embeddings": ROWS, "mapping": np.arange(1, len(WORDS) + 1)})
+
+
+def too_few_weights(folder):
+    write_static(folder, {"embeddings": ROWS, "weights": WEIGHTS[1:].copy()})
+
+
+def no_tokeniser(folder):
+    (folder / "tokenizer.json").unlink()
+
+
+def damaged_tokeniser(folder):
+    (folder / "tokenizer.json").write_text("{}")
+
+
+def further_module(folder):
+    write_modules(folder, ["StaticEmbedding", "Dense"])
+
+
+def damaged_config(folder):
+    (folder / "config.json").write_text("[")
+
+
+def config_of_other_types(folder):
+    (folder / "config.json").write_text('{"max_length": "many"}')
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (no_table, r"expected a folder with model.safetensors, got .*model.safetensors, which does not exist"),
+        (damaged_table, "safetensors of types that NumPy has"),
+        (other_tensors, "a tensor embeddings or embedding.weight, got .* with weight"),
+        (too_few_rows, "embeddings of each of 10 tokens in tokenizer.json, got .* with 9"),
+        (not_finite, "a matrix of finite numbers"),
+        (wrong_mapping, "a mapping to rows 0 to 9"),
+        (too_few_weights, "weights of each of 10 tokens"),
+        (no_tokeniser, "a folder with tokenizer.json"),
+        (damaged_tokeniser, "a tokeniser as the package tokenizers stores it"),
+        (further_module, "modules.json has Dense: use sentence-transformers"),
+        (damaged_config, "a JSON file, got .*config.json"),
+        (config_of_other_types, "a model that can be loaded, got .*TypeError"),
+    ],
+)
+def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path, damage, problem):
+    damage(write_static(tmp_path))
+    with pytest.raises(InputError, match=f"encoder, path: .*{problem}"):
+        load(tmp_path).check()
+
+
+def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path):
+    encoder = load(write_static(tmp_path), dim=5)
+    with pytest.raises(InputError, match=r"a model of 5 dimensions, got .*, which has 8"):
+        encoder.check()
+    with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
+        encoder.encode(["amber"])
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "safetensors" else find(name))
+    with pytest.raises(InputError, match=r"pip install '\.\[static\]' in the repository, got 'static' without safet"):
+        load(write_static(tmp_path)).check()
+
+
+def test_missing_model_is_a_failure_that_tells_no_paths(tmp_path):
+    encoder = load(tmp_path, path="secret/model")
+    with pytest.raises(EncoderFailed) as failed:
+        encoder.encode(["amber"])
+    assert "model model: the log of the server says why" in str(failed.value)
+    assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"), [({"path": 3}, "path: expected a text, got 3"), ({"pth": "m"}, "did you mean path")]
+)
+def test_wrong_field_is_named(tmp_path, fields, problem):
+    with pytest.raises(InputError, match=f"encoder, .*{problem}"):
+        load(tmp_path, **fields)
+
+
+def test_several_threads_load_it_once_and_get_the_same_vectors(tmp_path, monkeypatch):
+    encoder = load(write_static(tmp_path))
+    read, loads = encoder._read, []
+    monkeypatch.setattr(encoder, "_read", lambda: loads.append(1) or read())
+    assert not encoder.quick  # a server must not load a model in the thread that answers requests
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(encoder.encode, [TEXTS] * 32))
+    assert (len(loads), encoder.quick) == (1, True)
+    for vectors in found:
+        np.testing.assert_array_equal(vectors, found[0])
+
+
+def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path):
+    folder = write_static(tmp_path / "models" / "mini")
+    description = tmp_path / "encoder.toml"
+    description.write_text('type = "static"\npath = "models/mini"\n')
+    small.build(tmp_path / "catalog", encoder=description)
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    vector = ROWS[WORDS.index("amber")]
+    np.testing.assert_allclose(opened.encode(["amber"])[0], vector, atol=1e-6)
+    ask = "v1/collections/photos/query"
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        by_text = httpx.post(f"{url}/{ask}", json={"text": "amber"}).json()["hits"]
+        assert by_text == httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).json()["hits"]
+        refused = httpx.post(f"{url}/{ask}", json={"text": "nonsense"})
+        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_words")
+    folder.rename(tmp_path / "moved")
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        failed = httpx.post(f"{url}/{ask}", json={"text": "amber"})
+        assert (failed.status_code, failed.json()["code"]) == (502, "encoder_failed")
+        assert httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).status_code == 200
+    changed = {"photos": {"path": str(tmp_path / "moved")}}
+    with serving(create_app(Settings(catalog=tmp_path / "catalog", encoders=changed))) as url:
+        wait_until_ready(url)
+        assert httpx.post(f"{url}/{ask}", json={"text": "amber"}).json()["hits"] == by_text
+
+
+def test_build_with_a_damaged_model_is_refused(tmp_path):
+    damaged_table(write_static(tmp_path / "mini"))
+    with pytest.raises(InputError, match="safetensors of types"):
+        small.build(tmp_path / "catalog", encoder=load(tmp_path, path="mini"))
+    assert small.entries(tmp_path / "catalog") == []
