@@ -42,7 +42,7 @@ def test_what_is_stored_is_what_the_cells_show(ran):
 
 def test_it_shows_the_picture_of_n10_and_warns_of_nothing(ran):
     pictures = [cell for cell, _, _, kinds, _ in shown(ran) if "image/png" in kinds]
-    assert pictures == ["picture", "evaluate", "stored"]
+    assert pictures == ["picture", "bars", "stored"]
     assert "stderr" not in [name for _, _, name, _, _ in shown(ran)]
 
 

@@ -16,9 +16,9 @@ from hubless.lab.gallery import gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.report.contents import Wanted, make_report
 from hubless.lab.report.curves import MULTIPLES
-from hubless.lab.report.images import image_of
 from hubless.lab.report.page import as_html
 from hubless.lab.report.words import headline
+from hubless.vectors.images import image_of
 
 COUNT = 120
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="

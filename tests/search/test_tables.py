@@ -66,3 +66,26 @@ def test_many_queries_and_hits_are_counted_and_not_shown():
     assert len(shown.findall("table")) == QUERIES
     assert len(cells(shown.find("table"))) == HITS
     assert [words.text for words in shown.findall("p")] == ["10 more hits"] * QUERIES + ["35 more queries"]
+
+
+LINKS = ['https://images.example/1.jpg?a=1&b="><script>', "javascript:alert(1)//.png", "data:image/png;base64,AA", None]
+
+
+def test_images_that_the_payload_links_to_are_shown_and_nothing_else():
+    payload = [{"photo": LINKS[row % 4], "note": "https://images.example/page"} for row in range(60)]
+    index = hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, payload=payload)
+    results = index.query(BANK[0], limit=20, with_payload=True)
+    table = tables(results).find("table")
+    assert [heading.text for heading in table.iter("th")][:2] == ["rank", "image"]
+    shown = [[image.attrib for image in row[1]] for row in table.find("tbody")]
+    expected = [[LINKS[0]] if hit.row % 4 == 0 else [] for hit in results[0]]
+    assert [[image["src"] for image in images] for images in shown] == expected
+    asked = {(image["loading"], image["referrerpolicy"]) for images in shown for image in images}
+    assert asked == {("lazy", "no-referrer")}
+    assert "<img" not in index.query(BANK[0], limit=20)._repr_html_()
+
+
+def test_both_answers_side_by_side_are_shown():
+    both = fitted().side_by_side(BANK[0], limit=3)
+    shown = ElementTree.fromstring(both._repr_html_()).findall(".//caption")  # noqa: S314
+    assert [caption.text for caption in shown] == ["results[0], strength 0", "results[0], strength 1"]

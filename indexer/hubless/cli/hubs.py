@@ -26,7 +26,8 @@ from hubless.cli.similarities import (
     similarities_from,
 )
 from hubless.errors import InputError
-from hubless.lab.diagnose import SHOWN, Diagnosis, diagnose
+from hubless.lab.diagnose import SHOWN, diagnose
+from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.drawing import load_matplotlib
 from hubless.lab.entries import parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery

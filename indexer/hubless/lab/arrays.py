@@ -17,7 +17,7 @@ from hubless.lab import diagnose as diagnosing
 from hubless.lab import drawing
 from hubless.lab import tune as tuning
 from hubless.lab.comparison import Comparison
-from hubless.lab.diagnose import Diagnosis
+from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.entries import Entry, Named, parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Details
-from hubless.lab import drawing
+from hubless.lab import drawing, tables
 from hubless.lab.measured import Measured, Row
 from hubless.lab.tally import RECALLS, Quality, Tally
 from hubless.measures import (
@@ -29,6 +29,12 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Comparison(Measured):
     """Corrections side by side on the same queries. A notebook shows it as a table."""
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(row.label for row in self.rows)} on {self.queries:,} queries>"
+
+    def _repr_html_(self) -> str:
+        return tables.as_html(self)
 
     def plot(self, measure: str = "recall_at_1") -> "Figure":
         """A figure of one measure of each correction, with its 95 % interval where there is one.

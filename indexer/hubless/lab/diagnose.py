@@ -1,9 +1,7 @@
 """Is hubness hurting, without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,32 +9,27 @@ from hubless import measures
 from hubless.builder.bank_checks import MOST_TARGETS, check_bank, narrow_notes
 from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.live import verdict as verdict_of_live
-from hubless.corrections import CORRECTIONS, Correction, Details
+from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
-from hubless.lab import drawing
 from hubless.lab.compare import compare
 from hubless.lab.comparison import Comparison
 from hubless.lab.cross_fit import HeldOut, held_out_rankings
+from hubless.lab.diagnosis import MAIN_DEPTH, Bank, Chance, Depth, Diagnosis, Effective, Hub, Shape
 from hubless.lab.entries import Entry
 from hubless.lab.expected import ExpectedGain, expected_gain, signs
-from hubless.lab.gallery import Gallery, Named
+from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
 from hubless.lab.relevance import Relevant
 from hubless.lab.vectorless import AUTO_NOTE, Vectorless
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
-from hubless.measures.evenness import ChosenStrength
 from hubless.progress import progress_bars
 from hubless.store.bundle import BankRecord
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F32, F64
 from hubless.vectors.files import Vectors
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 DEPTHS = (1, 10, 20)
-MAIN_DEPTH = 10
 SHOWN = 10
 SAMPLED_TARGETS = 2048
 MOVED_POINTS = 1000
@@ -50,141 +43,6 @@ HIDDEN = 0.1
 """Share of the targets never found, beyond that of chance, from which on there is hubness."""
 CONSTANT = 1e-6
 SPLITS = 5
-
-
-@dataclass(frozen=True)
-class Shape:
-    """How uneven the finds are: measures of N_k."""
-
-    skewness: float
-    most: int
-    antihubs: float
-    robin_hood: float
-    curve: list[tuple[int, int]]
-    """N_k, and how many targets have it, descending."""
-
-    @classmethod
-    def of(cls, occurrence: I64) -> "Shape":
-        values, targets = np.unique(occurrence, return_counts=True)
-        return cls(
-            measures.skewness(occurrence),
-            int(occurrence.max()),
-            measures.antihub_occurrence(occurrence),
-            measures.robin_hood(occurrence),
-            list(zip(values[::-1].tolist(), targets[::-1].tolist(), strict=True)),
-        )
-
-
-@dataclass(frozen=True)
-class Chance:
-    """What the same measures would be if every target were found equally often."""
-
-    skewness: float
-    most: int
-    antihubs: float
-
-
-@dataclass(frozen=True)
-class Depth:
-    """N_k raw, corrected by `auto`, and by chance."""
-
-    k: int
-    raw: Shape
-    corrected: Shape
-    chance: Chance
-
-
-@dataclass(frozen=True)
-class Hub:
-    """A target that is found too often, and how often after the correction."""
-
-    target: Named
-    raw: int
-    corrected: int
-    offset: float
-
-
-@dataclass(frozen=True)
-class Effective:
-    """Effective bank queries of a target, exp(entropy) of the softmax over the bank, at the temperature of `auto`."""
-
-    temperature: float
-    mean: float
-    low: float
-    """What 5 % of the targets stay below."""
-    median: float
-
-
-@dataclass(frozen=True)
-class Bank:
-    """Whether the query bank is large and close enough.
-
-    Parameters
-    ----------
-    among_targets : share of the bank queries that are targets
-    coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of either
-    narrow : what to do if that is too little, or nothing
-    distance : earth mover's distance from bank to targets; None without the extra `lab`
-    own_distance : the same between two halves of the bank: what is noise
-    """
-
-    queries: int
-    repeated: int
-    among_targets: float
-    effective: Effective
-    coverage: float | None
-    narrow: list[str]
-    distance: float | None
-    own_distance: float | None
-
-
-@dataclass(frozen=True)
-class Diagnosis:
-    """What is wrong, whether the bank is good enough to measure it, and what a correction would bring."""
-
-    targets: int
-    dim: int
-    metric: str
-    held_out: int
-    depths: list[Depth]
-    hubs: list[Hub]
-    never: list[Named]
-    bank: Bank
-    auto: Details
-    expected: ExpectedGain | None
-    """What gain to expect; None where the bank holds targets, which says nothing of queries."""
-    strength: ChosenStrength | None
-    """What live queries say of the offsets of `auto`; None without any."""
-    level: str
-    verdict: list[str]
-    notes: list[str]
-    occurrences: dict[str, I64] = field(repr=False)
-    """N_10 (n,) raw and corrected."""
-    offsets: F32 = field(repr=False)
-
-    def depth(self, k: int) -> Depth:
-        """The measures of N_k."""
-        return next(depth for depth in self.depths if depth.k == k)
-
-    @property
-    def curves(self) -> dict[str, I64]:
-        """N_10 (n,) by what a picture calls the ranking."""
-        return {"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]}
-
-    def plot(self) -> "Figure":
-        """A figure of N_10, raw and with `auto`: how often each target is found, the most found first.
-
-        Raises
-        ------
-        InputError
-            without matplotlib.
-        """
-        return drawing.occurrence(self.curves)
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values, but for the arrays."""
-        values = asdict(self)
-        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
 
 
 def diagnose(

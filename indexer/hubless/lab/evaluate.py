@@ -10,6 +10,7 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.lab.comparison import Comparison, Result
 from hubless.lab.leaks import leak_notes
+from hubless.lab.markup import paragraphs
 from hubless.lab.relevance import Relevant, as_relevant, left_out_note, read_relevant
 from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Quality, Tally
 from hubless.measures import as_groups
@@ -56,6 +57,15 @@ class Evaluation:
     @property
     def corrected(self) -> Quality:
         return self.comparison.row("corrected").quality
+
+    def __repr__(self) -> str:
+        before, after = (100 * quality["recall_at_1"] for quality in (self.raw, self.corrected))
+        return f"<Evaluation of {self.collection} {self.version}: R@1 {before:.1f} % raw, {after:.1f} % corrected>"
+
+    def _repr_html_(self) -> str:
+        """Both rankings as a table, with 95 % intervals: notebooks show it."""
+        said = f"Collection {self.collection}, version {self.version}, strength {self.strength:g}."
+        return f"<div>{paragraphs([said])}{self.comparison._repr_html_()}</div>"
 
     def plot(self, measure: str = "recall_at_1") -> "Figure":
         """A figure of one measure, raw and corrected, as `Comparison.plot` draws it.

@@ -1,4 +1,4 @@
-"""A comparison as the tables of the papers: for the terminal, Markdown, LaTeX and CSV."""
+"""A comparison as the tables of the papers: for the terminal, notebooks, Markdown, LaTeX and CSV."""
 
 import csv
 import io
@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hubless.errors import InputError, storage_errors
+from hubless.lab import markup
 from hubless.lab.columns import SKEWNESS, Column, columns
 from hubless.lab.distances import Distances
 from hubless.lab.measured import Measured, Row
@@ -108,6 +109,14 @@ def as_markdown(comparison: Measured, measures: Measures = None) -> str:
     shown = [[f"**{cell.text}**" if cell.best else cell.text for cell in line] for line in lines]
     table = "\n".join(f"| {' | '.join(cells)} |" for cells in [headings, rule, *shown])
     return f"{table}\n\n{caption(comparison)}\n"
+
+
+def as_html(comparison: Measured, measures: Measures = None) -> str:
+    """A table for a notebook; the best of each column is bold."""
+    headings, lines = grid(comparison, measures)
+    shown = [[cell.text for cell in line] for line in lines]
+    best = [(row, place) for row, line in enumerate(lines) for place, cell in enumerate(line) if cell.best]
+    return f"<div>{markup.table(headings, shown, strong=best)}{markup.paragraphs([caption(comparison)])}</div>"
 
 
 def as_latex(comparison: Measured, measures: Measures = None) -> str:

@@ -22,6 +22,7 @@ from hubless.search.indexed import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
+from hubless.search.payloads import WithPayload, taken, taking
 from hubless.search.projected import projection as projection_of_parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify, warm
@@ -286,6 +287,7 @@ class Collection:
         ids: Sequence[str | int] | None = None,
         skip: int = 0,
         explain: bool = False,
+        with_payload: WithPayload = False,
         prepared: bool = False,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
@@ -304,6 +306,7 @@ class Collection:
         ids : of m targets, instead of vectors: find targets like each of them, without itself
         skip : leave out so many of the best hits
         explain : also give each hit's rank without the correction, and how often it was found when this was built
+        with_payload : hits bring their payload; or the names of some columns
         prepared : the vectors are what `prepare` gave: do not check them again
 
         Raises
@@ -313,6 +316,7 @@ class Collection:
             if no target bears one of the ids.
         """
         parts, cache = self._state
+        take = taking(parts.payload, with_payload)
         ranker = parts.ranker
         if vectors is not None and ids is None:
             queries = np.asarray(vectors) if prepared else self.prepare(vectors)
@@ -341,7 +345,8 @@ class Collection:
             ]
         if skip:
             ranked = ranked.after(skip)
-        return Results(ranked, [parts.ids.ids(line) for line in ranked.rows], strength, explanations)
+        payload = None if take is None else [take(line) for line in ranked.rows]
+        return Results(ranked, [parts.ids.ids(line) for line in ranked.rows], strength, explanations, payload)
 
     def side_by_side(
         self,
@@ -353,6 +358,7 @@ class Collection:
         *,
         ids: Sequence[str | int] | None = None,
         skip: int = 0,
+        with_payload: WithPayload = False,
     ) -> SideBySide:
         """Find the best targets of each query twice, raw and corrected, to compare them.
 
@@ -367,7 +373,16 @@ class Collection:
         if strength == 0:
             raise InputError("strength", "above 0, to be compared with the raw ranking", "0")
         strength = strength or self.strength or FULL_STRENGTH
-        ask = partial(self.query, vectors, limit, parameters=parameters, filter=filter, ids=ids, skip=skip)
+        ask = partial(
+            self.query,
+            vectors,
+            limit,
+            parameters=parameters,
+            filter=filter,
+            ids=ids,
+            skip=skip,
+            with_payload=with_payload,
+        )
         return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
     def filter(self, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter") -> Filter:
@@ -554,8 +569,7 @@ class Collection:
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any] | None]:
         """Payload of some rows, all columns or some; None for each row if the collection has none."""
-        payload = self._parts.payload
-        return [None] * len(rows) if payload is None else [*payload.take(rows, columns)]
+        return taken(self._parts.payload, rows, columns)
 
     def _no_payload(self, name: str) -> InputError:
         return InputError(name, f"none, as collection {self.name!r} has no payload", "a filter")

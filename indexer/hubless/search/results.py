@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hubless.search.ranker import Ranked
 from hubless.search.tables import QUERIES, Line, results_table
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.images import link_of
 
 RAW_DEPTH = 1000
 """A rank without the correction is searched for down to this one."""
@@ -37,7 +38,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Hit:
-    """A target that was found: score = similarity − strength·offset."""
+    """A target that was found: score = similarity − strength·offset. `payload` is None unless you ask for it."""
 
     id: str | int
     row: int
@@ -45,19 +46,21 @@ class Hit:
     similarity: float
     offset: float
     explanation: Explanation | None = None
+    payload: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
 class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
 
-    `strength` is the λ that was applied. `explanations` are m lists of k, if they were asked for.
+    `strength` is the λ that was applied. `explanations` and `payload` are m lists of k, if they were asked for.
     """
 
     ranked: Ranked
     ids: list[list[str | int]]
     strength: float
     explanations: list[list[Explanation]] | None = None
+    payload: list[list[dict[str, Any] | None]] | None = None
 
     @property
     def rows(self) -> I64:
@@ -97,8 +100,11 @@ class Results:
 
     def __getitem__(self, query: int) -> list[Hit]:
         columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
-        why = self.explanations[query] if self.explanations else [None] * len(self.ids[query])
-        return [Hit(*hit) for hit in zip(self.ids[query], *(column.tolist() for column in columns), why, strict=True)]
+        nothing = [None] * len(self.ids[query])
+        why = self.explanations[query] if self.explanations else nothing
+        payload = self.payload[query] if self.payload else nothing
+        numbers = (column.tolist() for column in columns)
+        return [Hit(*hit) for hit in zip(self.ids[query], *numbers, why, payload, strict=True)]
 
     def __iter__(self) -> Iterator[list[Hit]]:
         return (self[query] for query in range(len(self)))
@@ -114,6 +120,10 @@ class SideBySide:
     def __len__(self) -> int:
         return len(self.raw)
 
+    def _repr_html_(self) -> str:
+        """Both answers: notebooks show them."""
+        return f"<div>{self.raw._repr_html_()}{self.corrected._repr_html_()}</div>"
+
 
 @dataclass(frozen=True)
 class Point:
@@ -128,4 +138,4 @@ class Point:
 
 def _line(hit: Hit) -> Line:
     raw_rank = hit.explanation.raw_rank if hit.explanation else None
-    return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank)
+    return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank, link_of(hit.payload))

@@ -8,21 +8,23 @@ QUERIES, HITS = 5, 20
 """What is shown at most: a notebook is no place for thousands of rows."""
 _UP, _DOWN = "#0072b2", "#d55e00"
 """Targets that the correction lifts, and hubs, which it lowers."""
+_THUMBNAIL = "width: 64px; height: 64px; object-fit: contain; margin: 0"
 _CELL = "padding: 2px 8px; text-align: right; font-variant-numeric: tabular-nums"
 
 
 class Line(NamedTuple):
-    """What is shown of a hit; `raw_rank` is None if it is not known."""
+    """What is shown of a hit; `raw_rank` is None if it is not known, `image` an http(s) address or None."""
 
     id: str | int
     score: float
     similarity: float
     offset: float
     raw_rank: int | None
+    image: str | None = None
 
 
 def results_table(queries: Sequence[Sequence[Line]], total: int, strength: float, explained: bool) -> str:
-    """The hits of the first queries, with their offsets as bars: to the right and orange for hubs.
+    """The hits of the first queries, with their images, and offsets as bars: to the right and orange for hubs.
 
     Parameters
     ----------
@@ -32,23 +34,35 @@ def results_table(queries: Sequence[Sequence[Line]], total: int, strength: float
     explained : whether to show raw ranks
     """
     longest = max((abs(hit.offset) for hits in queries for hit in hits), default=0.0) or 1.0
-    names = ["rank", *(["raw rank"] if explained else []), "id", "score", "similarity", "offset", ""]
+    images = any(hit.image for hits in queries for hit in hits[:HITS])
+    ranks = ["rank", "raw rank"] if explained else ["rank"]
+    names = [*ranks, *(["image"] if images else []), "id", "score", "similarity", "offset", ""]
     head = "".join(f'<th scope="col" style="{_CELL}">{name}</th>' for name in names)
     parts = []
     for number, hits in enumerate(queries):
         title = f"results[{number}], of {total} queries" if total > 1 else "results[0]"
         caption = f'<caption style="text-align: left">{title}, strength {strength:g}</caption>'
-        rows = "".join(_row(rank, hit, explained, longest) for rank, hit in enumerate(hits[:HITS], start=1))
+        rows = "".join(_row(rank, hit, explained, images, longest) for rank, hit in enumerate(hits[:HITS], start=1))
         parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{_left_out(hits)}")
     more = f"<p>{total - len(queries)} more queries</p>" if total > len(queries) else ""
     return f"<div>{''.join(parts)}{more}</div>"
 
 
-def _row(rank: int, hit: Line, explained: bool, longest: float) -> str:
+def _row(rank: int, hit: Line, explained: bool, images: bool, longest: float) -> str:
     raw = ["–" if hit.raw_rank is None else str(hit.raw_rank)] if explained else []
+    image = [_image(hit.image)] if images else []
     numbers = [f"{hit.score:.4f}", f"{hit.similarity:.4f}", f"{hit.offset:+.4f}"]
-    cells = "".join(f'<td style="{_CELL}">{text}</td>' for text in [str(rank), *raw, escape(str(hit.id)), *numbers])
+    texts = [str(rank), *raw, *image, escape(str(hit.id)), *numbers]
+    cells = "".join(f'<td style="{_CELL}">{text}</td>' for text in texts)
     return f"<tr>{cells}<td>{_bar(hit.offset, longest)}</td></tr>"
+
+
+def _image(address: str | None) -> str:
+    if address is None:
+        return ""
+    # the host of the image is not told where the notebook stands
+    asked = 'alt="" loading="lazy" decoding="async" referrerpolicy="no-referrer"'
+    return f'<img src="{escape(address)}" {asked} style="{_THUMBNAIL}"/>'
 
 
 def _bar(offset: float, longest: float) -> str:

@@ -1,29 +1,20 @@
 """Pieces of the page: tables, pictures, items with their payload. All text is escaped here."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from hubless.lab.gallery import Named
 from hubless.lab.report.closeups import Example, Hit
-from hubless.lab.report.images import image_of, is_image
 from hubless.lab.report.plots import Picture
+from hubless.vectors.images import image_of, is_image
 
 LONGEST_FIELD = 160
 """Characters of a payload field; the rest is cut."""
 MOST_FIELDS = 6
 WIDE = 6
 """A table of more columns is set smaller, and becomes lists earlier."""
-_CODE = re.compile("`([^`]+)`")
-
-
-def paragraphs(sentences: Iterable[str], kind: str = "") -> str:
-    """A paragraph a sentence; what stands in `backticks` is code."""
-    attribute = f' class="{kind}"' if kind else ""
-    written = (_CODE.sub(r"<code>\1</code>", escape(sentence)) for sentence in sentences)
-    return "".join(f"<p{attribute}>{sentence}</p>" for sentence in written)
 
 
 def table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

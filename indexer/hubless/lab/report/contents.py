@@ -10,7 +10,8 @@ import numpy as np
 from hubless.errors import InputError
 from hubless.lab.compare import compare
 from hubless.lab.comparison import Comparison
-from hubless.lab.diagnose import Diagnosis, diagnose, known_by_similarity, stored_bank
+from hubless.lab.diagnose import diagnose, known_by_similarity, stored_bank
+from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.entries import Entry
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import SimilarityMatrices

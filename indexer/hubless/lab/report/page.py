@@ -8,7 +8,8 @@ from importlib.resources import files
 from pathlib import Path
 
 from hubless.errors import storage_errors
-from hubless.lab.diagnose import Diagnosis
+from hubless.lab.diagnosis import Diagnosis
+from hubless.lab.markup import paragraphs
 from hubless.lab.report import blocks, words
 from hubless.lab.report.closeups import Source
 from hubless.lab.report.contents import Report
@@ -58,8 +59,8 @@ def _summary(report: Report, title: str) -> Iterable[str]:
     yield f"<h1>{escape(title)}</h1>"
     yield f'<p class="headline">{escape(headline(report))}</p>'
     yield f'<p class="lead">{escape(lead)}. Made on {datetime.now(UTC):%Y-%m-%d} by hubless {version("hubless")}.</p>'
-    yield f'<div class="verdict">{blocks.paragraphs(diagnosis.verdict)}</div>'
-    yield blocks.paragraphs((f"Note: {note}." for note in diagnosis.notes), "note")
+    yield f'<div class="verdict">{paragraphs(diagnosis.verdict)}</div>'
+    yield paragraphs((f"Note: {note}." for note in diagnosis.notes), "note")
     yield '<h2 id="pictures">In pictures</h2>'
     yield f'<div class="plots">{"".join(map(blocks.figure, main_pictures(report)))}</div>'
 
@@ -96,7 +97,7 @@ def _details(report: Report) -> Iterable[str]:
         headings, lines = grid(report.comparison)
         yield '<h2 id="quality">Ranking quality by correction</h2>'
         yield blocks.table(headings, [[cell.text for cell in line] for line in lines])
-        yield blocks.paragraphs([caption(report.comparison)], "note")
+        yield paragraphs([caption(report.comparison)], "note")
     yield '<h2 id="uneven">How uneven</h2>'
     yield _uneven(report.diagnosis)
     yield '<h2 id="bank">The query bank</h2>'

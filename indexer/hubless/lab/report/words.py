@@ -1,6 +1,6 @@
 """What the page says in words: headline, captions, and a glossary, for readers who do not know the field."""
 
-from hubless.lab.diagnose import MAIN_DEPTH, Depth, Diagnosis
+from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.expected import ExpectedGain
 from hubless.lab.measured import Row
 from hubless.lab.report.contents import Report
@@ -32,7 +32,7 @@ def headline(report: Report) -> str:
     if "none" in rows and "auto" in rows:
         return _measured(rows["none"], rows["auto"])
     diagnosis = report.diagnosis
-    depth = main_depth(diagnosis)
+    depth = diagnosis.main
     said = (
         f"The most shown item comes up in {depth.raw.most:,} of {diagnosis.held_out:,} searches, and with auto in "
         f"{depth.corrected.most:,}; chance would give {depth.chance.most:,}."
@@ -43,11 +43,6 @@ def headline(report: Report) -> str:
             "Next: make the report again with example searches."
         )
     return f"{said} {_prospect(diagnosis.expected)} Next: build with auto, or measure its gain with labelled searches."
-
-
-def main_depth(diagnosis: Diagnosis) -> Depth:
-    """N_10, or the deepest that there is for few targets."""
-    return next((depth for depth in diagnosis.depths if depth.k == MAIN_DEPTH), diagnosis.depths[-1])
 
 
 def _measured(none: Row, auto: Row) -> str:
@@ -78,7 +73,7 @@ def _more(points: float) -> str:
 
 def occurrence_caption(diagnosis: Diagnosis) -> str:
     """What the picture of the k-occurrence shows."""
-    depth = main_depth(diagnosis)
+    depth = diagnosis.main
     count = diagnosis.targets
     never = [round(shape.antihubs * count) for shape in (depth.raw, depth.corrected)]
     even = diagnosis.held_out * depth.k / count

@@ -24,10 +24,20 @@ def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
     return None
 
 
+def link_of(payload: dict[str, Any] | None) -> str | None:
+    """The first http(s) address of an image that a payload names; None without one."""
+    links = (value for column, value in (payload or {}).items() if isinstance(value, str) and _is_link(column, value))
+    return next(links, None)
+
+
 def is_image(column: str, value: str) -> bool:
     """Whether a value of a column is the address of an image that a page may show."""
     if value[:5].lower() == "data:":
         return len(value) <= LONGEST and DATA.match(value) is not None
+    return _is_link(column, value)
+
+
+def _is_link(column: str, value: str) -> bool:
     try:
         address = urlsplit(value)
     except ValueError:

@@ -1,0 +1,74 @@
+"""Diagnoses, evaluations and comparisons as notebooks show them."""
+
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from support.hubs import pairs
+
+import hubless
+from hubless.lab.tables import as_markdown
+
+QUERIES, TARGETS, _ = pairs(120, apart=1.5)
+BANK, _, _ = pairs(150, seed=1, apart=1.5)
+IDS = [f"<b>{row}</b>&" for row in range(120)]
+RIGHT = np.arange(120)
+
+
+@pytest.fixture(scope="module")
+def index():
+    return hubless.Index("csls", "cosine").fit(BANK, TARGETS, ids=IDS)
+
+
+def shown(found):
+    """The page, and its tables as rows of texts."""
+    page = ElementTree.fromstring(found._repr_html_())  # noqa: S314
+    tables = [list(table.iter("tr")) for table in page.iter("table")]
+    return page, [[["".join(cell.itertext()) for cell in row] for row in rows] for rows in tables]
+
+
+def sentences(page):
+    return ["".join(paragraph.itertext()) for paragraph in page.iter("p")]
+
+
+def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
+    diagnosis = hubless.diagnose(index, BANK, progress=False)
+    page, (measures, hubs) = shown(diagnosis)
+    said = [sentence.replace("`", "") for sentence in diagnosis.verdict]
+    assert sentences(page)[: len(said)] == said
+    assert len(sentences(page)) == len(said) + len(diagnosis.notes)
+    depth = diagnosis.depth(10)
+    assert measures[0] == ["", "raw", "with auto", "by chance"]
+    assert measures[1] == [
+        "skewness of N_10",
+        f"{depth.raw.skewness:.2f}",
+        f"{depth.corrected.skewness:.2f}",
+        f"{depth.chance.skewness:.2f}",
+    ]
+    assert hubs[1:] == [
+        [hub.target.id, str(hub.raw), str(hub.corrected), f"{hub.offset:+.4f}"] for hub in diagnosis.hubs
+    ]
+    assert repr(diagnosis) == f"<Diagnosis of 120 targets with 150 queries, hubness: {diagnosis.level}>"
+
+
+def test_evaluation_shows_both_rankings_with_intervals(index):
+    report = hubless.evaluate(index, QUERIES, RIGHT, progress=False)
+    page, [table] = shown(report)
+    assert sentences(page)[0] == "Collection index, version unsaved, strength 1."
+    assert [row[0] for row in table] == ["correction", "raw", "corrected"]
+    bound = report.comparison.row("corrected").intervals["recall_at_1"]
+    assert table[2][1] == f"{100 * report.corrected['recall_at_1']:.1f} [{100 * bound.low:.1f}, {100 * bound.high:.1f}]"
+    raw, corrected = (f"{100 * quality['recall_at_1']:.1f}" for quality in (report.raw, report.corrected))
+    assert repr(report) == f"<Evaluation of index unsaved: R@1 {raw} % raw, {corrected} % corrected>"
+
+
+def test_comparison_shows_what_its_markdown_says():
+    compared = hubless.compare(
+        QUERIES, TARGETS, RIGHT, metric="cosine", corrections=["csls", "auto"], query_bank=BANK, progress=False
+    )
+    page, [table] = shown(compared)
+    markdown = as_markdown(compared)
+    lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|")]
+    assert table == [[cell.replace("**", "") for cell in line] for line in [lines[0], *lines[2:]]]
+    assert len(list(page.iter("strong"))) == markdown.count("**") / 2 > 0
+    assert repr(compared) == "<Comparison of none, csls, auto on 120 queries>"

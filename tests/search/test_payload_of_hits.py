@@ -1,0 +1,57 @@
+"""Hits that bring their payload."""
+
+import numpy as np
+import pytest
+
+import hubless
+from hubless.errors import InputError, UnknownField
+
+RNG = np.random.default_rng(5)
+TARGETS, BANK = RNG.normal(size=(30, 6)), RNG.normal(size=(40, 6))
+ROWS = [{"price": float(row), "title": f"title {row}"} for row in range(30)]
+
+
+def fitted(payload=ROWS):
+    return hubless.Index(correction="csls", metric="cosine").fit(BANK, TARGETS, payload=payload)
+
+
+def test_hits_bring_their_whole_payload_or_some_columns_or_none():
+    index = fitted()
+    whole = index.query(BANK[:2], limit=4, with_payload=True)
+    assert [[hit.payload for hit in hits] for hits in whole] == [[ROWS[hit.row] for hit in hits] for hits in whole]
+    some = index.query(BANK[0], limit=4, skip=1, with_payload=["price"])
+    assert [hit.payload for hit in some[0]] == [{"price": float(hit.row)} for hit in some[0]]
+    assert [hit.payload for hit in index.query(BANK[0], limit=2)[0]] == [None, None]
+
+
+def test_targets_that_were_added_bring_theirs():
+    index = fitted()
+    index.add(10 * BANK[:1], ids=[99], payload=[{"price": 7.5}])
+    assert index.query(BANK[0], limit=1, strength=0, with_payload=True)[0][0].payload == {"price": 7.5, "title": None}
+
+
+def test_both_answers_side_by_side_bring_it():
+    both = fitted().side_by_side(BANK[0], limit=2, with_payload=["title"])
+    for results in (both.raw, both.corrected):
+        assert [hit.payload for hit in results[0]] == [{"title": f"title {hit.row}"} for hit in results[0]]
+
+
+def test_without_payload_there_is_none_to_bring():
+    index = fitted(None)
+    assert [hit.payload for hit in index.query(BANK[0], limit=2, with_payload=True)[0]] == [None, None]
+    with pytest.raises(UnknownField, match="with_payload: expected none, as there is no payload, got price"):
+        index.query(BANK[0], with_payload=["price"])
+
+
+@pytest.mark.parametrize(
+    ("wanted", "expected"),
+    [
+        (["cost"], "with_payload: expected columns of the payload, price, title, got cost"),
+        ("price", "with_payload: expected True, False, or a list of columns, got 'price'"),
+        ([1], r"with_payload: expected True, False, or a list of columns, got \[1\]"),
+        (3, "with_payload: expected True, False, or a list of columns, got 3"),
+    ],
+)
+def test_what_is_no_column_is_refused(wanted, expected):
+    with pytest.raises(InputError, match=expected):
+        fitted().query(BANK[0], with_payload=wanted)
