@@ -6,7 +6,11 @@ from typing import Any, Self
 
 from hubless_client.call import Json
 from hubless_client.listing import Listing
+from hubless_client.tables import Line, hits_table
 from hubless_client.vectors import as_array
+
+_QUERIES = 5
+"""Queries of a batch that a notebook shows at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,11 @@ class Hits(Listing[Hit]):
 
     corrected: bool | None = None
 
+    def _repr_html_(self) -> str:
+        """The first hits as a table: notebooks show it."""
+        explained = any(hit.explanation for hit in self.items)
+        return hits_table([_line(hit) for hit in self.items], f"{self.collection} {self.version}", explained)
+
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read the answer to a query."""
@@ -100,9 +109,19 @@ class Hits(Listing[Hit]):
 class BatchHits(Listing[Hits]):
     """The `Hits` of each query, in the order of the queries."""
 
+    def _repr_html_(self) -> str:
+        """The hits of the first queries as tables: notebooks show them."""
+        more = f"<p>{len(self) - _QUERIES} more queries</p>" if len(self) > _QUERIES else ""
+        return f"<div>{''.join(hits._repr_html_() for hits in self.items[:_QUERIES])}{more}</div>"
+
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read the answer to a batch."""
         collection, version = body["collection"], body["version"]
         hits = tuple(Hits._of(result, collection, version, request_id) for result in body["results"])
         return cls(items=hits, collection=collection, version=version, request_id=request_id)
+
+
+def _line(hit: Hit) -> Line:
+    raw_rank = hit.explanation.raw_rank if hit.explanation else None
+    return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank, hit.payload)
