@@ -29,6 +29,7 @@ ORDER = (
     "http_goals",
     "http_service",
     "overload",
+    "writes",
     "peers",
 )
 DOCS = Path(__file__).parents[1] / "docs"

@@ -1,8 +1,8 @@
-"""Writes over HTTP beside bare SQLite that syncs as often, and what targets beside the index cost a query.
+"""Writes over HTTP beside bare SQLite that syncs as often: `python -m benchmarks.writes`.
 
-Then the service merges 10,000 targets by itself, while a client asks over one connection.
-
-python -m benchmarks.writes [--targets 20000] [--dim 512] [--seconds 3]
+Each request writes one target of 512 numbers into a collection of 20,000, and its answer waits for the disk. Then the
+table shows what targets beside the index cost a query, and queries over one connection while the service merges 10,000
+of them into the next version.
 """
 
 import argparse
@@ -17,7 +17,8 @@ import httpx
 import numpy as np
 
 import hubless
-from benchmarks.harness import markdown, with_hubs
+from benchmarks import harness
+from benchmarks.harness import with_hubs
 from benchmarks.http_service import hubless_service
 from hubless_service.maintaining.status import is_running
 
@@ -104,12 +105,12 @@ def asked(client, url, query):
     return 1000 * (perf_counter() - started)
 
 
-def main():
+def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", type=int, default=20_000)
     parser.add_argument("--dim", type=int, default=512)
     parser.add_argument("--seconds", type=float, default=3)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     targets, bank, queries = with_hubs(given.targets, 2000, 400, given.dim)
     vectors = with_hubs(10_000, 10, 10, given.dim, seed=3)[0]
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +124,9 @@ def main():
             cost = [("targets beside the index", "query, ms", "of none"), ("0", f"{before:.2f}", "1")]
             for writers, points in ((1, 1), (8, 1)):
                 found = puts(url, vectors, writers, points, given.seconds)
-                rows.append((f"{writers} connections", f"{found:.0f}", f"{found / alone:.2f}"))
+                rows.append(
+                    (f"{writers} connection{'s' if writers > 1 else ''}", f"{found:.0f}", f"{found / alone:.2f}")
+                )
             for wanted in (1000, 10_000):
                 while (stored := added(url)) < wanted:
                     count = min(500, wanted - stored)
@@ -138,7 +141,20 @@ def main():
             found = puts(url, np.asarray(vectors), 8, 1, given.seconds)
             rows.append(("8 connections, 10,000 beside the index", f"{found:.0f}", f"{found / alone:.2f}"))
         merged = while_merging(folder, queries)
-    print(markdown(rows), markdown(cost), markdown(merged), sep="\n\n")
+    harness.write("writes", {"tables": [rows, cost, merged]}, plot, tables=tables)
+
+
+def tables(result):
+    return result["tables"]
+
+
+def plot(result, figure):
+    """Draw the p99 of queries before, during and after the merge."""
+    axes = figure.subplots()
+    _, *lines = result["tables"][-1]
+    axes.barh([line[0] for line in lines], [float(line[2]) for line in lines])
+    axes.invert_yaxis()
+    axes.set(xlabel="p99 of a query, ms")
 
 
 def added(url):

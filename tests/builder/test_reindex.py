@@ -381,8 +381,8 @@ def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatc
     write_targets(built / "items" / "c.parquet", ["item-80"])
     write = running.write_made
 
-    def publish_another(made, folder):
-        write(made, folder)
+    def publish_another(made, folder, projection):
+        write(made, folder, projection)
         hubless.open(built / "catalog", NAME).save(built / "catalog", NAME)
 
     monkeypatch.setattr(running, "write_made", publish_another)
