@@ -75,3 +75,24 @@ def problem():
     made = with_hubs(targets=400, bank=90, target_bank=60, queries=25, dim=16, seed=7)
     unit = {name: rows / np.linalg.norm(rows, axis=1, keepdims=True) for name, rows in vars(made).items()}
     return replace(made, **unit)
+
+
+@pytest.fixture(scope="session")
+def _object_storage():
+    from support import object_storage  # here, as it takes long to import
+
+    with object_storage.store() as running:
+        yield running
+
+
+@pytest.fixture
+def store(_object_storage, monkeypatch, tmp_path):
+    """An S3 endpoint with an empty bucket. Copies of catalogs are in a folder of the test."""
+    from hubless.store.remote import objects
+
+    _object_storage.empty()
+    for name, value in _object_storage.variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
+    monkeypatch.setattr(objects, "PAUSE_SECONDS", 0)
+    return _object_storage

@@ -10,26 +10,9 @@ from support.object_storage import ADDRESS, BUCKET, damaging, failing
 from support.server_process import served
 
 import hubless
-from hubless.store.remote import objects
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
 from hubless_service.searching.remote import RemoteSource
-
-
-@pytest.fixture(scope="session")
-def _server():
-    with object_storage.store() as running:
-        yield running
-
-
-@pytest.fixture
-def store(_server, monkeypatch, tmp_path):
-    _server.empty()
-    for name, value in _server.variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
-    monkeypatch.setattr(objects, "PAUSE_SECONDS", 0)
-    return _server
 
 
 @pytest.fixture
