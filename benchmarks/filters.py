@@ -24,7 +24,7 @@ from hubless.knn import Aims
 from hubless.knn.augment import centre
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.search.indexed import IndexedTargets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches, find_matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.payload import Payload, PayloadWriter

@@ -14,7 +14,7 @@ from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.search.indexed import IndexedTargets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import unit_rows

@@ -21,7 +21,8 @@ from hubless.measures import k_occurrence
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.changed import ChangedTargets
-from hubless.search.indexed import IndexedTargets, StoredVectors, Targets
+from hubless.search.engines.base import StoredVectors, Targets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import F32, I64

@@ -27,7 +27,8 @@ from hubless.knn.aims import RECALL
 from hubless.progress import Progressing, Steps, progress_bars
 from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
-from hubless.search.indexed import IndexedTargets, StoredVectors
+from hubless.search.engines.base import StoredVectors
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.living import Living
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts

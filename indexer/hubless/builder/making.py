@@ -22,7 +22,7 @@ from hubless.knn import INDEXES, augment
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
-from hubless.search.indexed import IndexedTargets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import IndexRecord, Measured
 from hubless.vectors.arrays import F32

@@ -15,7 +15,7 @@ from hubless.builder.writing import manifest, write_made
 from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
 from hubless.errors import InputError, storage_errors
 from hubless.progress import Progressing, progress_bars
-from hubless.search.indexed import StoredVectors
+from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store import bundle

@@ -9,7 +9,7 @@ import numpy as np
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
 from hubless.measures.projection import PCA, UMAP, is_installed
-from hubless.search.indexed import IndexedTargets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.parts import Parts
 from hubless.search.projected import stored_projection
 from hubless.store import bundle

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from hubless.errors import PointNotFound
 from hubless.knn import IndexType
 from hubless.search.beside import Beside
-from hubless.search.indexed import How, IndexedTargets, check_scores
+from hubless.search.engines.base import How, check_scores
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches, MatchesCache
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import IdTable

@@ -19,7 +19,8 @@ from hubless.errors import DuplicateIds, PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
 from hubless.search.beside import Beside
 from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Left, Numbering
-from hubless.search.indexed import IndexedTargets, StoredVectors
+from hubless.search.engines.base import StoredVectors
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Parts
 from hubless.vectors.arrays import F32, I64, half_rows

@@ -18,7 +18,7 @@ from hubless.measures.projection import Projection
 from hubless.search import canaries
 from hubless.search.changed import ChangedTargets
 from hubless.search.changes import Changes, rows_of
-from hubless.search.indexed import StoredVectors
+from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts

@@ -15,7 +15,7 @@ from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError
 from hubless.knn import index_type, read_index
-from hubless.search.indexed import IndexedTargets
+from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.parts import Parts
 from hubless.store.bundle import (
     BANK_SAMPLE,

@@ -12,7 +12,7 @@ import numpy as np
 from hubless.corrections import Gate, QueryTime, Rescorer
 from hubless.corrections.query_time import CANDIDATES, Candidates, Flags, Switch, rescore
 from hubless.errors import InputError
-from hubless.search.indexed import How, Targets
+from hubless.search.engines.base import How, Targets
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64, check_at_least
 

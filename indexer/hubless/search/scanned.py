@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubless.kernels.reductions import top_k
 from hubless.knn import INDEXES, IndexType
 from hubless.knn.augment import AugmentedVectors, augment_queries
-from hubless.search.indexed import How, check_scores
+from hubless.search.engines.base import How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource

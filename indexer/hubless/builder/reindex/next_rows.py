@@ -12,7 +12,7 @@ from hubless.builder.inputs import added_payload
 from hubless.builder.reading import in_file
 from hubless.builder.reindex.rows import Put, RowChanges
 from hubless.errors import InputError, one_line
-from hubless.search.indexed import StoredVectors
+from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free

@@ -25,7 +25,7 @@ from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
 from hubless.measures.evenness import ChosenStrength
 from hubless.progress import Steps
-from hubless.search.indexed import StoredVectors
+from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store import bundle

@@ -1,69 +1,19 @@
-"""Targets in one index, with their offsets folded in: searched approximately, exactly, or among some of them only."""
+"""The embedded engine: targets in one Faiss index, with their offsets folded in."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.errors import NotFinite
 from hubless.knn import IndexType, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
 from hubless.knn.augment import augment_queries
+from hubless.search.engines.base import How, check_scores
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
-
-How: TypeAlias = Mapping[str, Any] | None
-"""Search parameters of the index; None compares with every target."""
-
-
-class Targets(Protocol):
-    """What a ranker searches: n targets in rows 0 to n − 1."""
-
-    def __len__(self) -> int: ...
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of the vectors, d."""
-
-    @property
-    def kind(self) -> IndexType:
-        """The kind of index that search parameters are for."""
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        """Search parameters of a query that brings none."""
-
-    def augmented(self, queries: F32, strength: float) -> F32:
-        """Prepared queries (m, d), as `find` takes them."""
-
-    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        """The k best targets: scores (m, k) and rows (m, k), best first.
-
-        Parameters
-        ----------
-        k : at most as many as there are targets, or matches
-        matches : look at these only
-
-        Raises
-        ------
-        NotFinite
-            if a query is so long that a score does not fit float32.
-        """
-
-    def room(self, matches: Matches | None) -> int:
-        """How many targets a search can find, of all or of those that match: those that have a vector."""
-
-    def vectors(self, rows: NDArray[np.integer]) -> F32:
-        """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of some rows have a vector, (r,)."""
-
-    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
-        """Whether several threads can work on one query, with the default parameters or compared with all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,32 +107,3 @@ class IndexedTargets:
         if matches is None:
             return self.kind.exact(self.index, augmented, k)
         return search_selected(self.kind, self.index, augmented, k, matches)
-
-
-@dataclass(frozen=True)
-class StoredVectors:
-    """The stored vectors of targets, as a source."""
-
-    targets: Targets
-    name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.targets), self.targets.dim
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        count = len(self.targets)
-        for start in range(0, count, rows):
-            yield self.take(np.arange(start, min(start + rows, count)))
-
-    def take(self, rows: I64) -> F32:
-        return self.targets.vectors(rows)
-
-
-def check_scores(scores: F32, rows: I64) -> None:
-    """Raise `NotFinite` where a search found too few rows or a score that is not finite.
-
-    Under metric dot the product of two finite vectors can be infinite, and Faiss passes over it.
-    """
-    if rows.min(initial=0) < 0 or not np.isfinite(scores).all():
-        raise NotFinite("vector", "numbers whose products with the targets fit float32", "larger ones")
