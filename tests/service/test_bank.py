@@ -140,6 +140,13 @@ def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):
     assert (found["queries"], found["waiting"]) == (120, None)
 
 
+def test_bank_of_a_version_that_was_just_made_is_described_at_once(notes):
+    client, path = notes
+    version = hubless.refit(path, "notes", BANK).version
+    found = client.get(f"{NOTES}/bank").json()
+    assert (found["queries"], found["waiting"], found["version"]) == (120, None, version)
+
+
 def test_bad_banks_are_refused_and_nothing_waits(notes):
     client, _ = notes
     good = BANK[:3].tolist()

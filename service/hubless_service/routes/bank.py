@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 
 import hubless
 from hubless.builder.refitting import check_refittable
-from hubless.errors import InputError
+from hubless.errors import HublessError, InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
@@ -33,6 +33,7 @@ router = APIRouter(route_class=DirectRoute, tags=["collections"])
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
+_SWITCH_SECONDS = 2.0
 _ANSWERS = openapi.answers(
     BankAnswer,
     examples.BANK_ANSWER,
@@ -99,8 +100,11 @@ async def put_bank(request: Request, collection: str) -> Response:
 )
 async def get_bank(request: Request, collection: str) -> Response:
     """And how far the fit is of a bank that was put."""
-    state = state_of(request)
-    return responses.send(await _describe(state, state.shelf.collection(collection, access_of(request))))
+    state, access = state_of(request), access_of(request)
+    holder = state.shelf.collection(collection, access)
+    if await asyncio.to_thread(read_order, _home(state, holder)) is None:
+        holder = await _switched(state, holder)
+    return responses.send(await _describe(state, holder))
 
 
 @router.get(
@@ -188,6 +192,24 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
+
+
+async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Collection:
+    """The collection as it is served once a version is current that has just been made: no bank waits for it any more.
+
+    Without this, an answer could say that no bank waits and describe the version before.
+    """
+    until = perf_counter() + _SWITCH_SECONDS
+    while perf_counter() < until:
+        try:
+            if await asyncio.to_thread(state.engine.catalog.current, holder.name) == holder.version:
+                break
+        except HublessError:
+            break  # what is served is described all the same
+        state.engine.look_now()
+        await asyncio.sleep(_LOOK_SECONDS)
+        holder = state.shelf.collection(holder.name, EVERYTHING)
+    return holder
 
 
 def _problem_of(status: Status) -> Problem:
