@@ -6,9 +6,10 @@ ways give the same bytes, the work is divided the same way each time, and a fit 
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -18,18 +19,18 @@ from numpy.typing import NDArray
 from hubless.builder.indexing import Indexed
 from hubless.corrections import FITTED, FittedCorrection
 from hubless.errors import storage_errors
+from hubless.kernels.threads import slices
 from hubless.knn import INDEXES, Setting, read_index
-from hubless.progress import Advance
+from hubless.progress import Advance, no_progress
 from hubless.store import bundle
 from hubless.store.bundle import read_arrays
 from hubless.store.durable import sync
-from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
 
 SHARD_ROWS = 65_536
-"""Targets whose offsets are computed between two checkpoints, at least."""
+"""Targets that are worked on between two checkpoints, at least."""
 MOST_SHARDS = 256
 """Of more targets, more are between two, so that an executor has enough to do at once."""
 _JSON = "json"
@@ -44,17 +45,18 @@ class Checkpoints(Protocol):
     def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
         """The fit of a correction."""
 
-    def offsets(self, name: str, fitted: "GivesOffsets", targets: VectorSource, advance: Advance) -> F32:
-        """The offsets (n,) of targets."""
+    def pieces(self, name: str, targets: VectorSource, work: "OnRows", advance: Advance) -> Iterator[Arrays]:
+        """What the work gives for each piece of the targets, in order."""
 
     def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
         """The index that the work builds at a path."""
 
 
-class GivesOffsets(Protocol):
-    """A fitted correction, centred or not."""
+class OnRows(Protocol):
+    """Work on some rows of the targets. What it gives for a row does not depend on which others are with it."""
 
-    def offsets(self, targets: VectorSource, advance: Advance = ...) -> F32: ...
+    def __call__(self, rows: VectorSource, here: slice, advance: Advance, /) -> Arrays:
+        """What it gives for the rows, whose numbers are `here`."""
 
 
 class NoCheckpoints:
@@ -66,8 +68,8 @@ class NoCheckpoints:
     def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
         return work()
 
-    def offsets(self, name: str, fitted: GivesOffsets, targets: VectorSource, advance: Advance) -> F32:
-        return fitted.offsets(targets, advance)
+    def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
+        yield work(targets, slice(0, targets.shape[0]), advance)
 
     def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
         return work(path)
@@ -106,16 +108,12 @@ class StoredCheckpoints:
         details = _from_array(arrays.pop(_JSON))
         return FITTED[correction].from_state(arrays, details)
 
-    def offsets(self, name: str, fitted: GivesOffsets, targets: VectorSource, advance: Advance) -> F32:
+    def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
         count = targets.shape[0]
-        shards = [np.empty(0, np.float32)]
-        step = max(SHARD_ROWS, -(-count // MOST_SHARDS))
-        for number, start in enumerate(range(0, count, step)):
-            rows = rows_of(targets, start, min(start + step, count))
-            kept = self.arrays(f"{name}-{number}", lambda rows=rows: {"h": fitted.offsets(rows)})["h"]  # type: ignore[misc]
-            advance(len(kept))
-            shards.append(kept)
-        return np.concatenate(shards)
+        for number, here in enumerate(slices(count, max(SHARD_ROWS, -(-count // MOST_SHARDS)))):
+            rows = rows_of(targets, here.start, here.stop)
+            yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
+            advance(rows.shape[0])
 
     def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
         """Build the index here, and link it to the path: a killed build finds it again."""

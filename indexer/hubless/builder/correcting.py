@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from hubless.builder.checkpoints import Checkpoints, NoCheckpoints
+from hubless.builder.checkpoints import Checkpoints
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
-from hubless.corrections import QueryTime
+from hubless.corrections import FittedCorrection, QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import fit as fit_correction
-from hubless.corrections.prior import prior_offsets
 from hubless.knn.augment import centre
 from hubless.progress import Steps
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
+
+SHIPPED, WITHOUT_HELD_OUT = "", " without held-out queries"
+"""The two fits of a build, as they are named in the progress."""
 
 
 @dataclass(frozen=True)
@@ -27,35 +27,28 @@ class Corrected:
     query_time: QueryTime | None
 
 
-def correct(
-    vectors: Compared,
-    bank: VectorSource,
-    recipe: Recipe,
-    steps: Steps,
-    fit: str = "",
-    checkpoints: Checkpoints | None = None,
-) -> Corrected:
-    """Fit the correction on a bank (b, d), and compute the offsets of all targets.
+def fit(
+    vectors: Compared, bank: VectorSource, recipe: Recipe, steps: Steps, name: str, checkpoints: Checkpoints
+) -> FittedCorrection:
+    """Fit the correction on a bank (b, d): the query bank of the vectors, or a part of it.
 
     Parameters
     ----------
-    bank : the query bank of the vectors, or a part of it
-    fit : names the fit in the progress, where there are several
-    checkpoints : keep the fit and the offsets, so that a killed build goes on; None keeps nothing
+    name : of the fit, for the progress
+    checkpoints : keep the fit, so that a killed build goes on
     """
-    targets, kept = vectors.targets, checkpoints or NoCheckpoints()
-    name = fit.strip().replace(" ", "-") or "shipped"
-    steps.step(f"fitting the correction{fit}")
-    prior = vectors.target_prior
-    fitted = kept.fit(
-        f"fit-{name}",
+    steps.step(f"fitting the correction{name}")
+    return checkpoints.fit(
+        f"fit-{name.strip().replace(' ', '-') or 'shipped'}",
         recipe.correction,
-        lambda: fit_correction(recipe.method, bank, targets, vectors.target_bank, prior),
+        lambda: fit_correction(recipe.method, bank, vectors.targets, vectors.target_bank, vectors.target_prior),
     )
-    advance = steps.step(f"computing offsets{fit}", targets.shape[0])
-    offsets = kept.offsets(f"offsets-{name}", fitted, targets, advance)
-    if prior is not None:
-        offsets = (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)
+
+
+def corrected_by(
+    fitted: FittedCorrection, targets: VectorSource, offsets: F32, steps: Steps, name: str = SHIPPED
+) -> Corrected:
+    """Centre the offsets (n,) that a fit gives to targets (n, d), and prepare its gate or rescorer."""
     constant = float(offsets.astype("float64").mean())
-    query_time = fitted.query_time(targets, steps.step(f"preparing for queries{fit}", targets.shape[0]))
+    query_time = fitted.query_time(targets, steps.step(f"preparing for queries{name}", targets.shape[0]))
     return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)

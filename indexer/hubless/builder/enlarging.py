@@ -9,7 +9,7 @@ import numpy as np
 from hubless.builder.banks import Measuring, bank_sample, measuring_of
 from hubless.builder.checkpoints import Checkpoints
 from hubless.builder.correcting import Corrected
-from hubless.builder.indexing import index_record, stored_scores
+from hubless.builder.indexing import Asked, index_record, stored_scores
 from hubless.builder.making import Made, make_indexed
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.recipe import Recipe
@@ -143,8 +143,11 @@ def remake(
     measuring = measuring or measuring_of(sample, correction, before.canary())
     bank = ArrayVectors(measuring.queries, "query bank")
     corrected = Corrected(targets, correction, offsets, before.prepared())
-    hubness = measure_hubness(corrected, measuring, steps)
-    made = make_indexed(corrected, hubness, bank, measuring, sample, recipe, steps, path, checkpoints)
+    steps.step("searching exactly")
+    (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)
+    hubness = measure_hubness(corrected, (raw, found), measuring, steps)
+    asked = Asked(measuring.queries, found)
+    made = make_indexed(corrected, hubness, bank, measuring, asked, sample, recipe, steps, path, checkpoints)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(made, measured=None, occurrence=None) if without_bank else made
 

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 from hubless.builder.bank_checks import CheckedBank, check_bank
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
 from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
-from hubless.builder.correcting import Corrected, correct
+from hubless.builder.correcting import SHIPPED, WITHOUT_HELD_OUT, Corrected, corrected_by, fit
 from hubless.builder.indexing import Asked, Indexed, build_index, index_record
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
-from hubless.corrections import QueryTime
+from hubless.builder.surveying import survey
+from hubless.corrections import FittedCorrection, QueryTime
 from hubless.corrections.centred import CentredCorrection
-from hubless.kernels.reductions import top_k
 from hubless.knn import INDEXES, augment
 from hubless.progress import Steps
 from hubless.search import canaries
@@ -25,7 +25,7 @@ from hubless.search.canaries import Canary
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import IndexRecord, Measured
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
 
 
@@ -75,32 +75,41 @@ def make(
     InputError
         if the banks are not what the correction needs, or the memory is too small for the index.
     """
-    bank = vectors.query_bank
+    targets, bank, kept = vectors.targets, vectors.query_bank, checkpoints or NoCheckpoints()
     fitting, measuring = hold_out(bank, recipe.seed)
     with naming_held_out(bank, fitting):
-        hubness = _held_out_hubness(vectors, fitting, measuring, recipe, steps, checkpoints or NoCheckpoints())
-    corrected = correct(vectors, bank, recipe, steps, checkpoints=checkpoints)
+        measured = fit(vectors, fitting, recipe, steps, WITHOUT_HELD_OUT, kept)
+    shipped = fit(vectors, bank, recipe, steps, SHIPPED, kept)
+    advance = steps.step("computing offsets", targets.shape[0])
+    k = min(K_OCCURRENCE, targets.shape[0])
+    found = survey(targets, (measured, shipped), measuring.queries, k, vectors.target_prior, kept, advance)
+    hubness = _held_out_hubness(
+        measured, targets, found.offsets[0], (found.rows[0], found.rows[1]), measuring, steps, kept
+    )
+    corrected = corrected_by(shipped, targets, found.offsets[1], steps)
+    asked = Asked(measuring.queries, found.rows[2])
     sample = bank_sample(bank, recipe.seed)
-    return make_indexed(corrected, hubness, fitting, measuring, sample, recipe, steps, path, checkpoints)
+    return make_indexed(corrected, hubness, fitting, measuring, asked, sample, recipe, steps, path, checkpoints)
 
 
 def _held_out_hubness(
-    vectors: Compared,
-    fitting: VectorSource,
+    fitted: FittedCorrection,
+    targets: VectorSource,
+    offsets: F32,
+    found: tuple[I64, I64],
     measuring: Measuring,
-    recipe: Recipe,
     steps: Steps,
     checkpoints: Checkpoints,
 ) -> MeasuredHubness:
-    """The fit ends with this function, so that it and the one that ships are never in memory together."""
+    """What the fit prepares for queries ends with this function, before that of the version is prepared."""
 
     def measure() -> Arrays:
-        corrected = correct(vectors, fitting, recipe, steps, " without held-out queries", checkpoints)
-        measured = measure_hubness(corrected, measuring, steps)
+        corrected = corrected_by(fitted, targets, offsets, steps, WITHOUT_HELD_OUT)
+        measured = measure_hubness(corrected, found, measuring, steps)
         return {"queries": np.array(measured.queries), "occurrence": measured.occurrence}
 
-    found = checkpoints.arrays("hubness", measure)
-    return MeasuredHubness(int(found["queries"]), found["occurrence"])
+    arrays = checkpoints.arrays("hubness", measure)
+    return MeasuredHubness(int(arrays["queries"]), arrays["occurrence"])
 
 
 def make_indexed(
@@ -108,6 +117,7 @@ def make_indexed(
     hubness: MeasuredHubness,
     bank: VectorSource,
     measuring: Measuring,
+    asked: Asked,
     sample: F32 | None,
     recipe: Recipe,
     steps: Steps,
@@ -122,12 +132,10 @@ def make_indexed(
     Parameters
     ----------
     bank : (b, d) example queries without the measuring queries
+    asked : measuring queries, and what an exact search with the offsets finds for them
     sample : (s, d) queries of the bank, to store in the version
     """
     targets, offsets = corrected.targets, corrected.offsets
-    steps.step("searching exactly")
-    _, rows = top_k(measuring.queries, targets, K_OCCURRENCE, offsets)
-    asked = Asked(measuring.queries, rows)
 
     def build(path: Path | None) -> Indexed:
         return build_index(recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps)
@@ -142,7 +150,7 @@ def make_indexed(
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
         bank_sample=sample,
-        canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, rows.shape[1]),
+        canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, asked.rows.shape[1]),
         index=index_record(indexed.kind, setting, indexed.curve, recipe.aims, indexed.notes),
         measured=measured_record(hubness, measuring, setting.recall),
     )

@@ -9,7 +9,6 @@ from hubless import measures
 from hubless.builder.banks import Measuring
 from hubless.builder.correcting import Corrected
 from hubless.corrections import Gate
-from hubless.kernels.reductions import rankings
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
 from hubless.progress import Steps
 from hubless.search.ranker import Ranker
@@ -36,16 +35,24 @@ class MeasuredHubness:
     occurrence: NDArray[np.uint16]
 
 
-def measure_hubness(corrected: Corrected, measuring: Measuring, steps: Steps) -> MeasuredHubness:
-    """Ask all targets exactly, raw and corrected, with the gate or rescorer of the correction if it has one."""
+def measure_hubness(
+    corrected: Corrected, found: tuple[I64, I64], measuring: Measuring, steps: Steps
+) -> MeasuredHubness:
+    """Count what exact answers find, with the gate or rescorer of the correction if it has one.
+
+    Parameters
+    ----------
+    found : (m, 10) the best targets of each measuring query, raw and with the offsets
+    """
     steps.step("measuring hubness")
     queries, query_time = measuring.queries, corrected.query_time
-    if query_time is not None and not isinstance(query_time, Gate):
-        queries = queries[:: -(-len(queries) // MOST_RESCORED)]
-    (_, rows), (_, raw) = rankings(queries, corrected.targets, K_OCCURRENCE, corrected.offsets, None)
+    raw, rows = found
     if query_time is not None:
+        if not isinstance(query_time, Gate):
+            every = -(-len(queries) // MOST_RESCORED)
+            queries, raw = queries[::every], raw[::every]
         targets = ScannedTargets(corrected.targets, corrected.offsets)
-        rows = Ranker(targets, corrected.offsets, query_time).rank(queries, rows.shape[1], 1.0, {}).rows
+        rows = Ranker(targets, corrected.offsets, query_time).rank(queries, raw.shape[1], 1.0, {}).rows
     occurrence = [measures.k_occurrence(found, len(corrected.offsets)) for found in (raw, rows)]
     return MeasuredHubness(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 

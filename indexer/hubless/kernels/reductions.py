@@ -3,7 +3,7 @@
 Products are float32, sums are float64. Inside `hubless.kernels.devices.on_device` offsets are computed there.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial, reduce
 from typing import Any
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels import devices
-from hubless.kernels.sharding import is_sharded, over_shards
-from hubless.kernels.streaming import TARGET_ROWS, NewReduction, stream
+from hubless.kernels.sharding import each_shard, is_sharded, over_shards
+from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64
@@ -52,8 +52,8 @@ def log_sum_exp(
         over_bank = partial(log_sum_exp, bank, temperature=temperature, potentials=potentials)
         return np.concatenate(over_shards(targets, over_bank, advance=advance))
     if is_sharded(bank):
-        parts = over_shards(bank, partial(_log_sum_exp_over, targets=targets, temperature=temperature), potentials)
-        return reduce(np.logaddexp, parts)
+        of_shards = over_shards(bank, partial(_log_sum_exp_over, targets=targets, temperature=temperature), potentials)
+        return reduce(np.logaddexp, of_shards)
     columns = _Columns(bank.shape[0], potentials)
     (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
     return result
@@ -263,12 +263,12 @@ def products_with(direction: NDArray[np.floating], vectors: VectorSource, advanc
     """v·t of a direction v (d,) with each row t, (n,) in float64. A row's product does not depend on its neighbours."""
     if is_sharded(vectors):
         return np.concatenate(over_shards(vectors, partial(products_with, direction), advance=advance))
-    parts = []
+    products = []
     wide = direction.astype(np.float64)
     for block in vectors.blocks(block_rows(len(direction))):
-        parts.append(np.einsum("ij,j->i", block, wide))
+        products.append(np.einsum("ij,j->i", block, wide))
         advance(len(block))
-    return np.concatenate(parts)
+    return np.concatenate(products)
 
 
 def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64, F64]:
@@ -303,34 +303,55 @@ def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = Non
     return rankings(queries, targets, k, offsets)[0]
 
 
-def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[tuple[F32, I64]]:
+Ranking = tuple[F32, I64]
+"""Scores (m, k) and rows (m, k) of the best targets of each query, best first."""
+
+
+def rankings(queries: F32, targets: VectorSource, k: int, *offsets: F32 | None) -> list[Ranking]:
     """Return what `top_k` gives with each of the offsets, in one pass over the targets."""
-    count = min(k, targets.shape[0])
+    work = partial(_rankings_in, queries, k)
     if is_sharded(targets):
-        return _joined(over_shards(targets, partial(_rankings_in, queries, count), *offsets), count)
-    reductions = [partial(_Best, k=count, offsets=each) for each in offsets]
+        return best_of(each_shard(targets, work, *offsets), k)
+
+    def of_parts() -> Iterable[tuple[int, list[Ranking]]]:
+        start = 0
+        for part in parts(targets):
+            here = slice(start, start + part.shape[0])
+            yield work(part, *(None if each is None else each[here] for each in offsets))
+            start = here.stop
+
+    return best_of(of_parts(), k)
+
+
+def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[Ranking]]:
+    """The number of targets of a part, and the best of them."""
+    reductions = [partial(_Best, k=min(k, targets.shape[0]), offsets=each) for each in offsets]
     found = stream(targets, ArrayVectors(queries, "queries"), *reductions)
-    return [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
+    ranked = [(np.ascontiguousarray(best["score"]), np.ascontiguousarray(best["row"])) for best in found]
+    return targets.shape[0], ranked
 
 
-_Ranking = tuple[F32, I64]
+def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Ranking]:
+    """Return the best k of all targets from those of each part, ties by the lower row.
+
+    Parameters
+    ----------
+    parts : in order, the number of targets of each, and rankings of them
+    """
+    best: list[Ranking] = []
+    first = 0
+    for count, ranked in parts:
+        shifted = [(scores, rows + first) for scores, rows in ranked]
+        best = [_better(*both, k) for both in zip(best, shifted, strict=True)] if best else shifted
+        first += count
+    return best
 
 
-def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | None) -> tuple[int, list[_Ranking]]:
-    """The number of targets of a shard, and the best of them."""
-    return targets.shape[0], rankings(queries, targets, k, *offsets)
-
-
-def _joined(shards: list[tuple[int, list[_Ranking]]], k: int) -> list[_Ranking]:
-    """The best k of all shards, ties by the lower row."""
-    firsts = np.cumsum([0, *(count for count, _ in shards)])
-    joined = []
-    for ranked in zip(*(found for _, found in shards), strict=True):
-        scores = np.concatenate([each for each, _ in ranked], axis=1)
-        rows = np.concatenate([each + first for (_, each), first in zip(ranked, firsts, strict=False)], axis=1)
-        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        joined.append((np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)))
-    return joined
+def _better(before: Ranking, later: Ranking, k: int) -> Ranking:
+    scores = np.concatenate([before[0], later[0]], axis=1)
+    rows = np.concatenate([before[1], later[1]], axis=1)
+    best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    return np.take_along_axis(scores, best, 1), np.take_along_axis(rows, best, 1)
 
 
 class _Best:
@@ -345,7 +366,7 @@ class _Best:
         scores = products if self._offsets is None else products - self._offsets[first : first + products.shape[1]]
         best = self._best[rows]
         # an equal score is no better, since its column is later; after the first columns few scores are better
-        better = scores > best["score"][:, -1:]
+        better = scores > (_below_top_k(scores, best.shape[1]) if first == 0 else best["score"][:, -1:])
         for row in np.flatnonzero(better.any(axis=1)):
             columns = np.flatnonzero(better[row])
             candidates = np.empty(len(columns), best.dtype)

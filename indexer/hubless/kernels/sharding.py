@@ -64,7 +64,14 @@ def is_sharded(source: VectorSource) -> bool:
 def over_shards(
     source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
 ) -> list[T]:
-    """What the work makes of each shard of a source for which `is_sharded`, in order.
+    """What the work makes of each shard, as `each_shard`, all together."""
+    return list(each_shard(source, work, *along, advance=advance))
+
+
+def each_shard(
+    source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
+) -> Iterator[T]:
+    """What the work makes of each shard of a source for which `is_sharded`, in order, as soon as it is there.
 
     Parameters
     ----------
@@ -75,11 +82,9 @@ def over_shards(
     if executor is None or shared is None:
         raise TypeError("over_shards needs an executor and shared vectors")
     shards = [shard for part in shared for shard in _cut(part)]
-    parts = []
     for shard, part in zip(shards, executor.map(_Alone(work), _tasks(shards, along)), strict=True):
-        parts.append(part)
+        yield part
         advance(shard.shape[0])
-    return parts
 
 
 def _shared(source: VectorSource) -> list[SharedVectors] | None:

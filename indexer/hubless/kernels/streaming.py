@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import VectorSource, in_memory
+from hubless.vectors.sources import HeldVectors, VectorSource, block_rows, in_memory
 
 TARGET_ROWS = 1024
 BANK_ROWS = 2048
@@ -29,6 +29,9 @@ RESIDENT_BYTES = 256 * 2**20
 """A bank up to this size is read into memory once."""
 BLOCKS_A_READING = 4
 """A larger bank is read anew for every this many blocks of targets, since reading costs more than a copy."""
+
+PART_BYTES = 64 * 2**20
+"""Size of a part of the targets that stays in memory for several passes over it."""
 
 
 class Reduction(Protocol):
@@ -88,6 +91,12 @@ def stream(
             pool.shutdown(wait=False, cancel_futures=True)  # do not wait for blocks that have not begun
             raise
     return results
+
+
+def parts(targets: VectorSource) -> Iterator[VectorSource]:
+    """All rows in parts that stay in memory. Several passes over each part read the source once."""
+    whole_blocks = max(1, block_rows(targets.shape[1], PART_BYTES) // BANK_ROWS)
+    return (HeldVectors(block, targets.name) for block in targets.blocks(whole_blocks * BANK_ROWS))
 
 
 def _bank_blocks(bank: VectorSource) -> tuple[Blocks, int]:

@@ -15,10 +15,12 @@ import numpy as np
 
 from hubless.errors import InputError, NotFinite
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import VectorSource, block_rows
+from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample, sampled_rows
 
 MULTIPLE = 16
 LARGEST_HALF = 65504.0
+PIVOT_ROWS = 16_384
+"""How many targets tell the slope of the offsets. Its relative error is a hundredth or so."""
 
 
 def augmented_dim(dim: int) -> int:
@@ -45,6 +47,8 @@ def centre(offsets: F32) -> F32:
 def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
     """Return the part of the mean bank query q̄ that the offsets follow: β·q̄, β = cov(h, q̄·t) / var(q̄·t) in [0, 1].
 
+    Of many targets, β is that of a sample of 16,384.
+
     Parameters
     ----------
     bank : (b, d)
@@ -57,10 +61,10 @@ def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
     """
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in bank.blocks(block_rows(bank.shape[1]))) / bank.shape[0]
     pivot = np.asarray(mean, np.float32)
-    projections = np.concatenate([block @ pivot for block in targets.blocks(block_rows(targets.shape[1]))])
+    projections = in_memory(sample(targets, PIVOT_ROWS)) @ pivot
     spread = projections - projections.mean(dtype=np.float64)
     variance = spread @ spread
-    share = (offsets @ spread) / variance if 0 < variance < np.inf else 0.0
+    share = (offsets[sampled_rows(len(offsets), PIVOT_ROWS)] @ spread) / variance if 0 < variance < np.inf else 0.0
     return np.float32(min(max(share, 0.0), 1.0)) * pivot
 
 

@@ -307,6 +307,8 @@ class HalfVectors(_ChangedRows):
 
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
     """The rows of a source from one number up to another."""
+    if isinstance(source, HeldVectors):
+        return HeldVectors(source.array[start:stop], source.name)
     return source.rows(start, stop) if isinstance(source, SharedVectors) else RowsOf(source, start, stop)
 
 

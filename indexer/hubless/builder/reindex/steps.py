@@ -9,7 +9,7 @@ import numpy as np
 
 from hubless.builder.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks import Measuring, hold_out
-from hubless.builder.checkpoints import StoredCheckpoints
+from hubless.builder.checkpoints import Arrays, StoredCheckpoints
 from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, remake
 from hubless.builder.live import check_live, chosen_strength, warnings
 from hubless.builder.making import Made, checked_bank, make
@@ -19,18 +19,19 @@ from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, o
 from hubless.builder.reindex.next_rows import NextRows
 from hubless.builder.reindex.plan import Plan
 from hubless.builder.writing import prior_record
+from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.devices import on_device
 from hubless.measures.coverage import coverage
 from hubless.measures.evenness import ChosenStrength
-from hubless.progress import Steps
+from hubless.progress import Advance, Steps
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store import bundle
 from hubless.store.bundle import BankRecord, PriorRecord, StrengthRecord
-from hubless.vectors.arrays import check_dim
+from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 log = logging.getLogger("hubless.banks")
@@ -120,7 +121,7 @@ def _kept(
     manifest, offsets = before.manifest, before.offsets[rows.kept]
     if rows.put is not None:
         advance = steps.step("computing offsets", rows.put.shape[0])
-        more = checkpoints.offsets("offsets-put", before.correction(), rows.put, advance)
+        more = _offsets(before.correction(), rows.put, checkpoints, advance)
         payload = None if rows.payload is None else rows.payload.slice(len(rows.kept))
         if (prior := later_prior(manifest, payload)) is not None:
             more = (more + prior_offsets(before.correction().fitted, prior)).astype(np.float32)
@@ -158,6 +159,14 @@ def _kept(
         why,
         manifest.target_prior,
     )
+
+
+def _offsets(correction: CentredCorrection, put: VectorSource, checkpoints: StoredCheckpoints, advance: Advance) -> F32:
+    def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
+        return {"h": correction.offsets(rows, advance)}
+
+    pieces = checkpoints.pieces("offsets-put", put, of_piece, advance)
+    return np.concatenate([np.empty(0, np.float32), *(piece["h"] for piece in pieces)])
 
 
 def _measuring(plan: Plan) -> Measuring | None:
