@@ -123,7 +123,7 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--upgrade pyproject.toml --extra demo --extra lab --extra onnx --extra otel --extra s3 --extra static --group dev \
+		--upgrade pyproject.toml --extra demo --extra lab --extra milvus --extra onnx --extra otel --extra s3 --extra static --group dev \
 		-o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group extras -o requirements/extras.txt

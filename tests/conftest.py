@@ -96,3 +96,12 @@ def store(_object_storage, monkeypatch, tmp_path):
     monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
     monkeypatch.setattr(objects, "PAUSE_SECONDS", 0)
     return _object_storage
+
+
+@pytest.fixture(scope="session")
+def milvus(tmp_path_factory):
+    """A Milvus over HTTP; see `support.milvus.Double`. Tests share it, so they use names of their own."""
+    from support.milvus import running  # here, as it takes long to import
+
+    with running(tmp_path_factory.mktemp("milvus")) as double:
+        yield double

@@ -67,7 +67,12 @@ class Left:
     @cached_property
     def matches(self) -> Matches | None:
         """The same as matches; None for all."""
-        return None if self.rows is None else _selected(self.rows, self.total)
+        return None if self.rows is None else _selected(self.rows, self.total, None, self.gone)
+
+    @cached_property
+    def gone(self) -> I64 | None:
+        """The rows that are gone, ascending; None for none."""
+        return None if self.places is None else np.flatnonzero(self.places < 0)
 
     def of(self, values: NDArray[Any]) -> NDArray[Any]:
         """Values of the base, of the rows that are left, along the last axis."""
@@ -251,18 +256,19 @@ class ChangedTargets:
         if matches is None:
             return self.numbering.base.matches, self.beside.searched
         if (known := self._parted.get(matches)) is None:
-            rows, of_base = matches.rows, self.numbering.of_base
-            inside = self.numbering.in_base(rows[rows < of_base])
-            slots = self._slots_of(rows[rows >= of_base])
-            known = _selected(inside, self.numbering.total), slots[self.beside.has_vector.rows[slots]]
+            rows, first_added = matches.rows, self.numbering.of_base
+            inside = self.numbering.in_base(rows[rows < first_added])
+            slots = self._slots_of(rows[rows >= first_added])
+            of_base = _selected(inside, self.numbering.total, matches.filter, self.numbering.base.gone)
+            known = of_base, slots[self.beside.has_vector.rows[slots]]
             self._parted[matches] = known  # as long as the matches are held
         return known
 
 
-def _selected(rows: NDArray[np.integer], total: int) -> Matches:
+def _selected(rows: NDArray[np.integer], total: int, filter: Masks | None, without: I64 | None) -> Matches:
     mask = np.zeros(total, np.bool_)
     mask[rows] = True
-    return Matches(mask)
+    return Matches(mask, filter, without)
 
 
 def _best(found: list[tuple[F32, I64]], k: int) -> tuple[F32, I64]:

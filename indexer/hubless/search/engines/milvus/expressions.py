@@ -1,0 +1,208 @@
+"""Filters in Milvus' language.
+
+A condition on null is false here, and `not` makes it true. In Milvus it is null, and `not` leaves it null. So `not`
+moves inwards to the conditions, and an opposite condition says that null meets it. Prefixes become ranges of texts:
+`like` has wildcards, which versions of Milvus escape in different ways.
+"""
+
+import json
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+
+from hubless.errors import InputError
+from hubless.filters.grammar import FIELD, is_list
+from hubless.filters.kinds import kind_of
+from hubless.search.engines.milvus.columns import plain
+from hubless.vectors.payload import Masks
+
+ROW = "row"
+"""The field with the number of a target, from 0 on."""
+
+_EVERYTHING, _NOTHING = f"{ROW} >= 0", f"{ROW} < 0"
+_SYMBOLS = {"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
+_OPPOSITES = {"eq": "ne", "ne": "eq", "gt": "lte", "gte": "lt", "lt": "gte", "lte": "gt"}
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_BESIDE_LEAST = {"eq": "lt", "lte": "lt", "ne": "gte", "gt": "gte"}
+"""Versions of Milvus cannot read the least int64, as they read digits before the sign. One more is compared with."""
+_LAST_CHARACTER, _SURROGATES = chr(0x10FFFF), range(0xD800, 0xE000)
+_ESCAPES = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+class Untranslatable(InputError):
+    """A filter asks for what Milvus does not hold, or not exactly: names the column."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__("filter", "columns that Milvus keeps", f"one on {column!r}, which it does not keep exactly")
+
+
+def translate(filter: Masks, schema: pa.Schema, fields: Mapping[str, str]) -> str:
+    """A filter as an expression that selects the same rows.
+
+    Parameters
+    ----------
+    filter : what `parse_filter` gave for this schema
+    fields : by column of the payload, the name of its field in Milvus; only those that Milvus keeps
+
+    Raises
+    ------
+    Untranslatable
+        naming the column that Milvus does not keep.
+    """
+    return _Translator(schema, fields).node(json.loads(filter.key), True)
+
+
+def among(rows: Iterable[int]) -> str:
+    """An expression that selects these rows."""
+    return f"{ROW} in [{', '.join(map(str, rows))}]"
+
+
+def outside(rows: Iterable[int]) -> str:
+    """An expression that selects all rows but these."""
+    return f"{ROW} not in [{', '.join(map(str, rows))}]"
+
+
+def both(*expressions: str) -> str:
+    """An expression that selects what all of these do."""
+    return _joined("and", expressions)
+
+
+def literal(value: bool | int | float | str) -> str:
+    """A value as it stands in an expression. A text cannot end its literal."""
+    if isinstance(value, str):
+        return f'"{value.translate(_ESCAPES)}"'
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+class _Translator:
+    def __init__(self, schema: pa.Schema, fields: Mapping[str, str]) -> None:
+        self._schema = schema
+        self._fields = fields
+
+    def node(self, document: Mapping[str, Any], holds: bool) -> str:
+        """The rows for which a filter holds, or those for which it does not."""
+        if FIELD in document:
+            name = document[FIELD]
+            conditions = [(asked, value) for asked, value in document.items() if asked != FIELD]
+            return _combined("and", holds, [self._condition(name, *each, holds) for each in conditions])
+        ((name, inner),) = document.items()
+        if name == "not":
+            return self.node(inner, not holds)
+        return _combined(name, holds, [self.node(part, holds) for part in inner])
+
+    def _condition(self, name: str, asked: str, value: Any, holds: bool) -> str:
+        if name not in self._fields:
+            raise Untranslatable(name)
+        field = self._fields[name]
+        if asked == "exists":
+            return _there(field) if value == holds else f"{field} is null"
+        met = _Values(name, field, self._schema.field(name).type).that(asked, value, holds)
+        return met if holds else _joined("or", [f"{field} is null", met])
+
+
+class _Values:
+    """Conditions on the values of a field that are not null."""
+
+    def __init__(self, name: str, field: str, stored: pa.DataType) -> None:
+        self._name = name
+        self._field = field
+        values = stored.value_type if is_list(stored) else stored
+        self._stored = values.value_type if pa.types.is_dictionary(values) else values
+
+    def that(self, asked: str, value: Any, holds: bool) -> str:
+        """The rows whose value meets a condition, or those whose value does not."""
+        match asked:
+            case "in":
+                return self._in(value, holds)
+            case "contains":
+                return self._contains(value, holds)
+            case "prefix":
+                return self._prefix(value, holds)
+        return self._compared(asked if holds else _OPPOSITES[asked], value)
+
+    def _compared(self, asked: str, value: Any) -> str:
+        found = self._plain(value)
+        if found is None:  # all values are on the same side of it
+            return _there(self._field) if _ORDERS[asked](0, value) else _NOTHING
+        if found == _LEAST and isinstance(found, int):
+            if asked not in _BESIDE_LEAST:
+                return _there(self._field) if asked == "gte" else _NOTHING
+            asked, found = _BESIDE_LEAST[asked], _LEAST + 1
+        return f"{self._field} {_SYMBOLS[asked]} {literal(found)}"
+
+    def _in(self, listed: Sequence[Any], holds: bool) -> str:
+        values = [found for value in listed if (found := self._plain(value)) is not None]
+        if 0 in values and isinstance(values[values.index(0)], float):
+            values += [0.0, -0.0]  # equal, but Milvus may look for their bits
+        simple = [value for value in values if value != _LEAST or isinstance(value, float)]
+        symbol = "in" if holds else "not in"
+        parts = [f"{self._field} {symbol} [{', '.join(map(literal, simple))}]"] if simple else []
+        if len(simple) < len(values):
+            parts.append(self._compared("eq" if holds else "ne", _LEAST))
+        return _combined("or", holds, parts)
+
+    def _contains(self, value: Any, holds: bool) -> str:
+        found = self._plain(value)
+        if found is None:
+            return _NOTHING if holds else _EVERYTHING
+        if found == _LEAST and isinstance(found, int):
+            raise Untranslatable(self._name)
+        met = f"array_contains({self._field}, ({literal(found)}))"
+        return met if holds else f"not {met}"
+
+    def _prefix(self, prefix: str, holds: bool) -> str:
+        if not prefix:
+            return _there(self._field) if holds else _NOTHING
+        parts = [self._compared("gte" if holds else "lt", prefix)]
+        if (end := _after(prefix)) is not None:
+            parts.append(self._compared("lt" if holds else "gte", end))
+        return _combined("and", holds, parts)
+
+    def _plain(self, value: Any) -> Any:
+        """A value as Milvus stores it; None if it is beyond all that Milvus stores."""
+        kind = kind_of(self._stored)
+        if kind is None:
+            raise Untranslatable(self._name)
+        read = kind.read(value, self._stored)
+        if (isinstance(read, int) and not _LEAST <= read <= _MOST) or (isinstance(read, float) and not isfinite(read)):
+            return None
+        if isinstance(read, bool | int | float | str):
+            return read
+        return plain(pa.array([read], kind.compared(self._stored)), self._stored)[0].as_py()
+
+
+_ORDERS = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
+
+
+def _after(prefix: str) -> str | None:
+    """The first text after all that begin with a prefix, by their characters; None if there is none."""
+    prefix = prefix.rstrip(_LAST_CHARACTER)
+    if not prefix:
+        return None
+    following = ord(prefix[-1]) + 1
+    return prefix[:-1] + chr(_SURROGATES.stop if following in _SURROGATES else following)
+
+
+def _there(field: str) -> str:
+    return f"{field} is not null"
+
+
+def _combined(how: str, holds: bool, parts: Sequence[str]) -> str:
+    """The rows that meet a combination of conditions; if it does not hold, the parts are the opposites of them."""
+    return _joined(how if holds else {"and": "or", "or": "and"}[how], parts)
+
+
+def _joined(how: str, parts: Sequence[str]) -> str:
+    if not parts:
+        return _EVERYTHING if how == "and" else _NOTHING
+    return parts[0] if len(parts) == 1 else f" {how} ".join(f"({part})" for part in parts)
