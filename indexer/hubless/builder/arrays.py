@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.builder.bank_checks import check_bank
-from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.live import refuse_targets, strength_by_offsets
+from hubless.builder.reading import drawn
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction

@@ -62,8 +62,19 @@ class CheckedBank:
         return self
 
 
+def looked_up(bank: VectorSource, seed: int) -> F32:
+    """Some queries of a bank (b, d), to look them up among the targets."""
+    return in_memory(sample(bank, LOOKED_UP, seed))
+
+
 def check_bank(
-    bank: VectorSource, targets: VectorSource, metric: str, *, bank_of_targets: bool = False, seed: int = 0
+    bank: VectorSource,
+    targets: VectorSource,
+    metric: str,
+    *,
+    bank_of_targets: bool = False,
+    seed: int = 0,
+    among: float | None = None,
 ) -> CheckedBank:
     """Examine a query bank before it is used.
 
@@ -72,6 +83,7 @@ def check_bank(
     bank : (b, d) as it is compared
     targets : (n, d) as they are compared
     bank_of_targets : take a bank that holds targets
+    among : the share of `looked_up` queries that are targets; None to look them up here
 
     Raises
     ------
@@ -80,8 +92,8 @@ def check_bank(
         notes only.
     """
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
-    looked_up = in_memory(sample(bank, LOOKED_UP, seed))
-    among = share_among(looked_up, targets)
+    if among is None:
+        among = share_among(looked_up(bank, seed), targets)
     if among > MOST_TARGETS and bank.shape[0] >= FEWEST and not bank_of_targets:
         raise InputError(bank.name, "example queries", f"{among:.0%} targets. {ADVICE}")
     some, others = (_shuffled(source, seed) for source in (bank, targets))

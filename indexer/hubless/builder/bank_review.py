@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from hubless.builder.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, UNRELATED, check_bank
-from hubless.builder.live import POOR, drawn, refuse_targets, verdict
+from hubless.builder.live import POOR, refuse_targets, verdict
+from hubless.builder.reading import drawn
 from hubless.corrections import Correction
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings

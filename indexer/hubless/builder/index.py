@@ -173,7 +173,7 @@ class Index(Collection):
                 )
                 table = IdTable.of(inputs.ids)
                 rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
-                vectors = read_vectors(inputs, recipe.metric)
+                vectors = read_vectors(inputs, recipe.metric, recipe.seed)
             checked = checked_bank(vectors, recipe, bank_of_targets)
             check_live(vectors)
             made = make(vectors, recipe, steps)

@@ -16,7 +16,7 @@ from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_p
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Installed, SentenceModel, load_encoder
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
-from hubless.store.bundle import InputRecord
+from hubless.store.bundle import FileRecord, InputRecord
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
@@ -48,7 +48,8 @@ class InputPrior:
 class Inputs:
     """The inputs of a build, opened and checked against each other.
 
-    `records` are of the files only. `read_vectors` adds the others.
+    `files` are those of the vectors, by the name of the input. `records` are of the other files: `read_vectors` adds
+    those of the vectors.
     """
 
     targets: VectorSource
@@ -60,6 +61,7 @@ class Inputs:
     payload: Dataset | None
     payload_columns: list[str]
     encoder: Encoder | None
+    files: dict[str, tuple[Path, ...]]
     records: dict[str, InputRecord]
 
 
@@ -114,8 +116,8 @@ def open_inputs(
         table,
         columns,
         loaded,
-        {name: _files_record(opened.files) for name, opened in given.items() if opened.files}
-        | {name: _files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
+        {name: opened.files for name, opened in given.items() if opened.files},
+        {name: files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
     )
 
 
@@ -193,12 +195,19 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
     return InputPrior(checked_prior(values.to_numpy(), count, name), given)
 
 
-def _files_record(files: Sequence[Path]) -> InputRecord:
-    """The record of a file, or of a folder: then the hash is that of the hashes of its files."""
+def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputRecord:
+    """The record of a file, or of a folder: then the hash is that of the hashes of its files.
+
+    Parameters
+    ----------
+    hashes : SHA-256 of each file; none if they are not known yet
+    """
     records = []
-    for file in files:
+    for number, file in enumerate(files):
         with storage_errors(file):
-            records.append(bundle.record_of(content_file(file)))
+            content = content_file(file)
+            known = FileRecord(size=content.stat().st_size, sha256=hashes[number]) if hashes else None
+            records.append(known or bundle.record_of(content))
     together = hashlib.sha256("".join(record.sha256 for record in records).encode()).hexdigest()
     name = files[0].name if len(files) == 1 else files[0].parent.name
     return InputRecord(

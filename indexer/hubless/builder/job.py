@@ -156,7 +156,7 @@ def build(
                 with seen.unchanged():
                     # first, so that what is wrong with them is said before the long work
                     write_records(inputs, staged.folder)
-                    vectors = read_vectors(inputs, recipe.metric, staged.folder)
+                    vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
                 checked = checked_bank(vectors, recipe, bank_of_targets)
                 check_live(vectors)
                 made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)

@@ -7,7 +7,7 @@ import numpy as np
 from hubless.builder.bank_checks import MOST_TARGETS
 from hubless.builder.making import Made
 from hubless.builder.measuring import K_OCCURRENCE, MOST_RESCORED
-from hubless.builder.reading import Compared
+from hubless.builder.reading import Compared, drawn
 from hubless.corrections import Gate
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
@@ -16,10 +16,8 @@ from hubless.measures.likeness import share_among
 from hubless.progress import Steps
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import F32
-from hubless.vectors.sources import VectorSource, in_memory, sample
+from hubless.vectors.sources import VectorSource
 
-MOST_LIVE = 1000
-"""Of more live queries so many are drawn at random: more of them choose no better."""
 POOR = 0.25
 """A strength of this or less says that the bank is no good."""
 
@@ -37,7 +35,10 @@ def check_live(vectors: Compared) -> None:
     if vectors.live_queries is None:
         return
     live = drawn(vectors.live_queries)
-    refuse_targets(live, vectors.targets)
+    if vectors.live_among_targets is None:
+        refuse_targets(live, vectors.targets)
+    else:
+        _refuse(vectors.live_among_targets)
     if (known := share_among(live, vectors.query_bank)) > MOST_TARGETS:
         log.warning(
             f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "
@@ -45,14 +46,13 @@ def check_live(vectors: Compared) -> None:
         )
 
 
-def drawn(live_queries: VectorSource) -> F32:
-    """At most 1,000 of the live queries, at random."""
-    return in_memory(sample(live_queries, MOST_LIVE))
-
-
 def refuse_targets(live: F32, targets: VectorSource) -> None:
     """Raise `InputError` if more than a tenth of the live queries are targets: each finds itself, as no query does."""
-    if (among := share_among(live, targets)) > MOST_TARGETS:
+    _refuse(share_among(live, targets))
+
+
+def _refuse(among: float) -> None:
+    if among > MOST_TARGETS:
         raise InputError("live queries", "queries that people asked", f"{among:.0%} targets")
 
 

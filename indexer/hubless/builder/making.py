@@ -54,7 +54,10 @@ def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> Ch
         if it holds targets, unless `bank_of_targets`.
     """
     bank, targets = vectors.query_bank, vectors.targets
-    return check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed).logged()
+    known = vectors.bank_among_targets
+    return check_bank(
+        bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=recipe.seed, among=known
+    ).logged()
 
 
 def make(

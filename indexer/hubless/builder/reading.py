@@ -1,30 +1,54 @@
 """Reading each input of vectors once: check, hash and normalise its rows, and keep them ready for all later steps.
 
-Samples, offsets, exact rankings and the index read the rows again and again. Arrays stay in memory. Rows of anything
-else go to a temporary file, which is mapped. With an executor arrays go there too.
+Samples, offsets and the index read the rows again. Arrays stay in memory. Rows of anything else go to a temporary file,
+which is mapped. With an executor arrays go there too. Only the hash of a file that is not a `.npy` takes a reading of
+its own.
 """
 
 import hashlib
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 
+from hubless.builder.bank_checks import looked_up
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs import Inputs
+from hubless.builder.inputs import Inputs, files_record
 from hubless.corrections.prior import TargetPrior
 from hubless.kernels import sharding
+from hubless.measures.likeness import Lookup
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32, short_rows, unit_rows
-from hubless.vectors.sources import ArrayVectors, HeldVectors, SharedVectors, UnitVectors, VectorSource, block_rows
+from hubless.vectors.npy import NpyVectors
+from hubless.vectors.sources import (
+    ArrayVectors,
+    HeldVectors,
+    SharedVectors,
+    StackedVectors,
+    UnitVectors,
+    VectorSource,
+    block_rows,
+    in_memory,
+    sample,
+)
+
+MOST_LIVE = 1000
+"""Of more live queries so many are drawn at random: more of them choose no better."""
+
+Told = Callable[[F32], None]
+"""Called with all rows as they are compared, block by block."""
 
 
 @dataclass(frozen=True)
 class Compared:
-    """The vectors of a build as they are compared with each other, and the records of all inputs."""
+    """The vectors of a build as they are compared with each other, and the records of all inputs.
+
+    `bank_among_targets` and `live_among_targets` are the shares of some bank queries and live queries that are targets;
+    None where nobody has looked yet.
+    """
 
     targets: VectorSource
     query_bank: VectorSource
@@ -32,13 +56,21 @@ class Compared:
     live_queries: VectorSource | None
     records: dict[str, InputRecord]
     target_prior: TargetPrior | None = None
+    bank_among_targets: float | None = None
+    live_among_targets: float | None = None
 
 
-def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Compared:
-    """Read all vectors, each input once.
+def drawn(live_queries: VectorSource) -> F32:
+    """At most 1,000 of the live queries, at random."""
+    return in_memory(sample(live_queries, MOST_LIVE))
+
+
+def read_vectors(inputs: Inputs, metric: str, seed: int, folder: Path | None = None) -> Compared:
+    """Read all vectors, each input once. On the way, look up bank queries and live queries among the targets.
 
     Parameters
     ----------
+    seed : for the choice of the bank queries to look up
     folder : on the disk that the temporary files go to; None for the system's place for such
 
     Raises
@@ -48,49 +80,107 @@ def read_vectors(inputs: Inputs, metric: str, folder: Path | None = None) -> Com
     OSError
         if the disk refuses.
     """
-    given = {name: getattr(inputs, name) for name in ("targets", "query_bank", "target_bank", "live_queries")}
-    read, records = {}, dict(inputs.records)
-    for name, source in given.items():
-        if source is None:
-            continue
-        # a bank is kept in the state of most corrections, so there is memory for it
-        read[name], record = read_source(source, metric, folder, in_memory=name == "query_bank")
-        records.setdefault(name, record)
+    read: dict[str, VectorSource] = {}
+    records: dict[str, InputRecord] = {}
+
+    def read_input(name: str, *told: Told) -> None:
+        if (source := getattr(inputs, name)) is not None:
+            # a bank is kept in the state of most corrections, so there is memory for it
+            held, files = name == "query_bank", inputs.files.get(name)
+            read[name], records[name] = read_source(source, metric, folder, held=held, files=files, told=told)
+
+    for name in ("query_bank", "target_bank", "live_queries"):
+        read_input(name)
+    lookups = [Lookup(looked_up(read["query_bank"], seed))]
+    if "live_queries" in read:
+        lookups.append(Lookup(drawn(read["live_queries"])))
+    read_input("targets", *(lookup.add for lookup in lookups))
     return Compared(
         read["targets"],
         read["query_bank"],
         read.get("target_bank"),
         read.get("live_queries"),
-        records,
+        {"targets": records.pop("targets"), **records, **inputs.records},
         None if inputs.target_prior is None else inputs.target_prior.prior,
+        *(lookup.share for lookup in lookups),
     )
 
 
 def read_source(
-    source: VectorSource, metric: str, folder: Path | None, *, in_memory: bool
+    source: VectorSource,
+    metric: str,
+    folder: Path | None,
+    *,
+    held: bool,
+    files: Sequence[Path] | None = None,
+    told: Sequence[Told] = (),
 ) -> tuple[VectorSource, InputRecord]:
-    """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
+    """Read one source as `read_vectors` does: its rows as they are compared, and its record.
+
+    Parameters
+    ----------
+    held : keep the rows in memory
+    files : that the source is read from; None for none
+    """
     count, dim = source.shape
-    digest = hashlib.sha256()
-    rows = _checked(source, metric, digest)
+    hashed = _Hashed(source, files)
+    rows = _checked(hashed.blocks(block_rows(dim)), source.name, metric, told)
     read: VectorSource
     if isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
             pass
         read = UnitVectors(source) if metric == "cosine" else source
-    elif in_memory and not sharding.current():
+    elif held and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
         read = in_file(rows, source.shape, folder, source.name)
-    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=digest.hexdigest())
+    if files is not None:
+        return read, files_record(files, hashed.hashes)
+    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=hashed.hashes[0])
 
 
-def _checked(source: VectorSource, metric: str, digest: Any) -> Iterator[F32]:
-    """All rows as they are compared, block by block; the digest is of the rows as they were given."""
+class _Hashed:
+    """A source that is hashed while it is read, if it can be.
+
+    Parameters
+    ----------
+    files : that it is read from, of which `.npy` are hashed; None for none, then the rows are hashed as they were given
+    """
+
+    def __init__(self, source: VectorSource, files: Sequence[Path] | None) -> None:
+        self._source = source
+        parts = source.parts if isinstance(source, StackedVectors) else [source]
+        self._arrays = [part for part in parts if isinstance(part, NpyVectors)] if files else []
+        whole = len(self._arrays) == len(parts)
+        self.hashes: list[str] = []
+        self._blocks = self._of_arrays if whole else self._of_rows if files is None else source.blocks
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        """All rows in order, at most `rows` at a time."""
+        return self._blocks(rows)
+
+    def _of_arrays(self, rows: int) -> Iterator[F32]:
+        for array in self._arrays:
+            digest = hashlib.sha256()
+            yield from array.blocks(rows, digest.update)
+            self.hashes.append(digest.hexdigest())
+
+    def _of_rows(self, rows: int) -> Iterator[F32]:
+        digest = hashlib.sha256()
+        for block in self._source.blocks(rows):
+            digest.update(block.data)
+            yield block
+        self.hashes.append(digest.hexdigest())
+
+
+def _checked(blocks: Iterable[F32], name: str, metric: str, told: Sequence[Told]) -> Iterator[F32]:
+    """All rows as they are compared, block by block."""
     start = 0
-    for block in source.blocks(block_rows(source.shape[1])):
-        digest.update(block.data)
-        yield (unit_rows if metric == "cosine" else short_rows)(block, source.name, start)
+    for block in blocks:
+        rows = (unit_rows if metric == "cosine" else short_rows)(block, name, start)
+        for each in told:
+            each(rows)
+        yield rows
         start += len(block)
 
 

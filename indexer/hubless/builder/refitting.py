@@ -167,13 +167,13 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     if given is None:
         if known is None:
             raise InputError(_BANK, "queries, as the collection has none yet", "none")
-        return read_source(HeldVectors(known, _BANK), metric, None, in_memory=True)
+        return read_source(HeldVectors(known, _BANK), metric, None, held=True)
     check_dim(given.shape[1], parts.targets.dim, given.name, "targets")
     if known is not None:
         given = StackedVectors([HeldVectors(known, _BANK), given], _BANK)
     if given.shape[0] < FEWEST:
         raise InputError(_BANK, f"at least {FEWEST} queries, better 100 and more", given.shape[0])
-    return read_source(given, metric, None, in_memory=True)
+    return read_source(given, metric, None, held=True)
 
 
 def _vectors(parts: Parts, order: I64 | None, bank: VectorSource) -> Compared:

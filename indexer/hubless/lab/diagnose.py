@@ -7,8 +7,9 @@ import numpy as np
 
 from hubless import measures
 from hubless.builder.bank_checks import MOST_TARGETS, check_bank, narrow_notes
-from hubless.builder.live import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.live import refuse_targets, strength_by_offsets
 from hubless.builder.live import verdict as verdict_of_live
+from hubless.builder.reading import drawn
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError

@@ -3,7 +3,7 @@
 import os
 import tokenize
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, storage_errors
 from hubless.vectors.arrays import F32, I64, as_float32
+
+_READ_BYTES = 2**20
 
 Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
 """What stands before the numbers: the shape, whether the order is Fortran's, and the type."""
@@ -90,13 +92,22 @@ class NpyVectors:
     shape: tuple[int, int]
     name: str
 
-    def blocks(self, rows: int) -> Iterator[F32]:
-        """All rows in order, at most `rows` at a time. Raises `InputError` if the file was cut."""
+    def blocks(self, rows: int, told: Callable[[memoryview], object] = lambda read: None) -> Iterator[F32]:
+        """All rows in order, at most `rows` at a time. Raises `InputError` if the file was cut.
+
+        Parameters
+        ----------
+        told : called with all bytes of the file, piece by piece
+        """
         count = self.shape[0]
         with storage_errors(self.path), self.path.open("rb") as file:
-            file.seek(self.start)
+            told(memoryview(file.read(self.start)))
             for first in range(0, count, rows):
-                yield as_float32(self._read(file, min(rows, count - first)), self.name, first)
+                block = self._read(file, min(rows, count - first))
+                told(block.data)
+                yield as_float32(block, self.name, first)
+            while rest := file.read(_READ_BYTES):
+                told(memoryview(rest))
 
     def take(self, rows: I64) -> F32:
         """The rows of these numbers. Raises `InputError` if the file was cut."""

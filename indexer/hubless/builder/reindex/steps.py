@@ -87,10 +87,10 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
     for name in given:
         if path := getattr(job, name):
             opened, _ = open_vectors(path, name, name.replace("_", " "), plan)
-            given[name], _ = read_source(opened, metric, index.parent, in_memory=False)
+            given[name], _ = read_source(opened, metric, index.parent, held=False)
     targets = rows.vectors(index.parent)
     opened_bank = open_bank(plan, targets)
-    bank, _ = read_source(opened_bank.queries, metric, index.parent, in_memory=True)
+    bank, _ = read_source(opened_bank.queries, metric, index.parent, held=True)
     for source in (bank, *given.values()):
         if source is not None:
             check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
@@ -180,7 +180,7 @@ def _measuring(plan: Plan) -> Measuring | None:
         return None
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
-    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, in_memory=True)
+    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True)
     return Measuring(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 

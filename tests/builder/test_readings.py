@@ -1,0 +1,98 @@
+"""How often a build reads its inputs: each reading of all rows is a pass over a file that may not fit into memory."""
+
+import hashlib
+from collections import Counter
+
+import numpy as np
+import pytest
+from support.problems import normal
+
+import hubless
+from hubless.builder import reading
+from hubless.knn import augment, fastscan
+from hubless.store import bundle
+from hubless.vectors.sources import ArrayVectors
+
+TARGETS, DIM = 12_000, 16
+"""More than a fit takes without a sample."""
+
+
+class Counted:
+    """A source that counts how many rows were read of it, block by block."""
+
+    def __init__(self, source, read):
+        self.source, self.read, self.name = source, read, source.name
+
+    @property
+    def shape(self):
+        return self.source.shape
+
+    def blocks(self, rows):
+        for block in self.source.blocks(rows):
+            self.read[self.name] += len(block)
+            yield block
+
+    def take(self, rows):
+        return self.source.take(rows)
+
+
+@pytest.fixture
+def readings(tmp_path, monkeypatch):
+    """Build, and return how often all rows of each input were read, and of the checked copy of it."""
+    monkeypatch.setattr(augment, "PIVOT_ROWS", 2000)
+    monkeypatch.setattr(fastscan, "TRAINING_ROWS", 2000)
+    in_file = reading.in_file
+
+    def build(correction, **inputs):
+        read = Counter()
+        monkeypatch.setattr(reading, "in_file", lambda *given: Counted(in_file(*given), read))
+        sources = {name: Counted(ArrayVectors(rows, name), read) for name, rows in inputs.items()}
+        hubless.build(tmp_path, "all", correction=correction, index="fastscan", progress=False, **sources)
+        return {name: read[name] / len(rows) for name, rows in inputs.items()}
+
+    return build
+
+
+@pytest.fixture
+def inputs():
+    return {"targets": normal(TARGETS, DIM, seed=1), "query_bank": normal(400, DIM, seed=2) + 0.3}
+
+
+@pytest.mark.parametrize(
+    ("correction", "most"), [("none", 3), ("csls", 3), ("nnn", 3), ("is", 3), ("auto", 5), ("sn", 5)]
+)
+def test_build_reads_targets_a_few_times_and_the_bank_once(readings, inputs, correction, most):
+    assert readings(correction, **inputs) == {"targets": most, "query_bank": 1}
+
+
+def test_build_reads_a_target_bank_a_few_times(readings, inputs):
+    extra = {"target_bank": normal(5000, DIM, seed=3)}
+    assert readings("dbsn", **inputs, **extra) == {"targets": 5, "query_bank": 1, "target_bank": 3}
+
+
+def test_live_queries_are_looked_up_in_the_reading_of_the_targets(readings, inputs):
+    live = {"live_queries": normal(300, DIM, seed=4)}
+    assert readings("csls", **inputs, **live)["targets"] == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_npy_file_is_hashed_in_the_reading(tmp_path, monkeypatch, inputs, dtype):
+    path, folder = tmp_path / "targets.npy", tmp_path / "bank"
+    np.save(path, inputs["targets"].astype(dtype))
+    with path.open("ab") as file:
+        file.write(b"what stands after the rows")
+    folder.mkdir()
+    for number, rows in enumerate(np.split(inputs["query_bank"], 2)):
+        np.save(folder / f"{number}.npy", rows)
+    with monkeypatch.context() as patched:
+        patched.setattr(bundle, "record_of", None)
+        index = hubless.Index(metric="cosine", correction="none").fit(folder, path)
+    found = index.save(tmp_path / "catalog", "all").provenance.inputs
+    assert list(found) == ["targets", "query_bank"]
+    assert (found["targets"].sha256, found["targets"].size) == (_sha256(path.read_bytes()), path.stat().st_size)
+    shards = [_sha256(each.read_bytes()) for each in sorted(folder.iterdir())]
+    assert found["query_bank"].sha256 == _sha256("".join(shards).encode())
+
+
+def _sha256(content):
+    return hashlib.sha256(content).hexdigest()
