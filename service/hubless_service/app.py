@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING
 
@@ -13,11 +14,12 @@ from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp
 
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import READ_ONLY, Authenticate
-from hubless_service.access.keys import Keys
+from hubless_service.access.authentication import READ_ONLY, Authenticate, known_access
+from hubless_service.access.keys import EVERYTHING, Keys
 from hubless_service.http import handlers
 from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import ObserveRequests
+from hubless_service.observing.observer import Observer
 from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
 from hubless_service.routes import (
@@ -38,6 +40,7 @@ from hubless_service.routes import (
     versions,
     writes,
 )
+from hubless_service.routes.at_once import QueriesAtOnce
 from hubless_service.routes.direct import QuickRoutes, match_whole_paths
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.remote import RemoteSource
@@ -80,7 +83,14 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class App(FastAPI):
-    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
+    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost.
+
+    Attributes
+    ----------
+    at_once : what our server's protocol asks first
+    """
+
+    at_once: QueriesAtOnce
 
     def build_middleware_stack(self) -> ASGIApp:
         """What answers a request, from the outside in: our middlewares, problem documents for errors, the routes."""
@@ -116,8 +126,16 @@ def create_app(
     store = _store_of(settings) if engine is None else None
     engine = engine or _engine_of(settings, store)
     tracing = tracing or _tracing_of(settings)
-    keys = Keys(settings)
+    keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
     metrics = Metrics()
+    observer = Observer(metrics, settings.log_share, tracing)
+    at_once = QueriesAtOnce(
+        engine,
+        settings,
+        observer,
+        partial(known_access, keys=keys, attempts=attempts) if keys.wanted else lambda scope: EVERYTHING,
+        heeds_clients=keys.wanted or engine.sampling is not None,
+    )
     app = App(
         title="hubless",
         version=version("hubless"),
@@ -127,7 +145,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, metrics, door or Door(), tracing),
+        lifespan=_lifespan(engine, keys, metrics, door or Door(), tracing, at_once),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
@@ -140,7 +158,8 @@ def create_app(
     _measure(engine, metrics)
     if store is not None:
         metrics.show_store(lambda: store.state)
-    _add_middlewares(app, settings, keys, metrics, tracing)
+    app.at_once = at_once
+    _add_middlewares(app, settings, keys, attempts, metrics, observer)
     return app
 
 
@@ -170,7 +189,14 @@ def _tracing_of(settings: Settings) -> "Tracing | None":
     return from_environment(version("hubless"))
 
 
-def _lifespan(engine: Engine, keys: Keys, metrics: Metrics, door: Door, tracing: "Tracing | None") -> Lifespan:
+def _lifespan(
+    engine: Engine,
+    keys: Keys,
+    metrics: Metrics,
+    door: Door,
+    tracing: "Tracing | None",
+    at_once: QueriesAtOnce,
+) -> Lifespan:
     """What happens before the first request is taken, and after the last one was answered."""
 
     @asynccontextmanager
@@ -180,6 +206,7 @@ def _lifespan(engine: Engine, keys: Keys, metrics: Metrics, door: Door, tracing:
         while not (door.lets_in(loading=engine.shelf.loading) or engine.draining):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
+        at_once.stop()
         metrics.count()  # for the other workers
         threads = [*engine.stop(), *keys.stop()]
         if tracing:
@@ -218,14 +245,16 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
     engine.report(metrics.observe_batch, metrics.set_breaker, metrics.count_failure)
 
 
-def _add_middlewares(app: FastAPI, settings: Settings, keys: Keys, metrics: Metrics, tracing: "Tracing | None") -> None:
+def _add_middlewares(
+    app: FastAPI, settings: Settings, keys: Keys, attempts: Attempts, metrics: Metrics, observer: Observer
+) -> None:
     """Put the middlewares around the routes; the last one added is the outermost."""
     if keys.wanted:
         app.add_middleware(
             Authenticate,
             keys=keys,
             metrics_public=settings.metrics_public,
-            attempts=Attempts(settings.max_wrong_keys),
+            attempts=attempts,
             on_failure=metrics.count_failed_key,
         )
     if settings.origins:
@@ -236,4 +265,4 @@ def _add_middlewares(app: FastAPI, settings: Settings, keys: Keys, metrics: Metr
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(ObserveRequests, metrics=metrics, log_share=settings.log_share, tracing=tracing)
+    app.add_middleware(ObserveRequests, observer=observer)

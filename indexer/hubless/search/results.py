@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,11 @@ class Results:
     def offsets(self) -> F32:
         """h, (m, k)."""
         return self.ranked.offsets
+
+    @cached_property
+    def numbers(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
+        """Scores, similarities and offsets as lists: for several queries converted at once."""
+        return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
 
     @property
     def corrected(self) -> NDArray[np.bool_] | None:

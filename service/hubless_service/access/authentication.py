@@ -76,6 +76,19 @@ class Authenticate:
         return _refusal(presented)
 
 
+def known_access(scope: Scope, keys: Keys, attempts: Attempts) -> Access | None:
+    """What the key of a request allows, as `access_of` says from then on; None if that is nothing.
+
+    Keeps no account of wrong keys.
+    """
+    presented = _presented(scope)
+    if presented is None or attempts.seconds_left((scope.get("client") or [""])[0]):
+        return None
+    if found := keys.access(presented):
+        scope[ACCESS] = found
+    return found
+
+
 def access_of(request: Request) -> Access:
     """What the request may do; everything where no keys are wanted."""
     access: Access = request.scope.get(ACCESS, EVERYTHING)

@@ -89,6 +89,11 @@ def internal_error() -> Problem:
     return Problem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
+def stopped() -> Problem:
+    """The answer to a request for which a server that stops has waited as long as it may."""
+    return Problem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
+
+
 def from_library(error: HublessError) -> Problem:
     """The library's error as a problem. An error that no client can cause is raised as it is."""
     if error.code not in PROBLEM_TYPES:

@@ -60,10 +60,20 @@ def read_query(request: Request, kind: str, body: bytes, subject: Subject) -> Qu
         options = read(BinaryRequest, url_fields(request), subject)
         return _query("", vectors.from_body(body, subject.collection, rows=1), options, subject.settings)
     refuse_url_fields(request)
+    return query_of_json(body, subject)
+
+
+def query_of_json(body: bytes, subject: Subject) -> Query:
+    """The query of a JSON body, with nothing in the URL; as `read_query`."""
     document = parse(body)
     if (plain := _plain_query(document, body, subject)) is not None:
         return plain
     return _from_json("", read(QueryRequest, document, subject), subject.settings)
+
+
+def query_of_binary(body: bytes, subject: Subject) -> Query:
+    """The query of a binary body, with nothing in the URL; as `read_query`."""
+    return _query_of(vectors.from_body(body, subject.collection, rows=1), subject.settings)
 
 
 def _plain_query(document: Any, body: bytes, subject: Subject) -> Query | None:
@@ -84,8 +94,13 @@ def _plain_query(document: Any, body: bytes, subject: Subject) -> Query | None:
         prepared = subject.collection.prepare(vectors.from_numbers(vector))
     except (struct.error, InputError):
         return None  # `read` says what is wrong
-    timeout = subject.settings.default_timeout_ms
-    return Query("", prepared, limit, 0, None, None, timeout, NO_EXTRAS, False, None, None)
+    return _query_of(prepared, subject.settings, limit)
+
+
+def _query_of(vector: F32, settings: Settings, limit: int | None = None) -> Query:
+    """The query of a vector (1, d) that leaves all else to the service."""
+    limit = limit or settings.default_limit
+    return Query("", vector, limit, 0, None, None, settings.default_timeout_ms, NO_EXTRAS, False, None, None)
 
 
 def read_batch(request: Request, kind: str, body: bytes, subject: Subject) -> list[Query]:

@@ -27,7 +27,7 @@ class _Json(Response):
 
 def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, status: int = 200) -> Response:
     """Send a document. Payload may hold whatever Arrow does."""
-    return _Json(_encode(document), status, headers)
+    return _Json(encode(document), status, headers)
 
 
 async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Response:
@@ -46,13 +46,14 @@ async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Resp
 def _in_parts(value: Any) -> bytes:
     """The JSON of a large document, written hit by hit: while orjson writes, no other thread can run."""
     if isinstance(value, dict) and "id" not in value:
-        return b"{" + b",".join(_encode(name) + b":" + _in_parts(inner) for name, inner in value.items()) + b"}"
+        return b"{" + b",".join(encode(name) + b":" + _in_parts(inner) for name, inner in value.items()) + b"}"
     if isinstance(value, list):
         return b"[" + b",".join(_in_parts(inner) for inner in value) + b"]"
-    return _encode(value)
+    return encode(value)
 
 
-def _encode(value: Any) -> bytes:
+def encode(value: Any) -> bytes:
+    """JSON of a value. Payload may hold whatever Arrow does."""
     # orjson writes a time of 0.086 s as 00:00:00.86000
     return orjson.dumps(value, _plain, orjson.OPT_SERIALIZE_NUMPY | orjson.OPT_PASSTHROUGH_DATETIME)
 

@@ -25,6 +25,9 @@ class Beside(NamedTuple):
     have_vectors: NDArray[np.bool_] | None = None
 
 
+NOTHING_BESIDE = Beside(None, None)
+
+
 class FoundHits(NamedTuple):
     """The first k hits of one query, in their line of a search's results."""
 
@@ -55,23 +58,25 @@ def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extra
 def hits_of(found: FoundHits) -> QueryHits:
     """The JSON of a query's hits."""
     results, line, k, beside = found
+    scores, similarities, offsets = results.numbers
+    columns = zip(results.ids[line][:k], scores[line], similarities[line], offsets[line], strict=False)
     hits: list[QueryHit] = [
         {"id": id_, "score": score, "similarity": similarity, "offset": offset}
-        for id_, score, similarity, offset in zip(
-            results.ids[line][:k],
-            results.scores[line, :k].tolist(),
-            results.similarities[line, :k].tolist(),
-            results.offsets[line, :k].tolist(),
-            strict=True,
-        )
+        for id_, score, similarity, offset in columns
     ]
     if results.explanations:
         for hit, explanation in zip(hits, results.explanations[line], strict=False):
             hit["explanation"] = _explanation(explanation)
-    _add(hits, beside)
+    if beside is not NOTHING_BESIDE:
+        _add(hits, beside)
     if results.corrected is None:
         return {"hits": hits}
     return {"hits": hits, "corrected": bool(results.corrected[line])}
+
+
+def most_weight(limit: int) -> int:
+    """`weight_of` one query's hits without vectors, at most."""
+    return 2 * limit * _VALUES
 
 
 def weight_of(found: Sequence[FoundHits]) -> int:

@@ -18,21 +18,23 @@ class Trace:
 
     __slots__ = ("code", "intervals", "late", "request_id", "seconds", "started")
 
-    def __init__(self, request_id: str, started: float | None = None) -> None:
+    def __init__(self, request_id: str, started: float | None = None, *, intervals: bool = True) -> None:
         self.request_id = request_id
         now = perf_counter()
         self.started = now if started is None else started
         self.late = now - self.started
         """Seconds that the request waited before work on it began."""
         self.seconds: dict[str, float] = {}
-        self.intervals: list[tuple[str, float, float]] = []
+        self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
+        """Each stage, when it began and when it ended; for spans only."""
         self.code: str | None = None
 
     def add(self, stage: str, seconds: float) -> None:
         """Count time that has just passed to a stage. Times of one stage add up."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
-        now = perf_counter()
-        self.intervals.append((stage, now - seconds, now))
+        if self.intervals is not None:
+            now = perf_counter()
+            self.intervals.append((stage, now - seconds, now))
 
     def stage(self, name: str) -> "Stage":
         """Count the time of a with-block to a stage."""

@@ -1,7 +1,8 @@
 """Vectors from what clients send: a list of numbers, base64, or plain bytes. No Python runs per number."""
 
 import binascii
-from struct import pack
+from functools import lru_cache
+from struct import Struct
 
 import numpy as np
 
@@ -14,7 +15,12 @@ _ITEM = np.dtype("<f4")
 
 def from_numbers(numbers: list[float]) -> F32:
     """A vector (d,) from floats; one that float32 cannot hold becomes infinite."""
-    return np.frombuffer(pack(f"{len(numbers)}f", *numbers), np.float32)  # in a quarter of the time of np.array
+    return np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32)  # in a third of the time of np.array
+
+
+@lru_cache(64)
+def _packed(dim: int) -> Struct:
+    return Struct(f"{dim}f")
 
 
 def from_base64(text: str) -> F32:

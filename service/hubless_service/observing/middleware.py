@@ -2,50 +2,28 @@
 
 import asyncio
 import logging
-import re
-from random import getrandbits, random
-from time import perf_counter
-from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
-from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error, respond
-from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
-from hubless_service.observing.metrics import Metrics
-
-if TYPE_CHECKING:
-    from hubless_service.observing.tracing import Tracing
+from hubless_service.http.problems import internal_error, respond, stopped
+from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY
+from hubless_service.observing.observer import CLIENT_CLOSED, HEADERS, Observer, server_timing
 
 log = logging.getLogger("hubless.requests")
 
-# bounded and printable: it is echoed in a header and written to logs
-_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
-_FAILED = 400
-# an answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it
-_HEADERS = (
-    (b"x-content-type-options", b"nosniff"),
-    (b"x-frame-options", b"DENY"),
-    (b"referrer-policy", b"no-referrer"),
-    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
-    (b"cache-control", b"no-store"),
-)
 # pages say themselves what they load, and may be kept
-_PAGE_HEADERS = _HEADERS[:3]
+_PAGE_HEADERS = HEADERS[:3]
 _PAGES = (DOCS, CONSOLE)
-_STOPPED = Problem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
-_CLIENT_CLOSED = 499  # nginx' number for a client that hung up; appears in log and metrics only
 
 
 class ObserveRequests:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
+    def __init__(self, app: ASGIApp, observer: Observer) -> None:
         self.app = app
-        self.metrics = metrics
-        self.log_share = log_share
-        self.tracing = tracing
+        self.observer = observer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -54,8 +32,7 @@ class ObserveRequests:
             return
         method: str = scope["method"]
         exchange = scope.get(EXCHANGE)
-        trace = Trace(_request_id(scope), exchange and exchange.arrived)
-        started = trace.started
+        trace = self.observer.begin(scope["headers"], exchange and exchange.arrived)
         # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
         status = 0
@@ -66,9 +43,9 @@ class ObserveRequests:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
-                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else _HEADERS),
+                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else HEADERS),
                     (b"x-request-id", trace.request_id.encode()),
-                    (b"server-timing", _server_timing(trace, perf_counter() - started)),
+                    (b"server-timing", server_timing(trace)),
                 ]
             await send(message)
 
@@ -78,52 +55,14 @@ class ObserveRequests:
             else:
                 await self.app(inner, receive, send_stamped)
         except ClientDisconnect:
-            status = _CLIENT_CLOSED
+            status = CLIENT_CLOSED
         except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it may
             if not status:
-                await respond(_STOPPED, trace)(inner, receive, send_stamped)
+                await respond(stopped(), trace)(inner, receive, send_stamped)
         except Exception:
             log.exception("request %s failed", trace.request_id)
             if status:
                 raise  # half an answer is sent: only a broken connection says that it is not whole
             await respond(internal_error(), trace)(inner, receive, send_stamped)
         finally:
-            seconds = perf_counter() - started
-            route = getattr(inner.get("route"), "path_format", "other")
-            self.metrics.observe(route, method, status, seconds, trace)
-            if self.tracing:
-                self.tracing.export(scope["headers"], method, route, status, trace)
-            if status >= _FAILED or random() < self.log_share:  # noqa: S311  # a draw, no secret
-                _log(scope, route, status, seconds, trace)
-
-
-def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) -> None:
-    if not log.isEnabledFor(logging.INFO):
-        return
-    fields = {
-        "method": scope["method"],
-        "path": scope["raw_path"].decode(
-            "ascii", "backslashreplace"
-        ),  # without the query string, which may hold anything
-        "route": route,
-        "status": status,
-        "ms": round(1e3 * seconds, 3),
-        "request_id": trace.request_id,
-        "code": trace.code,
-        "stages": {stage: round(1e3 * taken, 3) for stage, taken in trace.seconds.items()},
-    }
-    code = f" code={trace.code}" if trace.code else ""
-    text = f"{fields['method']} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
-    log.info("%s", text, extra={"fields": fields})
-
-
-def _request_id(scope: Scope) -> str:
-    for name, value in scope["headers"]:
-        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
-            return str(value, "ascii")
-    return f"{getrandbits(128):032x}"  # no secret; needs no system call
-
-
-def _server_timing(trace: Trace, total: float) -> bytes:
-    stages = [*trace.seconds.items(), ("total", total)]
-    return ", ".join(f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages).encode()
+            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)

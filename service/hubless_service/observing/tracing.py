@@ -54,7 +54,7 @@ class Tracing:
         if not span.is_recording():  # the sampler's choice
             return
         within = set_span_in_context(span)
-        for stage, begun, ended in trace.intervals:
+        for stage, begun, ended in trace.intervals or ():
             part = self._tracer.start_span(stage, within, start_time=offset + round(1e9 * begun))
             part.end(offset + round(1e9 * ended))
         if status >= _SERVER_ERROR:

@@ -17,6 +17,7 @@ from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.state import AppState, state_of
 
+PATH = "/v1/collections/{collection}/query"
 _TIME = b"timeout_ms"
 _UNDERSCORE = b"_"  # to look for one letter takes a tenth of the time, and nearly no body has any
 
@@ -43,7 +44,7 @@ _PROBLEMS = (
 
 
 @router.post(
-    "/v1/collections/{collection}/query",
+    PATH,
     summary="The targets nearest to a vector, a text or another target, hubness taken out",
     responses=openapi.answers(QueryAnswer, examples.QUERY_ANSWER, *_PROBLEMS),
     openapi_extra=openapi.body(QueryRequest, binary="dim · 4 bytes, little-endian float32.", url=BinaryRequest),
@@ -96,6 +97,11 @@ async def query_batch(request: Request, collection: str) -> Response:
         return await responses.send_heavy(weight_of(found), answer)
 
 
+def names_time(body: bytes) -> bool:
+    """Whether a JSON body may say how long its request may take."""
+    return _UNDERSCORE in body and _TIME in body
+
+
 async def _receive(request: Request, state: AppState, *, batch: bool = False) -> tuple[str, bytes]:
     """The type of a body, and the body. Refuses as early as possible what would have to wait too long."""
     kind = bodies.media_type(request, bodies.JSON, bodies.BINARY)
@@ -103,6 +109,6 @@ async def _receive(request: Request, state: AppState, *, batch: bool = False) ->
     if kind == bodies.BINARY and _TIME not in request.scope["query_string"]:
         state.engine.check_wait(trace_of(request))
     body = await bodies.receive(request, state.settings, batch=batch)
-    if kind == bodies.JSON and (_UNDERSCORE not in body or _TIME not in body):
+    if kind == bodies.JSON and not names_time(body):
         state.engine.check_wait(trace_of(request))
     return kind, body

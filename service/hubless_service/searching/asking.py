@@ -1,6 +1,7 @@
 """Asking a collection, in a search thread: queries that agree on how to search, of several requests, in one call."""
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -10,8 +11,9 @@ import hubless
 from hubless.errors import InputError, PointNotFound
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
+from hubless_service.http.fields import NO_EXTRAS
 from hubless_service.http.queries import Query, Stored
-from hubless_service.http.targets import FoundHits, read_beside
+from hubless_service.http.targets import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.trace import Trace
 from hubless_service.searching.filtering import matches_of
 
@@ -55,8 +57,9 @@ def answer_parts(
     rest = iter(lines)
     outcomes: list[list[FoundHits] | Exception] = []
     for part in parts:
-        with part.trace.stage("payload"):
-            outcomes.append(_found(collection, part.queries, [next(rest) for _ in part.queries]))
+        began = perf_counter()
+        outcomes.append(_found(collection, part.queries, list(islice(rest, len(part.queries)))))
+        part.trace.add("payload", perf_counter() - began)
     # find-similar queries and later pages do not come from what users ask for
     if vectors is not None and not queries[0].skip:
         _tell(observe, collection, queries[0], vectors, lines)
@@ -105,6 +108,9 @@ def _found(
     for query, line in zip(queries, lines, strict=True):
         if isinstance(line, Exception):
             return line
+        if query.extras is NO_EXTRAS and query.score_threshold is None:
+            found.append(FoundHits(*line, line.results.rows.shape[1], NOTHING_BESIDE))
+            continue
         rows = line.results.rows[line.row]
         if query.score_threshold is not None:
             # hits come best first, so the first of them reach the threshold

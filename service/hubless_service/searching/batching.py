@@ -17,7 +17,7 @@ from typing import Any
 
 from hubless_service.http.trace import Trace
 from hubless_service.searching.deadlines import Deadlines, expire
-from hubless_service.searching.waiting import Answer, Job, Waiting, queries_of
+from hubless_service.searching.waiting import Answer, Job, Reply, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
@@ -113,12 +113,7 @@ class Batcher:
         here: bool = True,
         whole: bool = False,
     ) -> asyncio.Future[Any]:
-        """Queue one item; without a key it is answered alone.
-
-        Parameters
-        ----------
-        here : whether it may be answered in the event loop, if those before it with its key were cheap
-        whole : whether the search takes all processors: then one of its key runs at a time
+        """Queue one item as `put` does.
 
         Returns
         -------
@@ -127,19 +122,44 @@ class Batcher:
         Raises
         ------
         Problem
-            `too_many_requests`; from the future `deadline_exceeded`, as soon as it is.
+        """
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.put(future, trace, deadline, answer, item, key, size, here=here, whole=whole)
+        return future
+
+    def put(
+        self,
+        reply: Reply,
+        trace: Trace,
+        deadline: float,
+        answer: Answer,
+        item: Any,
+        key: Hashable = None,
+        size: int = 1,
+        *,
+        here: bool = True,
+        whole: bool = False,
+    ) -> None:
+        """Queue one item; without a key it is answered alone.
+
+        Parameters
+        ----------
+        reply : gets the result; if it is done before, the item is taken from the queue
+        here : whether it may be answered in the event loop, if those before it with its key were cheap
+        whole : whether the search takes all processors: then one of its key runs at a time
+
+        Raises
+        ------
+        Problem
+            `too_many_requests`. The reply gets `deadline_exceeded`, as soon as it is.
         """
         self._waiting.check_room()
         now = perf_counter()
         self._waiting.check_wait(now, trace.late, deadline - trace.started)
-        loop = asyncio.get_running_loop()
-        future: asyncio.Future[Any] = loop.create_future()
-        self._deadlines.add(future, deadline, now)
-        self._waiting.add(
-            Job(key, answer, item, size, deadline, here, whole and self._together > 1, trace, future, now)
-        )
+        loop = reply.get_loop()
+        self._deadlines.add(reply, deadline, now)
+        self._waiting.add(Job(key, answer, item, size, deadline, here, whole and self._together > 1, trace, reply, now))
         self._come_soon(loop)
-        return future
 
     def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
         if not self._turn_comes:
@@ -227,12 +247,12 @@ class Batcher:
         self.on_batch(queries_of(jobs))
 
 
-def _deliver(future: asyncio.Future[Any], outcome: Any) -> None:
-    if future.done():
+def _deliver(reply: Reply, outcome: Any) -> None:
+    if reply.done():
         return
     if isinstance(outcome, StopIteration):  # which no future takes
-        future.set_exception(RuntimeError("an iterator has ended too soon"))
+        reply.set_exception(RuntimeError("an iterator has ended too soon"))
     elif isinstance(outcome, Exception):
-        future.set_exception(outcome)
+        reply.set_exception(outcome)
     else:
-        future.set_result(outcome)
+        reply.set_result(outcome)

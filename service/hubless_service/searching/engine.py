@@ -27,9 +27,10 @@ from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.following import Follower
-from hubless_service.searching.search import search
+from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.source import Source
+from hubless_service.searching.waiting import Reply
 from hubless_service.searching.watching import Watcher
 from hubless_service.searching.writing import Plan, Writer
 from hubless_service.settings import Settings
@@ -177,6 +178,17 @@ class Engine:
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
+
+    def submit(self, trace: Trace, collection: hubless.Collection, query: Query, reply: Reply) -> None:
+        """Have one query of a vector or a stored target searched. The reply gets a list with its hits.
+
+        Raises
+        ------
+        Problem
+        """
+        deadline = trace.started + query.timeout_ms / 1000
+        queries = self._with_strength(collection, [query]) if self._follows else [query]
+        submit(self._batcher, trace, collection, queries, deadline, self.live.observe, reply)
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""

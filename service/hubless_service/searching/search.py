@@ -1,7 +1,7 @@
 """Searching the queries of a request: those that agree on how go to the search threads as one part."""
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.searching.asking import Observe, Part, answer_parts
 from hubless_service.searching.batching import Batcher
-from hubless_service.searching.waiting import Answer
+from hubless_service.searching.waiting import Answer, Reply
 
 
 async def search(
@@ -45,7 +45,8 @@ async def search(
     """
     trace = trace_of(request)
     if len(queries) == 1:
-        future = _submit(batcher, trace, collection, _key(collection, queries[0]), queries, deadline, observe)
+        future = _future()
+        submit(batcher, trace, collection, queries, deadline, observe, future)
         try:
             return await unless_gone(request, future)
         finally:
@@ -53,12 +54,13 @@ async def search(
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
-    futures = []
+    futures: list[asyncio.Future[list[FoundHits]]] = []
     answers: dict[int, FoundHits] = {}
     try:
-        for key, positions in alike.items():
+        for positions in alike.values():
+            futures.append(_future())
             asked = [queries[i] for i in positions]
-            futures.append(_submit(batcher, trace, collection, key, asked, deadline, observe))
+            submit(batcher, trace, collection, asked, deadline, observe, futures[-1])
         for positions, future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(request, future)
             answers.update(zip(positions, found, strict=True))
@@ -68,26 +70,32 @@ async def search(
     return [answers[i] for i in range(len(queries))]
 
 
-def _submit(
+def _future() -> "asyncio.Future[list[FoundHits]]":
+    return asyncio.get_running_loop().create_future()
+
+
+def submit(
     batcher: Batcher,
     trace: Trace,
     collection: hubless.Collection,
-    key: Hashable,
     alike: Sequence[Query],
     deadline: float,
     observe: Observe,
-) -> "asyncio.Future[list[FoundHits]]":
-    """Queue queries of one key."""
-    filter = alike[0].filter
+    reply: Reply,
+) -> None:
+    """Queue queries of one key; as `search`. The reply gets the hits of each."""
+    first = alike[0]
+    filter = first.filter
     matches = None if filter is None else collection.known_matches(filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
     here = filter is None or matches is not None
-    exact = (alike[0].parameters or {}).get("exact") is True
+    exact = first.parameters is not None and first.parameters.get("exact") is True
     whole = here and collection.takes_all_cores(matches, exact=exact)
     work = partial(answer_parts, collection, observe)
     how = partial(_on_threads, batcher.threads, work) if whole else work
     part = Part(alike, trace, matches)
-    return batcher.submit(trace, deadline, how, part, key, len(alike), here=here, whole=whole)
+    key = _key(collection, first)
+    batcher.put(reply, trace, deadline, how, part, key, len(alike), here=here, whole=whole)
 
 
 def _on_threads(threads: int, work: Answer, parts: Sequence[Part]) -> Sequence[Any]:

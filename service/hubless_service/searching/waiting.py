@@ -11,7 +11,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.http.trace import Trace
@@ -22,6 +22,22 @@ Answer = Callable[[Sequence[Any]], Sequence[Any]]
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
+
+
+class Reply(Protocol):
+    """What a request waits with: a future of asyncio, or what does as one. In the event loop only."""
+
+    def get_loop(self) -> asyncio.AbstractEventLoop:
+        """The loop in which it is used."""
+
+    def done(self) -> bool:
+        """Whether it has its answer, or nobody waits for one."""
+
+    def set_result(self, result: Any, /) -> None:
+        """Give it its answer. It is not done yet."""
+
+    def set_exception(self, exception: Exception, /) -> None:
+        """Give it the reason why it has none. It is not done yet."""
 
 
 @dataclass(eq=False, slots=True)
@@ -38,7 +54,7 @@ class Job:
     here : whether it may be answered in the event loop
     whole : whether the search takes all processors, so that two of this key would only slow each other down
     trace : of the request
-    future : of the answer; a job that has one already is not taken
+    future : gets the answer; a job that has one already is not taken
     submitted : when it began to wait
     """
 
@@ -50,7 +66,7 @@ class Job:
     here: bool
     whole: bool
     trace: Trace
-    future: asyncio.Future[Any]
+    future: Reply
     submitted: float
 
 

@@ -1,11 +1,14 @@
 """One request and its answer, at less cost than uvicorn's own: nearly all come in one read and go in one write."""
 
+import asyncio
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
 
 from uvicorn._types import ASGISendEvent, HTTPResponseBodyEvent, HTTPResponseStartEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+
+Fields = dict[bytes, bytes]
 
 
 class Cycle(RequestResponseCycle):
@@ -18,10 +21,14 @@ class Cycle(RequestResponseCycle):
     ----------
     arrived : when the head was read; the request may then wait for others of its connection
     on_gone : called if the client hangs up before it is answered
+    fields : the headers by their names, for each name the last of them
+    loop : in which it is answered
     """
 
-    def __init__(self, **given: Any) -> None:
-        super().__init__(**given)
+    def __init__(self, fields: Fields, loop: asyncio.AbstractEventLoop, *given: Any) -> None:
+        super().__init__(*given)
+        self.fields = fields
+        self.loop = loop
         self.arrived = perf_counter()
         self.on_gone: Callable[[], object] | None = None
         self._start: HTTPResponseStartEvent | None = None
@@ -33,6 +40,22 @@ class Cycle(RequestResponseCycle):
         body, self.body = bytes(self.body), bytearray()
         self.message_event.clear()
         return body
+
+    def answer(self, status: int, lines: bytes, body: bytes) -> None:
+        """Send a whole answer, without an app.
+
+        Parameters
+        ----------
+        lines : of the head, each with its end; nothing of a client's may be in them
+        """
+        self.waiting_for_100_continue = False
+        self.response_started = self.response_complete = True
+        last = b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n"
+        defaults = b"".join([b"%b: %b\r\n" % header for header in self.default_headers])
+        self.transport.write(b"".join((STATUS_LINE[status], defaults, lines, last, body)))
+        if not self.keep_alive:
+            self.transport.close()
+        self.on_response()
 
     def disconnect(self) -> None:
         """Let the app know that nobody waits for its answer."""

@@ -5,7 +5,9 @@ a body after its answer. Its parser, llhttp, is strict about where a request end
 """
 
 import asyncio
+from functools import lru_cache
 from typing import Any, cast
+from typing import Protocol as Seam
 from urllib.parse import unquote
 
 from httptools import (
@@ -18,10 +20,19 @@ from httptools import (
 )
 from uvicorn._types import ASGI3Application
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.edge.cycle import Cycle
-from hubless_service.http.edge.heads import is_forwarded, malformed, problem_of, too_large, without_upgrade
+from hubless_service.http.edge.heads import (
+    Fields,
+    is_forwarded,
+    is_plain,
+    malformed,
+    problem_of,
+    too_large,
+    without_upgrade,
+)
 from hubless_service.http.edge.limits import Limits, limits_of
 from hubless_service.http.edge.taking import Taking
 from hubless_service.http.edge.watch import Watch
@@ -31,9 +42,21 @@ from hubless_service.settings import Settings
 
 _AT_ONCE = 16_384  # bytes that are parsed between two looks at the limits
 _LINGER_SECONDS = 2.0
+_BODY_SECONDS = 0.5  # from a head to its small body; then the app waits on
+_KNOWN_BYTES = 256  # of a URL whose parts are kept
 _FLOOD = 65_536  # bytes that came at once
 _PAUSE_SECONDS = 0.001
 _BODY_TO_FRAMING = 8  # a byte of framing is allowed for so many of a body
+
+
+class AtOnce(Seam):
+    """Answers some requests without a task of asyncio."""
+
+    def awaits(self, cycle: Cycle) -> bool:
+        """Whether a request of which only the head has come may be one for this, if the rest comes soon."""
+
+    def __call__(self, cycle: Cycle) -> bool:
+        """Take a request that has come whole, to answer it; whether it did."""
 
 
 class _Stop(Exception):
@@ -70,6 +93,8 @@ class Protocol(HttpToolsProtocol):
     def __init__(self, *positional: Any, **named: Any) -> None:
         super().__init__(*positional, **named)
         self._unproxied = self.app.app if isinstance(self.app, ProxyHeadersMiddleware) else self.app
+        self._at_once: AtOnce | None = getattr(self._unproxied, "at_once", None)
+        self._next: tuple[Cycle, ASGI3Application] | None = None  # is to be answered when more has been read
         self._running: Cycle | None = None
         self._due = 0.0  # by the loop's clock; counts while nothing is answered
         self._taking = Taking()
@@ -85,6 +110,7 @@ class Protocol(HttpToolsProtocol):
         self.watch.add(self, self.loop)
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._give_to_app()
         self.watch.remove(self)
         for cycle in (self._running, *(cycle for cycle, _ in self.pipeline)):
             if cycle:
@@ -97,6 +123,8 @@ class Protocol(HttpToolsProtocol):
             if self._deaf:
                 break
             self._feed(data[start : start + _AT_ONCE])
+        if self._next:
+            self._answer_next(*self._next)
         if len(data) >= _FLOOD and (self._deaf or not self._running):
             self._let_others_in()
 
@@ -120,12 +148,14 @@ class Protocol(HttpToolsProtocol):
             self._feed(head + data[upgrade.args[0] :])
             return
         except HttpParserError as error:
+            self._give_to_app()
             self._refuse(self._problem or malformed(_reason(error)))
             return
         if self._in_message and messages == self._messages:
             self._framing += len(data) - (self._body - body)
         if self._is_too_much():
             few = malformed("The body comes in chunks that are too small, or with too long extensions or trailers.")
+            self._give_to_app()
             self._refuse(few if self._in_body else too_large(self.limits))
 
     def _is_too_much(self) -> bool:
@@ -155,14 +185,18 @@ class Protocol(HttpToolsProtocol):
                 self._stop(malformed("method: CONNECT is for proxies"))
             return
         version = self.parser.get_http_version()
-        if problem := problem_of(version, self.url, self.headers, self.limits):
-            self._stop(problem)
+        fields = dict(self.headers)
+        app = self._unproxied
+        if not is_plain(version, self.url, self.headers, fields, self.limits):
+            if problem := problem_of(version, self.url, self.headers, self.limits):
+                self._stop(problem)
+            # whether a proxy is believed costs more to find out than the app's other layers
+            app = self.app if is_forwarded(self.headers) else self._unproxied
         before = self.cycle
-        self.cycle = self._cycle_of_request(version)
-        # whether a proxy is believed costs more to find out than the app's other layers
-        app = self.app if is_forwarded(self.headers) else self._unproxied
+        self.cycle = self._cycle_of_request(version, fields)
         if before is None or before.response_complete:
-            self._start_asgi_task(self.cycle, app)
+            self._running, self._next = self.cycle, (self.cycle, app)
+            self.watch.is_answered(self)
         else:
             self.flow.pause_reading()
             self.pipeline.appendleft((self.cycle, app))
@@ -172,12 +206,20 @@ class Protocol(HttpToolsProtocol):
 
     def on_body(self, body: bytes) -> None:
         self._body += len(body)
-        super().on_body(body)
+        cycle = self.cycle
+        if cycle.response_complete:
+            return
+        cycle.body += body
+        if len(cycle.body) > HIGH_WATER_LIMIT:
+            self.flow.pause_reading()
+        cycle.message_event.set()
 
     def on_message_complete(self) -> None:
         self._in_message = False
         if not self.parser.should_upgrade():
-            super().on_message_complete()
+            if not self.cycle.response_complete:
+                self.cycle.more_body = False
+                self.cycle.message_event.set()
             if not self._running:
                 self._wait(self.limits.idle_seconds)
 
@@ -200,6 +242,8 @@ class Protocol(HttpToolsProtocol):
         """End the connection if the client is late: with a request, the rest of one, or taking what was sent."""
         if self._taking.is_too_slow(self.transport.get_write_buffer_size(), now, self.limits.receive_seconds):
             self.transport.abort()
+        elif self._next and now >= self._due:
+            self._give_to_app()  # which has a time limit of its own for the rest
         elif not self._running and now >= self._due and not self.transport.is_closing():
             self.transport.close()
 
@@ -223,6 +267,25 @@ class Protocol(HttpToolsProtocol):
         self._running = cast(Cycle, cycle)
         self.watch.is_answered(self)
         super()._start_asgi_task(cycle, app)
+
+    def _answer_next(self, cycle: Cycle, app: ASGI3Application) -> None:
+        """Answer a request whose head has come, and perhaps its body too. Many clients send each by itself."""
+        at_once = None if self.flow.write_paused else self._at_once
+        if cycle.more_body:
+            if at_once and not cycle.waiting_for_100_continue and at_once.awaits(cycle):
+                self._wait(_BODY_SECONDS)
+            else:
+                self._give_to_app()
+            return
+        self._next = None
+        if at_once is None or not at_once(cycle):
+            super()._start_asgi_task(cycle, app)
+
+    def _give_to_app(self) -> None:
+        """Have the app answer the request that is to be answered next, if there is one."""
+        if self._next:
+            cycle_and_app, self._next = self._next, None
+            super()._start_asgi_task(*cycle_and_app)
 
     def _stop(self, problem: Problem) -> None:
         self._problem = problem
@@ -256,9 +319,8 @@ class Protocol(HttpToolsProtocol):
             self._running = None
         return True
 
-    def _cycle_of_request(self, version: str) -> Cycle:
-        url = parse_url(self.url)
-        path = url.path.decode("ascii")
+    def _cycle_of_request(self, version: str, fields: Fields) -> Cycle:
+        path, raw_path, query = _parts_of(self.url) if len(self.url) <= _KNOWN_BYTES else _parse(self.url)
         scope = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -268,14 +330,14 @@ class Protocol(HttpToolsProtocol):
             "scheme": self.scheme,
             "method": self.parser.get_method().decode("ascii"),
             "root_path": "",
-            "path": unquote(path) if "%" in path else path,
-            "raw_path": url.path,
-            "query_string": url.query or b"",
+            "path": path,
+            "raw_path": raw_path,
+            "query_string": query,
             "headers": self.headers,
             "state": self.app_state.copy(),
         }
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        return self._cycle_of(scope, self.transport, keep_alive=keep_alive)
+        return self._cycle_of(scope, self.transport, keep_alive=keep_alive, fields=fields)
 
     def _cycle_of_refusal(self, problem: Problem) -> Cycle:
         """What the app answers as it answers a request, so that it is logged and counted."""
@@ -299,20 +361,12 @@ class Protocol(HttpToolsProtocol):
         self.expect_100_continue = False
         return self._cycle_of(scope, cast(asyncio.Transport, Lingering(self)), keep_alive=False)
 
-    def _cycle_of(self, scope: dict[str, Any], transport: asyncio.Transport, *, keep_alive: bool) -> Cycle:
-        cycle = Cycle(
-            scope=scope,
-            transport=transport,
-            flow=self.flow,
-            logger=self.logger,
-            access_logger=self.access_logger,
-            access_log=False,
-            default_headers=self.server_state.default_headers,
-            message_event=asyncio.Event(),
-            expect_100_continue=self.expect_100_continue,
-            keep_alive=keep_alive,
-            on_response=self.on_response_complete,
-        )
+    def _cycle_of(
+        self, scope: dict[str, Any], transport: asyncio.Transport, *, keep_alive: bool, fields: Fields | None = None
+    ) -> Cycle:
+        log, defaults = self.logger, self.server_state.default_headers
+        rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
+        cycle = Cycle(fields or {}, self.loop, scope, transport, self.flow, log, log, False, defaults, *rest)
         scope[EXCHANGE] = cycle
         return cycle
 
@@ -322,6 +376,16 @@ def protocol_of(settings: Settings) -> type[Protocol]:
     limits = limits_of(settings)
     attributes: dict[str, Any] = {"limits": limits, "watch": Watch(limits)}
     return type("Protocol", (Protocol,), attributes)
+
+
+def _parse(url: bytes) -> tuple[str, bytes, bytes]:
+    """The path, the path as it was sent, and the query string."""
+    parts = parse_url(url)
+    path = parts.path.decode("ascii")
+    return unquote(path) if "%" in path else path, parts.path, parts.query or b""
+
+
+_parts_of = lru_cache(1024)(_parse)  # most requests name the same few
 
 
 def _reason(error: HttpParserError) -> str:
