@@ -66,8 +66,8 @@ class Watch:
 def counting(method, watch, rows):
     """Return a method `blocks` of a source that counts what is read of sources of so many rows."""
 
-    def blocks(source, at_once):
-        for block in method(source, at_once):
+    def blocks(source, *given):
+        for block in method(source, *given):
             if source.shape[0] == rows:
                 watch.now["rows"] += len(block)
             yield block

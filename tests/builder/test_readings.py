@@ -59,7 +59,7 @@ def inputs():
 
 
 @pytest.mark.parametrize(
-    ("correction", "most"), [("none", 3), ("csls", 3), ("nnn", 3), ("is", 3), ("auto", 5), ("sn", 5)]
+    ("correction", "most"), [("none", 3), ("csls", 3), ("nnn", 3), ("is", 3), ("auto", 4), ("sn", 4)]
 )
 def test_build_reads_targets_a_few_times_and_the_bank_once(readings, inputs, correction, most):
     assert readings(correction, **inputs) == {"targets": most, "query_bank": 1}
@@ -67,7 +67,7 @@ def test_build_reads_targets_a_few_times_and_the_bank_once(readings, inputs, cor
 
 def test_build_reads_a_target_bank_a_few_times(readings, inputs):
     extra = {"target_bank": normal(5000, DIM, seed=3)}
-    assert readings("dbsn", **inputs, **extra) == {"targets": 5, "query_bank": 1, "target_bank": 3}
+    assert readings("dbsn", **inputs, **extra) == {"targets": 4, "query_bank": 1, "target_bank": 2}
 
 
 def test_live_queries_are_looked_up_in_the_reading_of_the_targets(readings, inputs):

@@ -128,7 +128,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
             continue
     # every step worked once, though the job was stopped before each of them
     assert len(worked) == len(set(worked))
-    assert {"fit-shipped", "survey-3", "hubness", "index"} <= set(worked)
+    assert {"fits", "survey-3", "hubness", "index"} <= set(worked)
     offsets = hubless.open(folder / "catalog", NAME).offsets
     monkeypatch.undo()
     shutil.rmtree(folder / "catalog")

@@ -6,9 +6,9 @@ ways give the same bytes, the work is divided the same way each time, and a fit 
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.indexing import Indexed
-from hubless.corrections import FITTED, FittedCorrection
+from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
 from hubless.knn import INDEXES, Setting, read_index
@@ -42,8 +42,10 @@ class Checkpoints(Protocol):
     def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
         """What the work gives, or gave before."""
 
-    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
-        """The fit of a correction."""
+    def fits(
+        self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
+    ) -> list[FittedCorrection]:
+        """The fits of a correction on some banks."""
 
     def pieces(self, name: str, targets: VectorSource, work: "OnRows", advance: Advance) -> Iterator[Arrays]:
         """What the work gives for each piece of the targets, in order."""
@@ -65,7 +67,9 @@ class NoCheckpoints:
     def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
         return work()
 
-    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
+    def fits(
+        self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
+    ) -> list[FittedCorrection]:
         return work()
 
     def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
@@ -99,14 +103,23 @@ class StoredCheckpoints:
             new.replace(path)
         return read_arrays(path)
 
-    def fit(self, name: str, correction: str, work: Callable[[], FittedCorrection]) -> FittedCorrection:
-        def state() -> Arrays:
-            fitted = work()
-            return {**fitted.state(), _JSON: _as_array(fitted.details)}
+    def fits(
+        self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
+    ) -> list[FittedCorrection]:
+        def states() -> Arrays:
+            fits = work()
+            stored = {_JSON: _as_array([fitted.details for fitted in fits])}
+            for number, fitted in enumerate(fits):
+                stored |= {f"{number}.{name}": each for name, each in fitted.state().items()}
+            return stored
 
-        arrays = dict(self.arrays(name, state))
-        details = _from_array(arrays.pop(_JSON))
-        return FITTED[correction].from_state(arrays, details)
+        arrays = self.arrays("fits", states)
+        fits = []
+        for number, (bank, details) in enumerate(zip(banks, _from_array(arrays[_JSON]), strict=True)):
+            prefix = f"{number}."
+            state = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
+            fits.append(_on(bank, FITTED[correction].from_state(state, details)))
+        return fits
 
     def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
         count = targets.shape[0]
@@ -140,6 +153,11 @@ class StoredCheckpoints:
             Setting(**told["setting"]),
             told["notes"],
         )
+
+
+def _on(bank: VectorSource, fitted: FittedCorrection) -> FittedCorrection:
+    """The same with the bank that it was fitted on, which other fits may share, in place of a copy."""
+    return replace(fitted, bank=bank) if isinstance(fitted, FittedSoftmax | FittedNeighbours) else fitted
 
 
 def _link(file: Path, path: Path) -> None:

@@ -1,5 +1,6 @@
 """Fitting the correction of a build, and the offsets of its targets."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hubless.builder.checkpoints import Checkpoints
@@ -7,14 +8,11 @@ from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import FittedCorrection, QueryTime
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.prior import fit as fit_correction
+from hubless.corrections.several import fit_each
 from hubless.knn.augment import centre
 from hubless.progress import Steps
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
-
-SHIPPED, WITHOUT_HELD_OUT = "", " without held-out queries"
-"""The two fits of a build, as they are named in the progress."""
 
 
 @dataclass(frozen=True)
@@ -27,28 +25,25 @@ class Corrected:
     query_time: QueryTime | None
 
 
-def fit(
-    vectors: Compared, bank: VectorSource, recipe: Recipe, steps: Steps, name: str, checkpoints: Checkpoints
-) -> FittedCorrection:
-    """Fit the correction on a bank (b, d): the query bank of the vectors, or a part of it.
+def fits_on(
+    banks: Sequence[VectorSource], vectors: Compared, recipe: Recipe, steps: Steps, checkpoints: Checkpoints
+) -> list[FittedCorrection]:
+    """Fit the correction on each of some banks (b, d): the query bank of the vectors, and parts of it.
 
     Parameters
     ----------
-    name : of the fit, for the progress
-    checkpoints : keep the fit, so that a killed build goes on
+    checkpoints : keep the fits, so that a killed build goes on
     """
-    steps.step(f"fitting the correction{name}")
-    return checkpoints.fit(
-        f"fit-{name.strip().replace(' ', '-') or 'shipped'}",
-        recipe.correction,
-        lambda: fit_correction(recipe.method, bank, vectors.targets, vectors.target_bank, vectors.target_prior),
-    )
+    steps.step("fitting the correction")
+
+    def fit() -> list[FittedCorrection]:
+        return fit_each(recipe.method, banks, vectors.targets, vectors.target_bank, vectors.target_prior)
+
+    return checkpoints.fits(recipe.correction, banks, fit)
 
 
-def corrected_by(
-    fitted: FittedCorrection, targets: VectorSource, offsets: F32, steps: Steps, name: str = SHIPPED
-) -> Corrected:
+def corrected_by(fitted: FittedCorrection, targets: VectorSource, offsets: F32, steps: Steps) -> Corrected:
     """Centre the offsets (n,) that a fit gives to targets (n, d), and prepare its gate or rescorer."""
     constant = float(offsets.astype("float64").mean())
-    query_time = fitted.query_time(targets, steps.step(f"preparing for queries{name}", targets.shape[0]))
+    query_time = fitted.query_time(targets, steps.step("preparing for queries", targets.shape[0]))
     return Corrected(targets, CentredCorrection(fitted, constant), centre(offsets), query_time)

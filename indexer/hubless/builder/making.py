@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hubless.builder.bank_checks import CheckedBank, check_bank
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
 from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
-from hubless.builder.correcting import SHIPPED, WITHOUT_HELD_OUT, Corrected, corrected_by, fit
+from hubless.builder.correcting import Corrected, corrected_by, fits_on
 from hubless.builder.indexing import Asked, Indexed, build_index, index_record
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.reading import Compared
@@ -81,8 +81,7 @@ def make(
     targets, bank, kept = vectors.targets, vectors.query_bank, checkpoints or NoCheckpoints()
     fitting, measuring = hold_out(bank, recipe.seed)
     with naming_held_out(bank, fitting):
-        measured = fit(vectors, fitting, recipe, steps, WITHOUT_HELD_OUT, kept)
-    shipped = fit(vectors, bank, recipe, steps, SHIPPED, kept)
+        measured, shipped = fits_on((fitting, bank), vectors, recipe, steps, kept)
     advance = steps.step("computing offsets", targets.shape[0])
     k = min(K_OCCURRENCE, targets.shape[0])
     found = survey(targets, (measured, shipped), measuring.queries, k, vectors.target_prior, kept, advance)
@@ -107,7 +106,7 @@ def _held_out_hubness(
     """What the fit prepares for queries ends with this function, before that of the version is prepared."""
 
     def measure() -> Arrays:
-        corrected = corrected_by(fitted, targets, offsets, steps, WITHOUT_HELD_OUT)
+        corrected = corrected_by(fitted, targets, offsets, steps)
         measured = measure_hubness(corrected, found, measuring, steps)
         return {"queries": np.array(measured.queries), "occurrence": measured.occurrence}
 

@@ -13,6 +13,7 @@ import numpy as np
 from hubless.builder.checkpoints import Arrays, Checkpoints
 from hubless.corrections import FittedCorrection
 from hubless.corrections.prior import TargetPrior, prior_offsets
+from hubless.corrections.several import offsets_each
 from hubless.kernels.reductions import best_of, rankings
 from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts
@@ -79,15 +80,14 @@ def _of_parts(
 def _of_part(
     fits: Sequence[FittedCorrection], queries: F32, k: int, targets: VectorSource, prior: F64 | None
 ) -> Surveyed:
-    offsets = np.stack([_offsets(fitted, targets, prior) for fitted in fits])
+    offsets = np.stack([_with_prior(*each, prior) for each in zip(fits, offsets_each(fits, targets), strict=True)])
     # of vectors that are too long, offsets are not finite: centring them names the first such target
     ranked = rankings(queries, targets, k, None, *np.where(np.isfinite(offsets), offsets, 0))
     scores, rows = (np.stack(each) for each in zip(*ranked, strict=True))
     return Surveyed(offsets, scores, rows)
 
 
-def _offsets(fitted: FittedCorrection, targets: VectorSource, prior: F64 | None) -> F32:
-    offsets = fitted.offsets(targets)
+def _with_prior(fitted: FittedCorrection, offsets: F32, prior: F64 | None) -> F32:
     return offsets if prior is None else (offsets + prior_offsets(fitted, prior)).astype(np.float32)
 
 

@@ -88,6 +88,8 @@ __all__ = [
     "Correction",
     "Details",
     "FittedCorrection",
+    "FittedNeighbours",
+    "FittedSoftmax",
     "Gate",
     "QueryTime",
     "Rescorer",

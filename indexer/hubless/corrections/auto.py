@@ -11,6 +11,7 @@ from hubless.corrections.prior import TargetPrior
 from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.topic import find_topic
+from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import products_with
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, as_source, sample, sampled_rows
@@ -47,9 +48,15 @@ class Auto:
         Its part of the offsets is shrunk like the rest: an offset tells how far a target is found more often than it
         should be, and that difference is what few queries measure badly.
         """
+        return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
+
+    def fitting(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> Fitting[FittedSoftmax]:
+        """The same, asking for its passes over all targets."""
         chosen = "sn" if target_bank is None else "dbsn"
         method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
-        fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
+        fitted = yield from method.fitting(query_bank, targets, target_bank, target_prior)
         source = as_source(targets, "targets")
         some = sample(source, SAMPLE)
         offsets = fitted.offsets(some).astype(np.float64) - fitted.level

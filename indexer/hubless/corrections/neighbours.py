@@ -1,6 +1,6 @@
 """`nnn` and `csls`: the mean similarity of a target to its nearest bank queries."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from hubless.corrections.bank_index import EXACT, KINDS, BankIndex, measured_err
 from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
-from hubless.kernels.reductions import top_k_mean
+from hubless.kernels.reductions import top_k_mean_each
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least, check_between
 from hubless.vectors.sources import VectorSource, held, in_memory
@@ -41,12 +41,18 @@ class FittedNeighbours:
         return fixed | {"bank_index": self.bank_index} | self.error
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        source = targets_beside(self.bank, targets)
-        if self.bank_index == EXACT:
-            means = top_k_mean(self.bank, source, self.k, advance)
+        return self.offsets_each([self], targets, advance)[0]
+
+    @staticmethod
+    def offsets_each(fits: Sequence["FittedNeighbours"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
+        """The offsets by fits of one method, each (n,). Banks that are parts of one bank share its products."""
+        banks, k = [each.bank for each in fits], fits[0].k
+        source = targets_beside(banks[0], targets)
+        if fits[0].bank_index == EXACT:
+            means = top_k_mean_each(banks, source, k, advance)
         else:
-            means = (self.index or BankIndex(self.bank)).top_k_mean(source, self.k, advance)
-        return (self.weight * means).astype(np.float32)
+            means = [(each.index or BankIndex(each.bank)).top_k_mean(source, k, advance) for each in fits]
+        return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None

@@ -12,6 +12,7 @@ from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
+from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import log_sum_exp
 from hubless.kernels.similarities import rows_kept, similarities
 from hubless.kernels.truncated import steps_over_all
@@ -109,24 +110,30 @@ class SinkhornNormalisation:
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
     ) -> FittedSoftmax:
         """As `fit`, with how often each target should be found."""
-        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
-        return self._fit(bank, all_targets, all_targets, target_prior)
+        return in_step([self.fitting(query_bank, targets, target_bank, target_prior)])[0]
 
-    def _fit(
+    def fitting(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> Fitting[FittedSoftmax]:
+        """The same, asking for its passes over all targets."""
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        return (yield from self._fitting(bank, all_targets, all_targets, target_prior))
+
+    def _fitting(
         self, bank: VectorSource, targets: VectorSource, columns: VectorSource, prior: TargetPrior | None
-    ) -> FittedSoftmax:
+    ) -> Fitting[FittedSoftmax]:
         temperature = resolve_temperature(self.temperature, self.perplexity, bank, targets)
         weights = None if prior is None else prior.weights
         if weights is not None:  # a target bank has none, so its rows count as the mean target
             weights = np.concatenate([weights, np.ones(columns.shape[0] - len(weights))])
-        a, fitted = self._potentials(bank, columns, temperature.value, weights)
+        a, fitted = yield from self._potentials(bank, columns, temperature.value, weights)
         extra = {"perplexity": temperature.perplexity, **fitted}
         median = None if prior is None else prior.median
         return FittedSoftmax(bank, a, temperature.value, prior_median=median, extra=extra)
 
     def _potentials(
         self, bank: VectorSource, columns: VectorSource, temperature: float, weights: F64 | None
-    ) -> tuple[F64, Details]:
+    ) -> Fitting[tuple[F64, Details]]:
         """Return a (b,), and how it was fitted."""
         count = columns.shape[0]
         bank_sample, rows = bank, np.arange(count)
@@ -141,7 +148,7 @@ class SinkhornNormalisation:
         if some is not columns:
             of_all = np.ones(count) if weights is None else weights
             most = self.iterations - on_some
-            a, more = steps_over_all(bank, columns, temperature, a, of_all, most, self.tolerance)
+            a, more = yield from steps_over_all(bank, columns, temperature, a, of_all, most, self.tolerance)
             steps += more
         return a, {
             "iterations": steps,
@@ -167,10 +174,10 @@ class DualBankSinkhorn(SinkhornNormalisation):
     Source: Pan et al., "Dual Bank Sinkhorn Normalization", ACM MM 2025, algorithm A2.
     """
 
-    def fit_with_prior(
+    def fitting(
         self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
-    ) -> FittedSoftmax:
-        """As `fit`, with how often each target should be found."""
+    ) -> Fitting[FittedSoftmax]:
+        """The fit, asking for its passes over all targets."""
         bank, all_targets, extra = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
         columns = StackedVectors([all_targets, check_target_bank(extra, "dbsn", "sn")], "targets and target bank")
-        return self._fit(bank, all_targets, columns, target_prior)
+        return (yield from self._fitting(bank, all_targets, columns, target_prior))

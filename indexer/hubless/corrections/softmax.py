@@ -1,6 +1,6 @@
 """What `is`, `sn`, `dbsn` and `auto` become once fitted: a bank, a potential for each of its queries, a temperature."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, Self
 
@@ -11,7 +11,7 @@ from hubless.corrections.base import Rows, targets_beside
 from hubless.corrections.outlying import Outlying
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
-from hubless.kernels.reductions import log_sum_exp, products_with
+from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, held, in_memory
@@ -59,9 +59,18 @@ class FittedSoftmax:
         return fixed | ({} if self.prior_median is None else {_PRIOR_MEDIAN: self.prior_median}) | self.extra
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        source = targets_beside(self.bank, targets)
-        exponents = log_sum_exp(self.bank, source, self.temperature, self.potentials, advance)
-        offsets = self.temperature * exponents
+        return self.offsets_each([self], targets, advance)[0]
+
+    @staticmethod
+    def offsets_each(fits: Sequence["FittedSoftmax"], targets: Rows, advance: Advance = no_progress) -> list[F32]:
+        """The offsets by several fits, each (n,). Banks that are parts of one bank share its products."""
+        source = targets_beside(fits[0].bank, targets)
+        softmaxes = [Softmax(each.bank, each.temperature, each.potentials) for each in fits]
+        sums = log_sum_exp_each(softmaxes, source, advance)
+        return [each._offsets(source, of_bank) for each, of_bank in zip(fits, sums, strict=True)]
+
+    def _offsets(self, source: VectorSource, sums: F64) -> F32:
+        offsets = self.temperature * sums
         if self.topic is not None:
             offsets -= products_with(self.topic, source)
         if self.outlying is None:

@@ -3,18 +3,23 @@
 A step needs the sum over the bank for each target, and then a sum over all targets for each bank query. The second one
 needs of the first only those of the same target. So a block of targets with all of the bank is enough for both, and a
 step that is not kept in memory costs one product instead of two.
+
+Several fits over the same targets make their passes together: they read the targets once, and share the products if
+their banks are parts of one bank.
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels import devices
+from hubless.kernels.banks import Part, shared
 from hubless.kernels.reductions import STRIP_SIZE, log_sum_exp
 from hubless.kernels.sharding import SHARD_ROWS, is_sharded, over_shards
 from hubless.kernels.streaming import BANK_ROWS, TARGET_ROWS
@@ -87,7 +92,7 @@ def coupled_sums(
     if devices.current() or is_sharded(bank):
         over_bank = log_sum_exp(bank, targets, temperature, potentials)
     else:
-        found = coupled(bank, targets, temperature, potentials, weights)
+        (found,) = coupled([Pass(bank, targets, temperature, potentials, weights)])
         if found.shares.min() >= LEAST_SHARE:
             return found.over_bank, np.log(found.shares) - potentials
         over_bank = found.over_bank
@@ -95,72 +100,142 @@ def coupled_sums(
     return over_bank, log_sum_exp(targets, bank, temperature, of_targets)
 
 
-def coupled(
-    bank: VectorSource,
-    targets: VectorSource,
-    temperature: float,
-    potentials: F64,
-    weights: F64 | None = None,
-    entries_above: float | None = None,
-    most_entries: int = 0,
-) -> Coupled:
-    """One pass, in float32: shares below `LEAST_SHARE` have lost digits. Parameters as for `coupled_sums`.
+@dataclass(frozen=True)
+class Pass:
+    """A pass over bank (b, d) and targets (n, d) that a fit asks for.
 
     Parameters
     ----------
+    temperature, potentials, weights : as for `coupled_sums`
     entries_above : return the entries P_ij that are larger than this; None for none
     most_entries : if there are more, return none
     """
+
+    bank: VectorSource
+    targets: VectorSource
+    temperature: float
+    potentials: F64
+    weights: F64 | None = None
+    entries_above: float | None = None
+    most_entries: int = 0
+
+
+T = TypeVar("T")
+Fitting: TypeAlias = Generator[Pass, Coupled, T]
+"""A fit that asks for one pass after the other, and goes on with what it leaves."""
+
+
+def in_step(fits: Sequence[Fitting[T]]) -> list[T]:
+    """What each fit comes to. Those over the same targets make their passes together."""
+    asked: dict[int, Pass] = {}
+    done: dict[int, T] = {}
+
+    def go_on(number: int, found: Coupled | None) -> None:
+        try:
+            # a generator begins with None
+            asked[number] = fits[number].send(found)  # type: ignore[arg-type]
+        except StopIteration as end:
+            done[number] = end.value
+
+    for number in range(len(fits)):
+        go_on(number, None)
+    while asked:
+        passes, asked = asked, {}
+        for number, found in zip(passes, coupled(list(passes.values())), strict=True):
+            go_on(number, found)
+    return [done[number] for number in range(len(fits))]
+
+
+def coupled(passes: Sequence[Pass]) -> list[Coupled]:
+    """What each of some passes over the same targets leaves.
+
+    They compute in float32: shares below `LEAST_SHARE` have lost digits.
+    """
+    targets = passes[0].targets
     if is_sharded(targets):
-        most = 2 * most_entries * SHARD_ROWS // targets.shape[0] + 1  # what is too much in all shall not travel
-        part = partial(_coupled_shard, bank, temperature, potentials, entries_above, most)
-        return _joined(over_shards(targets, part, weights), most_entries)
-    rows_of_bank = in_memory(bank)
-    over_bank, shares = np.empty(targets.shape[0]), np.zeros(len(rows_of_bank))
-    scale, added = np.float32(1 / temperature), potentials.astype(np.float32)
-    of_targets = (np.ones(targets.shape[0]) if weights is None else weights).astype(np.float32)
-    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // len(rows_of_bank)))
-    pending: deque[tuple[slice, Future[Coupled]]] = deque()
-    kept: list[Entries] | None = None if entries_above is None else []
-    room = most_entries
+        return _over_shards(passes, targets)
+    banks = [(in_memory(each.bank), each.parts) for each in shared([each.bank for each in passes])]
+    parts = {number: part for _, some in banks for number, part in some.items()}
+    collected = [_Collected(each, parts[number]) for number, each in enumerate(passes)]
+    rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank) for bank, _ in banks)))
+    pending: deque[tuple[slice, Future[dict[int, Coupled]]]] = deque()
 
     def collect() -> None:
-        nonlocal kept, room
         here, future = pending.popleft()
-        part = future.result()
-        over_bank[here] = part.over_bank
-        np.add(shares, part.shares, out=shares)
-        if kept is not None and part.entries is not None:
-            kept.append(part.entries)
-            room -= len(part.entries.values)
-            kept = kept if room >= 0 else None
+        for number, part in future.result().items():
+            collected[number].add(here, part)
 
     with one_blas_thread, ThreadPoolExecutor(cores(), "hubless-kernel") as pool:
         start = 0
         for given in targets.blocks(block_rows(targets.shape[1])):
             for some in slices(len(given), rows):
                 here = slice(start + some.start, start + some.stop)
-                least = None if kept is None else entries_above
-                work = (given[some], rows_of_bank, scale, added, of_targets[here], least)
-                pending.append((here, pool.submit(_reduce, *work)))
+                wanted = [each.wanted(here) for each in collected]
+                pending.append((here, pool.submit(_reduce, given[some], banks, wanted)))
                 if len(pending) > cores():  # so that products do not accumulate
                     collect()
             start += len(given)
         while pending:
             collect()
-    return Coupled(over_bank, shares, None if kept is None else Entries.joined(kept))
+    return [each.result() for each in collected]
 
 
-def _coupled_shard(
-    bank: VectorSource,
-    temperature: float,
-    potentials: F64,
-    entries_above: float | None,
-    most_entries: int,
-    targets: VectorSource,
-    weights: F64 | None,
-) -> Coupled:
-    return coupled(bank, targets, temperature, potentials, weights, entries_above, most_entries)
+def _over_shards(passes: Sequence[Pass], targets: VectorSource) -> list[Coupled]:
+    def most(each: Pass) -> int:  # what is too much in all shall not travel
+        return 2 * each.most_entries * SHARD_ROWS // targets.shape[0] + 1
+
+    alone = [replace(each, weights=None, most_entries=most(each)) for each in passes]
+    shards = over_shards(targets, partial(_coupled_shard, alone), *(each.weights for each in passes))
+    return [_joined([shard[number] for shard in shards], each.most_entries) for number, each in enumerate(passes)]
+
+
+def _coupled_shard(passes: Sequence[Pass], targets: VectorSource, *weights: F64 | None) -> list[Coupled]:
+    some = zip(passes, weights, strict=True)
+    return coupled([replace(each, targets=targets, weights=along) for each, along in some])
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What a pass wants of a block of targets; the potentials are those of the bank that its own is a part of."""
+
+    scale: np.float32
+    added: F32
+    weights: F32
+    entries_above: float | None
+
+
+class _Collected:
+    """What the blocks of a pass left so far."""
+
+    def __init__(self, asked: Pass, part: Part) -> None:
+        self._asked, self._part = asked, part
+        count = asked.targets.shape[0]
+        added = part.spread(asked.potentials).astype(np.float32)
+        self._added = added if part.mask is None else added + part.mask
+        self._weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
+        self._over_bank, self._shares = np.empty(count), np.zeros(part.count)
+        self._kept: list[Entries] | None = None if asked.entries_above is None else []
+        self._room = asked.most_entries
+
+    def wanted(self, here: slice) -> _Wanted:
+        above = None if self._kept is None else self._asked.entries_above
+        return _Wanted(np.float32(1 / self._asked.temperature), self._added, self._weights[here], above)
+
+    def add(self, here: slice, found: Coupled) -> None:
+        self._over_bank[here] = found.over_bank
+        self._shares += found.shares
+        if self._kept is not None and found.entries is not None:
+            self._kept.append(found.entries)
+            self._room -= len(found.entries.values)
+            self._kept = self._kept if self._room >= 0 else None
+
+    def result(self) -> Coupled:
+        entries = None if self._kept is None else Entries.joined(self._kept)
+        if (rows := self._part.rows) is None:
+            return Coupled(self._over_bank, self._shares, entries)
+        if entries is not None:
+            entries = replace(entries, columns=np.searchsorted(rows, entries.columns).astype(np.int32))
+        return Coupled(self._over_bank, self._shares[rows], entries)
 
 
 def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
@@ -175,25 +250,38 @@ def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
 
 
 def _reduce(
-    targets: F32, bank: F32, scale: np.float32, added: F32, weights: F32, entries_above: float | None
-) -> Coupled:
-    products = np.empty((len(targets), len(bank)), np.float32)
-    for columns in slices(len(bank), BANK_ROWS):
-        np.matmul(targets, bank[columns].T, out=products[:, columns])
-    sums, shares = np.empty(len(targets)), np.zeros(len(bank), np.float32)
+    targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], wanted: Sequence[_Wanted]
+) -> dict[int, Coupled]:
+    """What each pass wants of a block of targets, by the number of the pass."""
+    found = {}
+    for bank, parts in banks:
+        products = np.empty((len(targets), len(bank)), np.float32)
+        for columns in slices(len(bank), BANK_ROWS):
+            np.matmul(targets, bank[columns].T, out=products[:, columns])
+        last = list(parts)[-1]
+        for number in parts:
+            found[number] = _reduced(products, wanted[number], in_place=number == last)
+    return found
+
+
+def _reduced(products: F32, wanted: _Wanted, *, in_place: bool) -> Coupled:
+    count, width = products.shape
+    sums, shares = np.empty(count), np.zeros(width, np.float32)
+    rows = max(1, STRIP_SIZE // width)
+    room = None if in_place else np.empty((min(rows, count), width), np.float32)
     kept = []
-    for strip in slices(len(products), max(1, STRIP_SIZE // len(bank))):
-        exponents = products[strip]
-        exponents *= scale
-        exponents += added
+    for strip in slices(count, rows):
+        given = products[strip]
+        exponents = np.multiply(given, wanted.scale, out=given if room is None else room[: len(given)])
+        exponents += wanted.added
         shift = exponents.max(axis=1)
         exponents -= shift[:, np.newaxis]
         np.exp(exponents, out=exponents)
         total = exponents.sum(axis=1, dtype=np.float32)
-        shares += (weights[strip] / total) @ exponents
+        shares += (wanted.weights[strip] / total) @ exponents
         sums[strip] = shift + np.log(total.astype(np.float64))
-        if entries_above is not None:
-            kept.append(_entries(exponents, total, entries_above))
+        if wanted.entries_above is not None:
+            kept.append(_entries(exponents, total, wanted.entries_above))
     return Coupled(sums, shares.astype(np.float64), Entries.joined(kept) if kept else None)
 
 

@@ -5,14 +5,15 @@ Products are float32, sums are float64. Inside `hubless.kernels.devices.on_devic
 
 from collections.abc import Iterable, Sequence
 from functools import partial, reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.kernels import devices
+from hubless.kernels.banks import shared
 from hubless.kernels.sharding import each_shard, is_sharded, over_shards
-from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream
+from hubless.kernels.streaming import TARGET_ROWS, NewReduction, parts, stream, stream_each
 from hubless.kernels.threads import in_parallel
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64
@@ -61,6 +62,28 @@ def log_sum_exp(
 
 def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
     return log_sum_exp(bank, targets, temperature, potentials)
+
+
+class Softmax(NamedTuple):
+    """A bank (b, d), a temperature τ, and potentials a (b,), or None for zeros."""
+
+    bank: VectorSource
+    temperature: float
+    potentials: F64 | None
+
+
+def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advance: Advance = no_progress) -> list[F64]:
+    """`log_sum_exp` for several banks, each (n,). Banks that are parts of one bank share its products."""
+    banks = [each.bank for each in softmaxes]
+    if devices.current() or is_sharded(targets) or any(map(is_sharded, banks)):
+        return [log_sum_exp(bank, targets, τ, potentials, advance) for bank, τ, potentials in softmaxes]
+    reductions: dict[int, NewReduction] = {}
+    for each in shared(banks):
+        for number, part in each.parts.items():
+            _, temperature, potentials = softmaxes[number]
+            columns = _Columns(part.count, None if potentials is None else part.spread(potentials))
+            reductions[number] = partial(_LogSumExp, temperature=temperature, columns=columns)
+    return stream_each(banks, targets, [reductions[number] for number in range(len(banks))], advance)
 
 
 def log_sum_exps(
@@ -162,6 +185,15 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
         return np.concatenate(over_shards(targets, partial(top_k_mean, bank, k=k), advance=advance))
     (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
     return result
+
+
+def top_k_mean_each(
+    banks: Sequence[VectorSource], targets: VectorSource, k: int, advance: Advance = no_progress
+) -> list[F64]:
+    """`top_k_mean` over several banks, each (n,). Banks that are parts of one bank share its products."""
+    if devices.current() or is_sharded(targets):
+        return [top_k_mean(bank, targets, k, advance) for bank in banks]
+    return stream_each(banks, targets, [partial(_TopKMean, k=k)] * len(banks), advance)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:

@@ -6,13 +6,14 @@ blocks, for any b and n, and several reductions share one product.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.kernels.banks import shared
 from hubless.kernels.threads import cores, one_blas_thread, slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32
@@ -91,6 +92,42 @@ def stream(
             pool.shutdown(wait=False, cancel_futures=True)  # do not wait for blocks that have not begun
             raise
     return results
+
+
+def stream_each(
+    banks: Sequence[VectorSource],
+    targets: VectorSource,
+    reductions: Sequence[NewReduction],
+    advance: Advance = no_progress,
+) -> list[NDArray[Any]]:
+    """Reduce targets × each bank with a reduction of its own. Banks that are parts of one bank share its products.
+
+    Parameters
+    ----------
+    reductions : one for each bank. They count columns as the bank does that it is a part of, and get −∞ for others
+    """
+    found: dict[int, NDArray[Any]] = {}
+    for each in shared(banks):
+        masked = [_masked(reductions[number], part.mask) for number, part in each.parts.items()]
+        found |= dict(zip(each.parts, stream(each.bank, targets, *masked, advance=advance), strict=True))
+    return [found[number] for number in range(len(banks))]
+
+
+def _masked(reduction: NewReduction, mask: F32 | None) -> NewReduction:
+    return reduction if mask is None else lambda rows: _Masked(reduction(rows), mask)
+
+
+class _Masked:
+    """A reduction over the columns that a mask (b,) does not make −∞."""
+
+    def __init__(self, reduction: Reduction, mask: F32) -> None:
+        self._reduction, self._mask = reduction, mask
+
+    def add(self, rows: slice, products: F32, first: int) -> None:
+        self._reduction.add(rows, products + self._mask[first : first + products.shape[1]], first)
+
+    def result(self) -> NDArray[Any]:
+        return self._reduction.result()
 
 
 def parts(targets: VectorSource) -> Iterator[VectorSource]:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hubless.kernels import devices
-from hubless.kernels.coupling import LEAST_SHARE, Entries, coupled, coupled_sums
+from hubless.kernels.coupling import LEAST_SHARE, Entries, Fitting, Pass, coupled_sums
 from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource
 
@@ -35,8 +35,8 @@ def steps_over_all(
     weights: F64,
     most: int,
     tolerance: float = 0.0,
-) -> tuple[F64, int]:
-    """Log-potentials a (b,) after more steps over all targets, and how many were taken.
+) -> Fitting[tuple[F64, int]]:
+    """Log-potentials a (b,) after more steps over all targets, and how many were taken. Asks for the passes it needs.
 
     A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = −log b − LSE_j(S_ij/τ + c_j). The first of a pass is
     exact and costs a product. The others, on the entries that it leaves, cost next to nothing. If there are too many
@@ -59,7 +59,7 @@ def steps_over_all(
         return potentials, steps
     for _ in range(MOST_PASSES):
         above = LEAST_ENTRY if most - steps > 1 else None
-        found = coupled(bank, targets, temperature, potentials, weights, above, MOST_ENTRIES)
+        found = yield Pass(bank, targets, temperature, potentials, weights, above, MOST_ENTRIES)
         if found.shares.min() < LEAST_SHARE:
             return _exact_step(bank, targets, temperature, potentials, weights), steps + 1
         first = np.log(targets.shape[0] / bank.shape[0]) - np.log(found.shares)

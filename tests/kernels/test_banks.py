@@ -1,0 +1,130 @@
+"""Several fits over the same targets: each gets what it would get alone, and the others cost no products."""
+
+import numpy as np
+import pytest
+from support.problems import normal, with_hubs
+
+from hubless import CORRECTIONS
+from hubless.corrections.prior import TargetPrior
+from hubless.corrections.several import fit_each, offsets_each
+from hubless.kernels import coupling, streaming
+from hubless.kernels.coupling import Pass, coupled, in_step
+from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean, top_k_mean_each
+from hubless.vectors.sources import ArrayVectors, HeldVectors, SelectedVectors
+
+PROBLEM = with_hubs(targets=310, bank=220)
+TARGETS, BANK = ArrayVectors(PROBLEM.targets, "targets"), HeldVectors(PROBLEM.bank, "query bank")
+KEPT = np.delete(np.arange(220), slice(5, 200, 7))
+PART = SelectedVectors(BANK, KEPT, "query bank")
+OTHER = HeldVectors(normal(30, BANK.shape[1], seed=5), "other")
+BANKS = [PART, BANK, OTHER]
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """So that the part has columns in several blocks of the bank."""
+    monkeypatch.setattr(streaming, "BANK_ROWS", 64)
+    monkeypatch.setattr(streaming, "TARGET_ROWS", 100)
+
+
+@pytest.fixture
+def multiplied(monkeypatch):
+    """The numbers of queries of the banks that products were made with, once for each pass."""
+    widths, stream = [], streaming.stream
+
+    def counted(bank, *given, **named):
+        widths.append(bank.shape[0])
+        return stream(bank, *given, **named)
+
+    monkeypatch.setattr(streaming, "stream", counted)
+    return widths
+
+
+@pytest.mark.parametrize("spread", [0, 3, 200])
+@pytest.mark.parametrize("temperature", [0.01, 0.3])
+def test_sums_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied, temperature, spread):
+    softmaxes = [
+        Softmax(bank, temperature, spread * normal(1, bank.shape[0], seed=8)[0].astype(float)) for bank in BANKS
+    ]
+    found = log_sum_exp_each([*softmaxes, Softmax(PART, 0.5, None)], TARGETS)
+    assert multiplied == [220, 30]
+    for ours, (bank, τ, potentials) in zip(found, [*softmaxes, (PART, 0.5, None)], strict=True):
+        np.testing.assert_allclose(τ * ours, τ * log_sum_exp(bank, TARGETS, τ, potentials), rtol=0, atol=2e-6)
+
+
+def test_query_that_a_part_lacks_does_not_count_however_near_it_is():
+    near = HeldVectors(np.concatenate([PROBLEM.targets[:1], PROBLEM.bank]), "query bank")
+    without = SelectedVectors(near, np.arange(1, 221), "query bank")
+    found, _ = log_sum_exp_each([Softmax(without, 1e-4, None), Softmax(near, 1e-4, None)], TARGETS)
+    np.testing.assert_allclose(1e-4 * found, 1e-4 * log_sum_exp(BANK, TARGETS, 1e-4), rtol=0, atol=2e-6)
+
+
+def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied):
+    found = top_k_mean_each(BANKS, TARGETS, 20)
+    assert multiplied == [220, 30]
+    for ours, bank in zip(found, BANKS, strict=True):
+        np.testing.assert_allclose(ours, top_k_mean(bank, TARGETS, 20), rtol=0, atol=1e-6)
+
+
+def test_part_alone_is_multiplied_alone(multiplied):
+    top_k_mean_each([PART], TARGETS, 20)
+    assert multiplied == [len(KEPT)]
+
+
+@pytest.mark.parametrize("weights", [None, np.linspace(0.5, 2, 310)])
+def test_passes_together_leave_what_each_leaves_alone(weights):
+    passes = [
+        Pass(bank, TARGETS, temperature, normal(1, bank.shape[0], seed=8)[0].astype(float), weights, 0.01, 10_000)
+        for bank, temperature in zip(BANKS, (0.1, 0.2, 0.3), strict=True)
+    ]
+    for ours, each in zip(coupled(passes), passes, strict=True):
+        (alone,) = coupled([each])
+        np.testing.assert_allclose(ours.over_bank, alone.over_bank, rtol=0, atol=1e-5)
+        np.testing.assert_allclose(ours.shares, alone.shares, rtol=1e-4)
+        np.testing.assert_array_equal(ours.entries.columns, alone.entries.columns)
+        np.testing.assert_allclose(ours.entries.values, alone.entries.values, rtol=1e-4)
+
+
+def test_too_many_entries_of_one_pass_leave_those_of_the_other():
+    few, many = (
+        Pass(bank, TARGETS, 0.1, np.zeros(bank.shape[0]), None, 0.01, most) for bank, most in ((PART, 5), (BANK, 10**6))
+    )
+    found = coupled([few, many])
+    assert found[0].entries is None
+    assert len(found[1].entries.values) > 5
+
+
+def test_fit_that_needs_more_passes_than_another_gets_them():
+    def fit(count):
+        found = []
+        for _ in range(count):
+            left = yield Pass(BANK, TARGETS, 0.1, np.zeros(220))
+            found.append(left.over_bank[0])
+        return found
+
+    none, one, three = in_step([fit(0), fit(1), fit(3)])
+    assert (none, len(one), len(three)) == ([], 1, 3)
+    assert set(three) == set(one)
+
+
+@pytest.mark.parametrize("name", ["auto", "sn", "dbsn", "csls", "is", "dn"])
+def test_fits_on_a_bank_and_a_part_of_it_are_those_one_by_one(name):
+    method, extra = CORRECTIONS[name](), OTHER if name in ("auto", "dbsn") else None
+    fits = fit_each(method, [PART, BANK], TARGETS, extra, None)
+    for ours, fitted, bank in zip(offsets_each(fits, TARGETS), fits, (PART, BANK), strict=True):
+        alone = method.fit(bank, TARGETS, extra)
+        np.testing.assert_allclose(ours, alone.offsets(TARGETS), rtol=0, atol=2e-5)
+        assert fitted.details.keys() == alone.details.keys()
+
+
+def test_fits_in_step_take_a_prior_and_read_targets_once_a_pass(monkeypatch):
+    """With a sample for the first steps, each fit asks for passes over all targets."""
+    passes, together = [], coupling.coupled
+    monkeypatch.setattr(coupling, "coupled", lambda some: passes.append(len(some)) or together(some))
+    method = CORRECTIONS["sn"](fit_sample=31, temperature=0.3)
+    prior = TargetPrior(np.linspace(1, 5, 310))
+    fits = fit_each(method, [PART, BANK], TARGETS, None, prior)
+    assert passes[0] == 2
+    for fitted, bank in zip(fits, (PART, BANK), strict=True):
+        alone = method.fit_with_prior(bank, TARGETS, None, prior)
+        np.testing.assert_allclose(fitted.potentials, alone.potentials, rtol=0, atol=1e-4)
