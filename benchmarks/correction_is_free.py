@@ -21,7 +21,7 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import Asked, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, recall_curve
-from hubless.knn.augment import augment_queries, centre
+from hubless.knn.augment import centre
 from hubless.knn.base import openmp_threads
 from hubless.knn.ivf import list_count
 from hubless.progress import Silent
@@ -52,7 +52,7 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
 
     def ask(query, parameters):
         # augmenting the query is a part of the cost
-        built.kind.search(built.index, augment_queries(query, strength, built.pivot), K, parameters)
+        built.targets.approximate(built.targets.augmented(query, strength), K, parameters)
 
     return Side(ask, around(built.curve))
 
@@ -67,8 +67,12 @@ def faiss_side(name, source, queries):
     index.train(source.array[: kind.training_rows(count)])
     index.add(source.array)
     ((scores, _),) = rankings(queries, source, K, np.zeros(count, np.float32))
-    curve = recall_curve(kind, index, queries, np.asarray(scores, np.float32))
-    return Side(lambda query, parameters: kind.search(index, query, K, parameters), around(curve))
+
+    def search(queries, k, parameters):
+        return kind.search(index, queries, k, parameters)
+
+    curve = recall_curve(search, kind.ladder(count), queries, np.asarray(scores, np.float32))
+    return Side(lambda query, parameters: search(query, K, parameters), around(curve))
 
 
 def around(curve):

@@ -24,7 +24,6 @@ from hubless.knn import Aims
 from hubless.knn.augment import centre
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.matches import Matches, find_matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.payload import Payload, PayloadWriter
@@ -75,8 +74,7 @@ def measured(count, kinds, shares):
             path = Path(folder) / "index.faiss"
             asked = Asked(queries, rows)
             built = build_index(name, source, offsets, bank_source, asked, Aims(0.99), path, 0, Silent())
-            stored = IndexedTargets(built.kind, built.index, DIM, built.setting.parameters, built.pivot)
-            ranker = Ranker(stored, offsets)
+            ranker = Ranker(built.targets, offsets)
         for which, share, mask in masks(targets, queries, shares):
             line = {"targets": count, "kind": name, "filter": which, "share": share}
             line |= ask(ranker, raw, queries, mask, exact)

@@ -17,7 +17,7 @@ from hubless import CORRECTIONS
 from hubless.builder.indexing import Asked, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
-from hubless.knn.augment import augment_queries, centre
+from hubless.knn.augment import centre
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import unit_rows
@@ -62,12 +62,12 @@ def measured(name, targets, bank, queries, kinds, recall):
 
 def ask(built, raw, queries):
     """Return recall, and times beside raw flat search."""
-    augmented = augment_queries(queries, 1.0, built.pivot)
+    augmented = built.targets.augmented(queries, 1.0)
     parameters = built.setting.parameters
 
     def timed(slices):
         sides = {
-            "this": lambda: [built.kind.search(built.index, augmented[each], K, parameters) for each in slices],
+            "this": lambda: [built.targets.approximate(augmented[each], K, parameters) for each in slices],
             "raw flat": lambda: [raw.search(queries[each], K) for each in slices],
         }
         return harness.medians(harness.interleaved(sides, 3, thread_time))

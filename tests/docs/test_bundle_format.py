@@ -28,5 +28,5 @@ def test_every_file_of_a_bundle_is_documented():
     assert bundle.MANIFEST in files
     tree = re.search(r"(?s)```text\n(.*?)```", PAGE).group(1)
     documented = {*files, ENCODER_FILE, WORDS_FILE}
-    assert documented <= set(re.findall(r"\w+\.\w+", tree))
-    assert documented <= set(re.findall(r"\w+\.\w+", PAGE.replace(tree, "")))
+    assert documented <= set(re.findall(r"[\w-]+\.\w+", tree))
+    assert documented <= set(re.findall(r"[\w-]+\.\w+", PAGE.replace(tree, "")))

@@ -1,6 +1,7 @@
 """Filtered search: the same as comparing with every match, whatever the index, the correction and the share."""
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.base import openmp_threads
 from hubless.progress import Silent
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import embedded
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import unit_rows
@@ -32,20 +33,20 @@ def problem():
     return made
 
 
-@pytest.fixture(scope="module", params=INDEXES)
+@pytest.fixture(scope="module", params=[*INDEXES, "flat, cut", "fastscan_fp16, cut", "ivf, cut", "hnsw_sq8, cut"])
 def made(request, problem):
-    """A ranker over an index of the kind, with its cheapest parameters, and what it would score exactly."""
-    kind = INDEXES[request.param]
+    """A ranker over an index of the kind, or over shards, with its cheapest parameters; and what it scores exactly."""
+    kind, cut = INDEXES[request.param.partition(",")[0]], request.param.endswith("cut")
     offsets = centre((problem.targets @ problem.bank.T).max(axis=1))
     targets, bank = as_source(problem.targets, "targets"), as_source(problem.bank, "bank")
     pivot = pivot_of(bank, targets, offsets) if kind.pivoted else None
     half = kind.precision == "float16"
     with openmp_threads(1):  # more would wait for one another where the machine is busy
-        index = make_index(kind, AugmentedVectors(targets, offsets, pivot, half), 0, Silent())
-    stored = index.reconstruct_batch(np.arange(COUNT))[:, :DIM]
-    exact = problem.queries.astype(np.float64) @ stored.T - offsets
-    targets = IndexedTargets(kind, index, DIM, kind.ladder(COUNT)[0], pivot)
-    return Ranker(targets, offsets), exact
+        vectors, bounds = AugmentedVectors(targets, offsets, pivot, half), [0, 640, COUNT] if cut else [0, COUNT]
+        parts = [make_index(kind, vectors.rows(*each), 0, Silent()) for each in pairwise(bounds)]
+    made = embedded(kind, parts, DIM, kind.ladder(COUNT)[0], pivot)
+    exact = problem.queries.astype(np.float64) @ made.vectors(np.arange(COUNT)).T - offsets
+    return Ranker(made, offsets), exact
 
 
 class TestKinds:

@@ -7,7 +7,6 @@ ways give the same bytes, the work is divided the same way each time, and a fit 
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -17,14 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.indexing import Indexed
+from hubless.builder.shards import index_paths, link, paths_of
 from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
 from hubless.knn import INDEXES, Setting, read_index
 from hubless.progress import Advance, no_progress
+from hubless.search.engines.sharded import embedded, shards_of
 from hubless.store import bundle
 from hubless.store.bundle import read_arrays
-from hubless.store.durable import sync
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -129,45 +129,37 @@ class StoredCheckpoints:
             advance(rows.shape[0])
 
     def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
-        """Build the index here, and link it to the path: a killed build finds it again."""
+        """Build the index here, and link it to the path: a killed build finds it again, or the shards that it has."""
         own = self.folder / bundle.INDEX
 
         def record() -> Arrays:
             built = work(own)
-            sync(own)
-            told = {"kind": built.kind.name, "curve": [asdict(each) for each in built.curve], "notes": built.notes}
-            setting = asdict(built.setting)
-            pivot = {} if built.pivot is None else {"pivot": built.pivot}
-            return {_JSON: _as_array({**told, "setting": setting}), **pivot}
+            targets = built.targets
+            told = {
+                "kind": targets.kind.name,
+                "dim": targets.dim,
+                "shards": len(shards_of(targets)),
+                "curve": [asdict(each) for each in built.curve],
+                "setting": asdict(built.setting),
+                "notes": built.notes,
+            }
+            pivot = {} if targets.pivot is None else {"pivot": targets.pivot}
+            return {_JSON: _as_array(told), **pivot}
 
         arrays = self.arrays("index", record)
         told = _from_array(arrays[_JSON])
+        setting, shards = Setting(**told["setting"]), told["shards"]
         if path is not None:
-            with storage_errors(path):
-                _link(own, path)
-        return Indexed(
-            INDEXES[told["kind"]],
-            read_index(own if path is None else path),
-            arrays.get("pivot"),
-            [Setting(**each) for each in told["curve"]],
-            Setting(**told["setting"]),
-            told["notes"],
-        )
+            for file, linked in zip(paths_of(own, shards), paths_of(path, shards), strict=True):
+                link(file, linked)
+        indexes = [read_index(file) for file in index_paths(path or own, shards)]
+        targets = embedded(INDEXES[told["kind"]], indexes, told["dim"], setting.parameters, arrays.get("pivot"))
+        return Indexed(targets, [Setting(**each) for each in told["curve"]], setting, told["notes"])
 
 
 def _on(bank: VectorSource, fitted: FittedCorrection) -> FittedCorrection:
     """The same with the bank that it was fitted on, which other fits may share, in place of a copy."""
     return replace(fitted, bank=bank) if isinstance(fitted, FittedSoftmax | FittedNeighbours) else fitted
-
-
-def _link(file: Path, path: Path) -> None:
-    """Give a file a second name; where the disk has no such thing, copy it."""
-    with suppress(OSError):
-        os.link(file, path)
-        return
-    with file.open("rb") as source, path.open("wb") as copy:
-        while block := source.read(2**22):
-            copy.write(block)
 
 
 def _as_array(value: Any) -> NDArray[np.uint8]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from hubless.builder.inputs import write_payload
-from hubless.builder.making import Made, make_empty
+from hubless.builder.making import Made, empty_index, make_empty
 from hubless.builder.recipe import Metric, check_metric
 from hubless.builder.writing import manifest, write_made
 from hubless.corrections.centred import CentredCorrection
@@ -78,7 +78,7 @@ def create(
             write_ids(pa.array([], ID_TYPES[id_type]), staged.folder / bundle.IDS)
             if len(schema):
                 write_payload(open_dataset(schema.empty_table()), schema.names, staged.folder)
-            write_index(made.targets.index, staged.folder / bundle.INDEX)
+            write_index(empty_index(dim), staged.folder / bundle.INDEX)
             write_made(made, staged.folder)
             staged.publish(_manifest(made, collection, staged.version, metric, id_type, schema))
     return True

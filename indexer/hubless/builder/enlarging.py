@@ -1,62 +1,41 @@
 """A version made of another by adding and removing rows: the index is not trained again, nor the correction fitted."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
-import faiss
 import numpy as np
 
 from hubless.builder.banks import Measuring, bank_sample, measuring_of
 from hubless.builder.checkpoints import Checkpoints
 from hubless.builder.correcting import Corrected
-from hubless.builder.indexing import Asked, index_record, stored_scores
+from hubless.builder.indexing import Asked, Indexed, index_record, ladder
 from hubless.builder.making import Made, make_indexed
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
 from hubless.builder.recipe import Recipe
+from hubless.builder.refilling import Enlarged, refilled
+from hubless.builder.shards import remove_files
 from hubless.kernels.reductions import rankings
-from hubless.knn import Aims, Setting, cheapest_setting, read_index, recall_curve, write_index
-from hubless.knn.augment import AugmentedVectors, augment_queries
-from hubless.knn.filling import add_stored, add_vectors
+from hubless.knn import Setting, cheapest_setting, recall_curve
 from hubless.measures import k_occurrence
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.changed import ChangedTargets
 from hubless.search.engines.base import StoredVectors, Targets
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded, shards_of
 from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors, HalfVectors, VectorSource
+from hubless.vectors.sources import ArrayVectors, VectorSource
 
 GROWN = 0.2
 """With a larger share of rows that were added since the index was trained, it is trained again."""
 
 
-@dataclass(frozen=True)
-class Enlarged:
-    """The rows of a new index: some of a stored one, and then others.
-
-    Parameters
-    ----------
-    base : the stored index
-    file : of the stored index; None for one in memory
-    kept : (r,) its rows that stay, ascending
-    more : (a, d) the others, as they are compared
-    offsets : (r + a,)
-    """
-
-    base: IndexedTargets
-    file: Path | None
-    kept: I64
-    more: VectorSource | None
-    offsets: F32
-
-
-def base_of(targets: Targets) -> IndexedTargets:
+def base_of(targets: Targets) -> Embedded:
     """The targets of the index, without what was added or removed since it was built."""
     if isinstance(targets, ChangedTargets):
         return targets.base
-    if not isinstance(targets, IndexedTargets):
+    if not isinstance(targets, Embedded):
         raise TypeError("not made of an index")
     return targets
 
@@ -68,13 +47,14 @@ def base_rows(targets: Targets) -> I64:
 
 
 def enlarge(
-    before: Parts, rows: Enlarged, aims: Aims, path: Path, steps: Steps, measuring: Measuring | None = None
+    before: Parts, rows: Enlarged, recipe: Recipe, path: Path, steps: Steps, measuring: Measuring | None = None
 ) -> Made | None:
     """Make the index of the rows, and measure it as a build does. None if its recall misses the aim.
 
     Parameters
     ----------
     before : the parts of the version, whose correction folds into offsets
+    recipe : for its aims and shards
     path : of the file of the index
     measuring : queries to measure with; by default those of the stored sample, which the correction was fitted on
 
@@ -83,24 +63,22 @@ def enlarge(
     StorageError
         if the file cannot be written.
     """
-    kind, pivot = rows.base.kind, rows.base.pivot
-    correction = before.correction()
-    write_index(_index_of(rows, steps), path)
-    index = read_index(path)
-    targets = IndexedTargets(kind, index, rows.base.dim, rows.base.defaults, pivot)
+    correction, aims = before.correction(), recipe.aims
+    targets = refilled(rows, recipe.shard_targets, path, steps)
     measuring = measuring or measuring_of(before.bank_sample, correction, before.canary())
     steps.step("measuring")
     source = StoredVectors(targets, "targets")
     (_, found), (_, raw) = rankings(measuring.queries, source, K_OCCURRENCE, rows.offsets, None)
-    queries = augment_queries(measuring.queries, 1.0, pivot)
-    exact = stored_scores(index, queries, found)
-    curve = recall_curve(kind, index, queries, exact, [dict(rows.base.defaults)])
+    queries = targets.augmented(measuring.queries, 1.0)
+    exact = targets.scores(queries, found)
+    curve = recall_curve(targets.approximate, [dict(targets.defaults)], queries, exact)
     if (setting := curve[0]).recall < aims.recall:
-        curve = recall_curve(kind, index, queries, exact)
+        curve = recall_curve(targets.approximate, ladder(targets), queries, exact)
         setting = cheapest_setting(curve, aims)
     if setting.recall < aims.recall and not _was_missed(before, setting):
+        remove_files(path, len(shards_of(targets)))
         return None
-    targets = replace(targets, defaults=setting.parameters)
+    targets = targets.tuned(setting.parameters)
     occurrence = np.stack([k_occurrence(each, len(rows.offsets)) for each in (raw, found)]).astype(np.uint16)
     hubness = MeasuredHubness(len(measuring.queries), occurrence)
     return Made(
@@ -111,7 +89,7 @@ def enlarge(
         occurrence=occurrence,
         bank_sample=before.bank_sample,
         canary=canaries.ask(Ranker(targets, rows.offsets), measuring.queries, found.shape[1]),
-        index=index_record(kind, setting, curve, aims, before.manifest.index.notes),
+        index=index_record(Indexed(targets, curve, setting, before.manifest.index.notes), aims, recipe.shard_targets),
         measured=measured_record(hubness, measuring, setting.recall),
         trained=False,
     )
@@ -156,20 +134,6 @@ def _was_missed(before: Parts, setting: Setting) -> bool:
     """Whether the version missed its aim too, and by as much: then training again would bring nothing."""
     measured = before.manifest.measured
     return measured is not None and setting.recall >= measured.recall_at_10
-
-
-def _index_of(rows: Enlarged, steps: Steps) -> faiss.Index:
-    base, kind = rows.base, rows.base.kind
-    index = faiss.clone_index(base.index) if rows.file is None else read_index(rows.file, mapped=False)
-    if len(rows.kept) < index.ntotal:
-        index.reset()  # forgets the rows, and keeps what was trained
-        add_stored(index, base.index, rows.kept, steps.step(f"filling the {kind.name} index", len(rows.kept)))
-    if rows.more is not None and (count := rows.more.shape[0]):
-        half = kind.precision == "float16"
-        more = HalfVectors(rows.more) if half else rows.more
-        vectors = AugmentedVectors(more, rows.offsets[len(rows.kept) :], base.pivot if kind.pivoted else None, half)
-        add_vectors(index, vectors, steps.step(f"adding to the {kind.name} index", count))
-    return index
 
 
 def may_grow(before: Parts, added: int, count: int, share: float = GROWN) -> bool:

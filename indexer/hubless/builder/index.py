@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, may_grow, remake
+from hubless.builder.enlarging import base_of, base_rows, enlarge, may_grow, remake
 from hubless.builder.inputs import added_payload, held_payload, open_inputs
 from hubless.builder.live import check_live, chosen_strength
-from hubless.builder.making import Made, checked_bank, make, make_empty
+from hubless.builder.making import Made, checked_bank, empty_index, make, make_empty
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
+from hubless.builder.refilling import Enlarged
 from hubless.builder.rows import projection_of, vectors_first, with_all, write_rows
+from hubless.builder.shards import index_paths, link, paths_of
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
@@ -29,6 +31,7 @@ from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded, shards_of
 from hubless.search.living import Living
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
@@ -113,7 +116,8 @@ class Index(Collection):
     @classmethod
     def of(cls, parts: Parts, filter_cache: int = FILTER_CACHE) -> "Index":
         """The index of the parts of a version."""
-        self = cls(**asked_for(parts.manifest), filter_cache=filter_cache)
+        self = cls(metric=parts.manifest.metric, filter_cache=filter_cache)
+        self._recipe = Recipe.of(**asked_for(parts.manifest))
         self._become(parts)
         return self
 
@@ -343,9 +347,9 @@ class Index(Collection):
         room, offsets = targets.room(None), parts.offsets if order is None else parts.offsets[order]
         if not room:
             made = make_empty(targets.dim, correction, parts.bank_sample)
-            write_index(made.targets.index, path)
+            write_index(empty_index(targets.dim), path)
             return replace(made, offsets=offsets)
-        if not isinstance(targets, IndexedTargets):
+        if not isinstance(targets, Embedded):
             source = StoredVectors(targets, "targets")
             if order is not None:
                 first = SelectedVectors(source, order[:room], "targets")
@@ -353,7 +357,7 @@ class Index(Collection):
             if (enlarged := self._enlarged(parts, steps, path)) is not None:
                 return enlarged
             return remake(parts, source, parts.offsets, self._recipe, steps, path)
-        write_index(targets.index, path)
+        self._write_index(targets, path)
         return Made(
             targets=targets,
             offsets=parts.offsets,
@@ -367,6 +371,17 @@ class Index(Collection):
             trained=False,
         )
 
+    def _write_index(self, targets: Embedded, path: Path) -> None:
+        """Write the index of a version as it is, or of one in memory."""
+        folder = self._base_folder
+        if folder is None or isinstance(targets, IndexedTargets):
+            for shard, written in zip(shards_of(targets), index_paths(path, len(shards_of(targets))), strict=True):
+                write_index(shard.index, written)
+            return
+        count = len(targets.shards)
+        for file, written in zip(paths_of(folder / bundle.INDEX, count), paths_of(path, count), strict=True):
+            link(file, written)
+
     def _enlarged(self, parts: Parts, steps: Steps, path: Path) -> Made | None:
         """The index with what was added, without what was removed; None if it has to be built anew."""
         changes = self._changes
@@ -378,7 +393,7 @@ class Index(Collection):
         folder = self._base_folder
         file = None if folder is None else folder / bundle.INDEX
         enlarged = Enlarged(base_of(parts.targets), file, kept, more, parts.offsets)
-        return enlarge(parts, enlarged, self._recipe.aims, path, steps)
+        return enlarge(parts, enlarged, self._recipe, path, steps)
 
 
 def _added_prior(given: PriorLike | None, manifest: Manifest, payload: pa.Table | None, count: int) -> F64 | None:

@@ -2,10 +2,9 @@
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-import faiss
-import numpy as np
-
+from hubless.builder.shards import build_shards, most_in_a_shard, paths_of, remove_files, shard_sizes
 from hubless.knn import (
     INDEXES,
     Aims,
@@ -14,12 +13,11 @@ from hubless.knn import (
     cheapest_setting,
     kinds_to_try,
     make_index,
-    read_index,
     recall_curve,
-    write_index,
 )
-from hubless.knn.augment import AugmentedVectors, augment_queries, augmented_dim, pivot_of
+from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
 from hubless.progress import Steps
+from hubless.search.engines.sharded import Embedded, embedded, shards_of
 from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HalfVectors, VectorSource
@@ -35,19 +33,16 @@ class Asked:
 
 @dataclass(frozen=True)
 class Indexed:
-    """An index, opened as it will be served.
+    """An index, opened as it will be served, with the chosen search parameters.
 
     Parameters
     ----------
-    pivot : (d,) with which offsets are folded, or None
     curve : the settings that were measured
     setting : the one that was chosen
     notes : what a reader should know about the choice
     """
 
-    kind: IndexType
-    index: faiss.Index
-    pivot: F32 | None
+    targets: Embedded
     curve: list[Setting]
     setting: Setting
     notes: list[str]
@@ -63,6 +58,7 @@ def build_index(
     path: Path | None,
     seed: int,
     steps: Steps,
+    shard_targets: int | None = None,
 ) -> Indexed:
     """Build, tune and write the index of targets with their offsets folded in.
 
@@ -72,63 +68,84 @@ def build_index(
     targets : (n, d)
     offsets : (n,) centred
     bank : (b, d) example queries
-    path : of the file to write; None keeps the index in memory
+    path : of the file to write; shards are written beside it, as `index_paths` says. None keeps the index in memory
+    shard_targets : the most targets in a shard; None for as many as take 4 GiB
 
     Raises
     ------
     InputError
         if the memory is too small, or a target does not fit what the kind stores.
     StorageError
-        if the file cannot be written.
+        if a file cannot be written.
     """
-    kinds, notes = kinds_to_try(name, INDEXES, targets.shape[0], augmented_dim(targets.shape[1]), aims)
+    count, dim = targets.shape[0], augmented_dim(targets.shape[1])
+    kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
     best: list[Indexed] = []
     for kind in kinds:
         half = kind.precision == "float16"
         stored = HalfVectors(targets) if half else targets
         vectors = AugmentedVectors(stored, offsets, pivot if kind.pivoted else None, half)
-        written = None if path is None else path.with_suffix(f".{kind.name}")
-        made = _opened(make_index(kind, vectors, seed, steps, targets.shape[1]), written)
-        tried = _tuned(kind, made, vectors.pivot, asked, aims, steps)
-        best = [max((*best, tried), key=lambda each: _merit(each.setting, aims))]
-        if path is not None and written is not None:
-            written.replace(path) if best[0] is tried else written.unlink()
+        made = _made(kind, vectors, path, shard_targets, seed, steps, targets.shape[1])
+        tried = _tuned(made, asked, aims, steps)
+        best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
+        if path is not None:
+            for worse in best[1:]:
+                remove_files(_path_of(worse.targets.kind, path), len(shards_of(worse.targets)))
+        del best[1:]
         if not (missed := _missed(best[0], aims)):
             break
+    if path is not None:
+        shards, own = len(shards_of(best[0].targets)), _path_of(best[0].targets.kind, path)
+        for file, wanted in zip(paths_of(own, shards), paths_of(path, shards), strict=True):
+            file.replace(wanted)
     return replace(best[0], notes=[*notes, *missed])
 
 
-def _opened(index: faiss.Index, path: Path | None) -> faiss.Index:
-    """The index as it will be served: opened from its file, if there is a path."""
+def _made(
+    kind: IndexType,
+    vectors: AugmentedVectors,
+    path: Path | None,
+    shard_targets: int | None,
+    seed: int,
+    steps: Steps,
+    dim: int,
+) -> Embedded:
+    """The targets in an index of this kind, not tuned: as it will be served, if there is a path."""
     if path is None:
-        return index
-    write_index(index, path)
-    return read_index(path)
+        indexes = [make_index(kind, vectors, seed, steps, dim)]
+    else:
+        sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], shard_targets))
+        indexes = build_shards(kind, vectors, sizes, _path_of(kind, path), seed, steps, dim)
+    return embedded(kind, indexes, dim, {}, vectors.pivot)
 
 
-def _tuned(kind: IndexType, index: faiss.Index, pivot: F32 | None, asked: Asked, aims: Aims, steps: Steps) -> Indexed:
-    steps.step(f"tuning the {kind.name} index")
-    queries = augment_queries(asked.queries, 1.0, pivot)
-    curve = recall_curve(kind, index, queries, stored_scores(index, queries, asked.rows))
-    return Indexed(kind, index, pivot, curve, cheapest_setting(curve, aims), [])
+def _path_of(kind: IndexType, path: Path) -> Path:
+    """Where an index of this kind is until it is chosen."""
+    return path.with_suffix(f".{kind.name}")
 
 
-def stored_scores(index: faiss.Index, queries: F32, rows: I64) -> F32:
-    """Scores (m, k) of some rows by the stored vectors. In float16 they differ a little from those of the targets.
+def _tuned(made: Embedded, asked: Asked, aims: Aims, steps: Steps) -> Indexed:
+    steps.step(f"tuning the {made.kind.name} index")
+    queries = made.augmented(asked.queries, 1.0)
+    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, asked.rows))
+    setting = cheapest_setting(curve, aims)
+    return Indexed(made.tuned(setting.parameters), curve, setting, [])
+
+
+def ladder(targets: Embedded) -> list[dict[str, Any]]:
+    """Search parameters to try, from the cheapest to the most thorough. They are those of each shard."""
+    return targets.kind.ladder(max(len(shard) for shard in shards_of(targets)))
+
+
+def index_record(indexed: Indexed, aims: Aims, shard_targets: int | None) -> IndexRecord:
+    """What the manifest says of an index.
 
     Parameters
     ----------
-    queries : (m, d') augmented
-    rows : (m, k) of each query
+    shard_targets : what was asked for
     """
-    stored = index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, index.d)
-    scores: F32 = np.einsum("md,mkd->mk", queries, stored)
-    return scores
-
-
-def index_record(kind: IndexType, setting: Setting, curve: list[Setting], aims: Aims, notes: list[str]) -> IndexRecord:
-    """What the manifest says of an index."""
+    kind, setting, shards = indexed.targets.kind, indexed.setting, shards_of(indexed.targets)
     return IndexRecord(
         type=kind.name,
         precision=kind.precision,
@@ -138,9 +155,11 @@ def index_record(kind: IndexType, setting: Setting, curve: list[Setting], aims: 
             SettingRecord(
                 parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
             )
-            for each in curve
+            for each in indexed.curve
         ],
-        notes=notes,
+        notes=indexed.notes,
+        shard_targets=shard_targets,
+        shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
     )
 
 
@@ -152,15 +171,15 @@ def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
 
 def _missed(built: Indexed, aims: Aims) -> list[str]:
     within = "" if aims.memory is None else f" within {aims.memory:,} bytes"
-    setting = built.setting
+    setting, kind = built.setting, built.targets.kind
     missed = []
     if setting.recall < aims.recall:
         missed.append(
-            f"a recall of {aims.recall:g} is not reached{within}: index {built.kind.name} reaches {setting.recall:.4f}"
+            f"a recall of {aims.recall:g} is not reached{within}: index {kind.name} reaches {setting.recall:.4f}"
         )
     if aims.latency_ms is not None and setting.latency_ms > aims.latency_ms:
         missed.append(
             f"{aims.latency_ms:g} ms a query are not reached{within} at this recall: "
-            f"index {built.kind.name} takes {setting.latency_ms:.3g} ms"
+            f"index {kind.name} takes {setting.latency_ms:.3g} ms"
         )
     return missed

@@ -49,6 +49,7 @@ def build(
     recall: float = RECALL,
     memory: int | str | None = None,
     latency: float | str | None = None,
+    shard_targets: int | None = None,
     seed: int = 0,
     device: str = CPU,
     executor: str = LOCAL,
@@ -84,6 +85,8 @@ def build(
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
     memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit
     latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
+    shard_targets : the most targets in one file of the index, from 1,000. A collection of more gets several, which are
+        searched together; so a build needs memory for one of them. None for files of at most 4 GiB
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local", this process; "processes:4", processes of this machine; "ray"
@@ -123,6 +126,7 @@ def build(
         seed=seed,
         device=device,
         executor=executor,
+        shard_targets=shard_targets,
     )
     recipe.check_prior(target_prior)
     check_method(projection)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,6 +24,7 @@ from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
 from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import IndexRecord, Measured
 from hubless.vectors.arrays import F32, I64
@@ -33,7 +35,7 @@ from hubless.vectors.sources import VectorSource
 class Made:
     """All parts of a version but ids, payload and encoder. `trained` says whether its index was trained for it."""
 
-    targets: IndexedTargets
+    targets: Embedded
     offsets: F32
     correction: CentredCorrection
     query_time: QueryTime | None
@@ -140,11 +142,12 @@ def make_indexed(
     targets, offsets = corrected.targets, corrected.offsets
 
     def build(path: Path | None) -> Indexed:
-        return build_index(recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps)
+        return build_index(
+            recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps, recipe.shard_targets
+        )
 
     indexed = (checkpoints or NoCheckpoints()).indexed(path, build)
-    setting = indexed.setting
-    stored = IndexedTargets(indexed.kind, indexed.index, targets.shape[1], setting.parameters, indexed.pivot)
+    stored = indexed.targets
     return Made(
         targets=stored,
         offsets=offsets,
@@ -153,9 +156,14 @@ def make_indexed(
         occurrence=hubness.occurrence,
         bank_sample=sample,
         canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, asked.rows.shape[1]),
-        index=index_record(indexed.kind, setting, indexed.curve, recipe.aims, indexed.notes),
-        measured=measured_record(hubness, measuring, setting.recall),
+        index=index_record(indexed, recipe.aims, recipe.shard_targets),
+        measured=measured_record(hubness, measuring, indexed.setting.recall),
     )
+
+
+def empty_index(dim: int) -> faiss.Index:
+    """The index of a version without targets of d dimensions."""
+    return INDEXES["flat"].new(0, augment.augmented_dim(dim), 0, None)
 
 
 def make_empty(dim: int, correction: CentredCorrection, sample: F32 | None) -> Made:
@@ -167,7 +175,7 @@ def make_empty(dim: int, correction: CentredCorrection, sample: F32 | None) -> M
     """
     kind = INDEXES["flat"]
     return Made(
-        targets=IndexedTargets(kind, kind.new(0, augment.augmented_dim(dim), 0, None), dim, {}),
+        targets=IndexedTargets(kind, empty_index(dim), dim, {}),
         offsets=np.empty(0, np.float32),
         correction=correction,
         query_time=None,

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from hubless.builder.executors import LOCAL, check_executor
+from hubless.builder.shards import check_shard_targets
 from hubless.corrections import Correction
 from hubless.corrections import correction as make_correction
 from hubless.corrections.prior import taking_prior
@@ -22,7 +23,7 @@ Metric = Literal["cosine", "dot"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """The metric, the correction, the index, the seed, the device and the executor of a build."""
+    """The metric, the correction, the index, the seed, the device, the executor and the shards of a build."""
 
     metric: Metric
     correction: str
@@ -33,6 +34,7 @@ class Recipe:
     seed: int
     device: str
     executor: str = LOCAL
+    shard_targets: int | None = None
 
     @classmethod
     def of(
@@ -48,6 +50,7 @@ class Recipe:
         seed: int = 0,
         device: str = CPU,
         executor: str = LOCAL,
+        shard_targets: int | None = None,
     ) -> "Recipe":
         """A recipe from what users give: see `hubless.build`.
 
@@ -63,7 +66,8 @@ class Recipe:
         plain = {name: _plain(value) for name, value in (parameters or {}).items()}
         aims = parse_aims(recall, memory, latency)
         ran_by = check_executor(executor, device)
-        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by)
+        most = check_shard_targets(shard_targets)
+        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most)
 
     def check_prior(self, target_prior: object) -> None:
         """Raise `InputError` if there is a target prior, and the correction takes none."""
@@ -84,6 +88,7 @@ def asked_for(manifest: Manifest) -> dict[str, Any]:
         "memory": None if aims is None else aims.memory,
         "latency": None if aims is None else aims.latency_ms,
         "seed": manifest.provenance.seed,
+        "shard_targets": record.shard_targets,
     }
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
 from hubless.measures.projection import PCA, UMAP, is_installed
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded
 from hubless.search.parts import Parts
 from hubless.search.projected import stored_projection
 from hubless.store import bundle
@@ -27,7 +27,7 @@ def projection_of(parts: Parts) -> str:
 def vectors_first(parts: Parts) -> I64 | None:
     """The order in which rows are stored: those that have a vector first. None if that is the order that they have."""
     there = parts.targets.have_vectors(np.arange(len(parts.offsets)))
-    if there.all() or isinstance(parts.targets, IndexedTargets):
+    if there.all() or isinstance(parts.targets, Embedded):
         return None
     return np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])
 

@@ -107,7 +107,7 @@ def manifest(
 ) -> Manifest:
     """A manifest, without the record of the files."""
     return Manifest(
-        format_version=bundle.FORMAT_VERSION,
+        format_version=made.index.format_version,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         count=len(made.offsets),
         dim=made.targets.dim,
@@ -119,7 +119,7 @@ def manifest(
         measured=made.measured,
         provenance=Provenance(inputs=records, seed=seed, versions=_versions()),
         files={},
-        vectorless=len(made.offsets) - made.targets.index.ntotal,
+        vectorless=len(made.offsets) - made.targets.room(None),
         **named,
     )
 

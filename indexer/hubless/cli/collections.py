@@ -107,6 +107,10 @@ def build_command(
     latency: Annotated[
         str | None, typer.Option(metavar="TIME", help="Time of a single query on one thread, such as 2ms.")
     ] = None,
+    shard_targets: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Most targets in one file of the index; more get several. By default 4 GiB."),
+    ] = None,
     seed: Annotated[int, typer.Option(metavar="N", help="Seed of what is held out and trained.")] = 0,
     live_queries: LiveQueriesOption = None,
     target_prior: Annotated[
@@ -162,6 +166,7 @@ def build_command(
         recall=recall,
         memory=memory,
         latency=latency,
+        shard_targets=shard_targets,
         seed=seed,
         device=device,
         executor=executor,

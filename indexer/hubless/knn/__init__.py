@@ -7,12 +7,12 @@ from hubless.errors import InputError
 from hubless.knn.aims import Aims, parse_aims
 from hubless.knn.base import IndexType, SearchParameters, openmp_threads
 from hubless.knn.choice import kinds_to_try
-from hubless.knn.exhaustive import is_shared, rows_of_a_part, storage_of
+from hubless.knn.exhaustive import in_turn, is_shared, rows_of_a_part, storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
-from hubless.knn.filling import make_index
+from hubless.knn.filling import add_stored, add_vectors, make_index, trained_index
 from hubless.knn.flat import Flat
 from hubless.knn.hnsw import Hnsw, HnswSq8
-from hubless.knn.index_files import read_index, write_index
+from hubless.knn.index_files import read_index, structure, write_index
 from hubless.knn.ivf import Ivf
 from hubless.knn.selected import is_scanned, search_selected
 from hubless.knn.tuning import SCORE_TOLERANCE, Setting, agreement, cheapest_setting, recall_curve
@@ -38,8 +38,11 @@ __all__ = [
     "IndexType",
     "SearchParameters",
     "Setting",
+    "add_stored",
+    "add_vectors",
     "agreement",
     "cheapest_setting",
+    "in_turn",
     "index_type",
     "is_scanned",
     "is_shared",
@@ -52,6 +55,8 @@ __all__ = [
     "rows_of_a_part",
     "search_selected",
     "storage_of",
+    "structure",
+    "trained_index",
     "write_index",
 ]
 

@@ -9,13 +9,13 @@ severe hubs, 160 candidates of a fast scan hold 0.99 of the best 10 with a pivot
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from hubless.errors import InputError, NotFinite
 from hubless.vectors.arrays import F32, F64, I64
-from hubless.vectors.sources import VectorSource, block_rows, in_memory, sample, sampled_rows
+from hubless.vectors.sources import VectorSource, block_rows, in_memory, rows_of, sample, sampled_rows
 
 MULTIPLE = 16
 LARGEST_HALF = 65504.0
@@ -128,6 +128,12 @@ class AugmentedVectors:
         for block in self.targets.blocks(rows):
             yield augment_targets(block, self.offsets[start : start + len(block)], self.pivot, half=self.half)
             start += len(block)
+
+    def rows(self, start: int, stop: int) -> "AugmentedVectors":
+        """Those from one number up to another."""
+        if stop - start == self.shape[0]:
+            return self
+        return replace(self, targets=rows_of(self.targets, start, stop), offsets=self.offsets[start:stop])
 
     def take(self, rows: I64) -> F32:
         return augment_targets(self.targets.take(rows), self.offsets[rows], self.pivot, half=self.half)

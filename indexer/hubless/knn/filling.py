@@ -19,16 +19,28 @@ def make_index(
     ----------
     folded : d, the column of the offsets; None if the vectors have none
     """
-    count, dim = vectors.shape
-    trained_on = None
+    index = trained_index(kind, vectors, vectors.shape[0], seed, steps, folded)
+    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", vectors.shape[0]))
+    return index
+
+
+def trained_index(
+    kind: IndexType, vectors: VectorSource, count: int, seed: int, steps: Steps, folded: int | None = None
+) -> faiss.Index:
+    """Return an index without vectors, trained on a sample of some (n, d').
+
+    Parameters
+    ----------
+    count : how many vectors it is to hold: all of them, or those of a shard
+    folded : as for `make_index`
+    """
+    dim, trained_on = vectors.shape[1], None
     if rows := kind.training_rows(count):
         steps.step(f"training the {kind.name} index")
         trained_on = TrainingSample(in_memory(sample(vectors, rows, seed)), folded)
     index = kind.new(count, dim, seed, trained_on)
     if trained_on is not None:
         index.train(trained_on.vectors)
-        trained_on = None  # to free its memory before blocks are added
-    add_vectors(index, vectors, steps.step(f"building the {kind.name} index", count))
     return index
 
 

@@ -48,6 +48,13 @@ def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
     return inner
 
 
+def structure(index: faiss.Index) -> str:
+    """Return what an index is made of: the classes of its parts, such as "IndexRefineFlat of IndexIVFPQFastScan"."""
+    known = faiss.downcast_index(index)
+    name, inner = type(known).__name__, getattr(known, "base_index", getattr(known, "index", None))
+    return name if inner is None else f"{name} of {structure(inner)}"
+
+
 def _aligned(index: faiss.Index) -> faiss.Index:
     """Return a flat index with its vectors at a multiple of 64 bytes in the file; other indexes as they are."""
     if not isinstance(index, faiss.IndexFlat):

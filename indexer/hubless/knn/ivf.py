@@ -96,7 +96,9 @@ def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> 
     probed = min(parameters["nprobe"], lists) / lists
     if share <= (PASSED_A_COMPARED * probed) ** (2 / 3):
         return None
-    return {**parameters, "nprobe": min(lists, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
+    # a shard that is not full has more lists than that, as many as the full ones
+    most = max(lists, parameters["nprobe"])
+    return {**parameters, "nprobe": min(most, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
 
 
 def probing(nprobe: int, selector: faiss.IDSelector | None = None) -> faiss.SearchParametersIVF:

@@ -1,16 +1,17 @@
 """Chooses search parameters by measurement: the cheapest that reach the recall."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
-import faiss
 import numpy as np
 
 from hubless.knn.aims import Aims
-from hubless.knn.base import IndexType, openmp_threads
-from hubless.vectors.arrays import F32
+from hubless.knn.base import SearchParameters, openmp_threads
+from hubless.vectors.arrays import F32, I64
+
+Search: TypeAlias = Callable[[F32, int, SearchParameters], tuple[F32, I64]]
 
 TIMED_QUERIES = 30
 SCORE_TOLERANCE = 1e-4
@@ -31,21 +32,20 @@ class Setting:
     latency_ms: float
 
 
-def recall_curve(
-    kind: IndexType, index: faiss.Index, queries: F32, exact_scores: F32, tried: Sequence[dict[str, Any]] | None = None
-) -> list[Setting]:
-    """Measure the kind's settings, from the cheapest on, until two in a row find everything.
+def recall_curve(search: Search, tried: Iterable[dict[str, Any]], queries: F32, exact_scores: F32) -> list[Setting]:
+    """Measure settings, from the cheapest on, until two in a row find everything.
 
     Parameters
     ----------
+    search : gives the best rows, as the search of an `IndexType` does, for queries, k and search parameters
+    tried : search parameters, such as a kind's ladder
     queries : (m, d') augmented
     exact_scores : (m, k) by exact search in the stored vectors, best first
-    tried : settings to measure; None for all of the kind
     """
     curve: list[Setting] = []
-    for parameters in kind.ladder(index.ntotal) if tried is None else tried:
-        scores, _ = kind.search(index, queries, exact_scores.shape[1], parameters)
-        latency = _latency(kind, index, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters)
+    for parameters in tried:
+        scores, _ = search(queries, exact_scores.shape[1], parameters)
+        latency = _latency(search, queries[:TIMED_QUERIES], exact_scores.shape[1], parameters)
         curve.append(Setting(parameters, agreement(scores, exact_scores), latency))
         if all(setting.recall == 1 for setting in curve[-2:]) and len(curve) > 1:
             break
@@ -75,11 +75,11 @@ def agreement(scores: F32, exact_scores: F32) -> float:
     return float(np.mean(scores >= exact_scores[:, -1:] - tolerance))
 
 
-def _latency(kind: IndexType, index: faiss.Index, queries: F32, k: int, parameters: dict[str, Any]) -> float:
+def _latency(search: Search, queries: F32, k: int, parameters: dict[str, Any]) -> float:
     times = []
     with openmp_threads(1):
         for query in queries:
             start = perf_counter()
-            kind.search(index, query[np.newaxis], k, parameters)
+            search(query[np.newaxis], k, parameters)
             times.append(perf_counter() - start)
     return 1000 * float(np.median(times))

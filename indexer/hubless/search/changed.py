@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from hubless.errors import PointNotFound
 from hubless.knn import IndexType
 from hubless.search.beside import Beside
-from hubless.search.engines.base import How, check_scores
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.base import How, best_of, check_scores
+from hubless.search.engines.sharded import Embedded
 from hubless.search.matches import Matches, MatchesCache
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import IdTable
@@ -169,7 +169,7 @@ class ChangedTargets:
     beside : the added targets, those that are gone included
     """
 
-    base: IndexedTargets
+    base: Embedded
     numbering: Numbering
     beside: Beside
     _parted: WeakKeyDictionary[Matches, tuple[Matches, I64]] = field(default_factory=WeakKeyDictionary, repr=False)
@@ -206,7 +206,7 @@ class ChangedTargets:
             scores, taken = self.beside.best(augmented, room, slots)
             check_scores(scores, taken)
             found.append((scores, self.numbering.of_base + np.searchsorted(self.beside.slots, taken)))
-        return _best(found, k)
+        return best_of(found, k)
 
     def room(self, matches: Matches | None) -> int:
         of_base, slots = self._parts_of(matches)
@@ -269,15 +269,6 @@ def _selected(rows: NDArray[np.integer], total: int, filter: Masks | None, witho
     mask = np.zeros(total, np.bool_)
     mask[rows] = True
     return Matches(mask, filter, without)
-
-
-def _best(found: list[tuple[F32, I64]], k: int) -> tuple[F32, I64]:
-    """The k best of each line of one or two searches."""
-    if len(found) == 1:
-        return found[0]
-    scores, rows = (np.concatenate(each, axis=1) for each in zip(*found, strict=True))
-    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(rows, order, axis=1)
 
 
 class ChangedIds:

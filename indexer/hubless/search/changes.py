@@ -20,7 +20,7 @@ from hubless.knn.augment import augment_targets, augmented_dim
 from hubless.search.beside import Beside
 from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Left, Numbering
 from hubless.search.engines.base import StoredVectors
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Parts
 from hubless.vectors.arrays import F32, I64, half_rows
@@ -58,7 +58,7 @@ class Changes:
     """
 
     base: Parts
-    targets: IndexedTargets
+    targets: Embedded
     ids: IdTable
     payload: Payload | None
     known: MatchesCache | None
@@ -75,7 +75,7 @@ class Changes:
         filter_cache : bytes to keep of what filters matched in the base
         """
         targets, ids, payload = base.targets, base.ids, base.payload
-        if not (isinstance(targets, IndexedTargets) and isinstance(ids, IdTable)):
+        if not (isinstance(targets, Embedded) and isinstance(ids, IdTable)):
             raise TypeError("the base is changed already")
         if not (payload is None or isinstance(payload, Payload)):
             raise TypeError("the base is changed already")

@@ -33,14 +33,18 @@ class Matches:
     def __init__(self, mask: NDArray[np.bool_], filter: Masks | None = None, without: I64 | None = None) -> None:
         self.filter = filter
         self.without = without
-        self.bits = np.packbits(mask, bitorder="little")
-        self.total = len(mask)
-        self.count = int(np.count_nonzero(mask))
-        self.selector = faiss.IDSelectorBitmap(self.bits)
+        self._take(np.packbits(mask, bitorder="little"), len(mask))
+
+    def _take(self, bits: NDArray[np.uint8], total: int) -> None:
+        """Take bits, all 0 beyond the last target."""
+        self.bits = bits
+        self.total = total
+        self.count = int(np.bitwise_count(bits).sum(dtype=np.int64))
+        self.selector = faiss.IDSelectorBitmap(bits)
         self.tried = self.missed = 0
         # they take no more memory than the bits, and an index of float32 looks up no more rows than these
-        few = self.count * _KEPT.itemsize <= self.bits.nbytes and self.total <= np.iinfo(_KEPT).max
-        self._rows = np.flatnonzero(mask).astype(_KEPT) if few else None
+        few = self.count * _KEPT.itemsize <= bits.nbytes and total <= np.iinfo(_KEPT).max
+        self._rows = np.flatnonzero(self.mask).astype(_KEPT) if few else None
 
     @property
     def nbytes(self) -> int:
@@ -50,7 +54,7 @@ class Matches:
     @property
     def mask(self) -> NDArray[np.bool_]:
         """Whether each target matches, (n,)."""
-        return np.unpackbits(self.bits, count=self.total, bitorder="little").astype(np.bool_)
+        return np.unpackbits(self.bits, count=self.total, bitorder="little").view(np.bool_)
 
     @property
     def rows(self) -> I64:
@@ -58,6 +62,21 @@ class Matches:
         if self._rows is not None:
             return self._rows.astype(np.int64)
         return np.flatnonzero(self.mask)
+
+    def part(self, start: int, stop: int) -> "Matches":
+        """The matches among some targets, numbered from 0. They share the bits where both are multiples of 8."""
+        shift, first = start % 8, start // 8
+        bits = self.bits[first : -(-stop // 8)]
+        if shift:
+            above = np.append(bits[1:], np.uint8(0)) << np.uint8(8 - shift)
+            bits = (bits >> np.uint8(shift) | above)[: -(-(stop - start) // 8)]
+        if (rest := (stop - start) % 8) and bits[-1] >> rest:
+            bits = bits.copy()
+            bits[-1] &= (1 << rest) - 1
+        part = object.__new__(Matches)
+        part.filter = part.without = None  # a shard looks at the bits
+        part._take(bits, stop - start)
+        return part
 
     def hold(self, rows: I64) -> NDArray[np.bool_]:
         """Whether each of some rows matches."""

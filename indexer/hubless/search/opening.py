@@ -14,15 +14,15 @@ from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError
-from hubless.knn import index_type, read_index
-from hubless.search.engines.embedded import IndexedTargets
+from hubless.knn import index_type, read_index, structure
+from hubless.knn.augment import augmented_dim
+from hubless.search.engines.sharded import Embedded, embedded
 from hubless.search.parts import Parts
 from hubless.store.bundle import (
     BANK_SAMPLE,
     CANARY,
     CORRECTION,
     IDS,
-    INDEX,
     MANIFEST,
     OCCURRENCE,
     OFFSETS,
@@ -96,13 +96,12 @@ def open_parts(
 
 def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
     """All files of a version; the large ones are mapped."""
-    with reading(folder / INDEX):
-        index = read_index(folder / INDEX)
+    targets = _read_targets(folder, manifest)
     with reading(folder / OFFSETS):
         offsets: F32 = read_npy(folder / OFFSETS)
     with reading(folder / IDS):
         ids = IdTable.open(folder / IDS)
-    held = {INDEX: index.ntotal + manifest.vectorless, OFFSETS: len(offsets), IDS: len(ids)}
+    held = {OFFSETS: len(offsets), IDS: len(ids)}
     payload = None
     if manifest.payload_columns:
         name = PAYLOAD_MAPPED if PAYLOAD_MAPPED in manifest.files else PAYLOAD
@@ -112,11 +111,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
     for name, count in held.items():
         if count != manifest.count:
             raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
-    with reading(folder / MANIFEST):
-        kind = index_type(manifest.index.type)
-    pivot = _read_pivot(folder, manifest)
     query_time = _read_query_time(folder, manifest)
-    targets = IndexedTargets(kind, index, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
     occurrence = _read_occurrence(folder, manifest)
     return Parts(
         manifest=manifest,
@@ -135,7 +130,32 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
     )
 
 
-def _read_correction(folder: Path, manifest: Manifest, targets: IndexedTargets, offsets: F32) -> CentredCorrection:
+def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
+    """The targets in the files of the index, which fit the manifest and one another."""
+    with reading(folder / MANIFEST):
+        kind = index_type(manifest.index.type)
+    files = [folder / name for name in manifest.index.files]
+    indexes = []
+    for path in files:
+        with reading(path):
+            indexes.append(read_index(path))
+    wanted = augmented_dim(manifest.dim)
+    for path, index in zip(files, indexes, strict=True):
+        if index.d != wanted:
+            raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
+        if (built := structure(index)) != (other := structure(indexes[0])):
+            raise BundleDamaged(path, f"is an index {built}, and {files[0].name} is {other}")
+    counts = manifest.index.shards or [manifest.count - manifest.vectorless]
+    for path, index, count in zip(files, indexes, counts, strict=True):
+        if index.ntotal != count:
+            raise BundleDamaged(path, f"holds {index.ntotal} targets, the manifest says {count}")
+    if sum(counts) + manifest.vectorless != manifest.count:
+        raise BundleDamaged(folder / MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}")
+    pivot = _read_pivot(folder, manifest)
+    return embedded(kind, indexes, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
+
+
+def _read_correction(folder: Path, manifest: Manifest, targets: Embedded, offsets: F32) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
     record, path = manifest.correction, folder / CORRECTION
     state = read_arrays(path)

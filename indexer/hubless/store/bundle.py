@@ -18,9 +18,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageError, one_line, storage_errors
 from hubless.store.durable import sync
 
-OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 1
+OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 2
+SHARDED_FORMAT_VERSION = 2
+"""Of bundles whose index is cut into shards. All others have the oldest, so that older releases read them."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
+INDEX_TRAINED = "index-trained.faiss"
+"""The index without targets, as it was trained for all shards."""
 PIVOT = "pivot.npy"
 IDS = "ids.arrow"
 OFFSETS = "offsets.npy"
@@ -38,6 +42,12 @@ _HASH = "manifest_sha256"
 _READ_BYTES = 2**20
 LARGEST_WARM = 0.5
 """Share of the machine's memory. To read more would push out what others need."""
+
+
+def index_files(count: int) -> list[str]:
+    """Return the names of the files of an index that is cut into so many, in the order of their targets."""
+    stem, suffix = INDEX.split(".")
+    return [INDEX] if count == 1 else [f"{stem}-{number:03}.{suffix}" for number in range(count)]
 
 
 class _Record(BaseModel):
@@ -77,6 +87,18 @@ class IndexRecord(_Record):
     aims: AimsRecord | None = None
     curve: list[SettingRecord] = []
     notes: list[str] = []
+    shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
+    shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
+
+    @property
+    def files(self) -> list[str]:
+        """The names of its files, in the order of their targets."""
+        return index_files(len(self.shards) or 1)
+
+    @property
+    def format_version(self) -> int:
+        """The format of a bundle with this index."""
+        return SHARDED_FORMAT_VERSION if self.shards else OLDEST_FORMAT_VERSION
 
 
 class Hubness(_Record):
@@ -371,7 +393,7 @@ def warm(folder: Path, manifest: Manifest) -> None:
     ------
     StorageError
     """
-    mapped = [name for name in (INDEX, IDS, PAYLOAD_MAPPED) if name in manifest.files]
+    mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD_MAPPED) if name in manifest.files]
     if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():
         return
     room = memoryview(bytearray(_READ_BYTES))

@@ -129,7 +129,7 @@ def test_newer_format_is_refused_naming_both_formats_though_its_content_is_unkno
     with pytest.raises(BundleTooNew) as caught:
         hubless.open(catalog, "photos")
     assert caught.value.code == "bundle_too_new"
-    assert str(caught.value) == f"{folder / 'manifest.json'}: has format 7, this hubless reads up to 1: upgrade hubless"
+    assert str(caught.value) == f"{folder / 'manifest.json'}: has format 7, this hubless reads up to 2: upgrade hubless"
 
 
 @pytest.mark.parametrize("version", [0, -1, None, "1", 1.0, True, [1]])

@@ -84,6 +84,10 @@ class IndexChoice(_Part):
     recall: float = RECALL
     memory: int | str | None = None
     latency: float | str | None = None
+    shard_targets: int | None = Field(
+        default=None,
+        description="The most targets in one file of the index; more get several. None: as many as take 4 GiB.",
+    )
     grown: Share = Field(
         default=0.2,
         description="The largest share of targets that were added since the index was trained. Above: train anew.",

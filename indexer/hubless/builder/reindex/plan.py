@@ -180,6 +180,7 @@ def _recipe(job: Job, folder: Path) -> Recipe:
         seed=job.seed,
         device=job.executor.device,
         executor=job.executor.type,
+        shard_targets=job.index.shard_targets,
     )
     recipe.check_prior(job.target_prior)
     return recipe
@@ -241,7 +242,9 @@ def _fit_settings(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 
 def _index_settings(job: Job) -> dict[str, Any]:
-    return {name: getattr(job.index, name) for name in ("type", "recall", "memory", "latency")}
+    settings = {name: getattr(job.index, name) for name in ("type", "recall", "memory", "latency")}
+    # left out where it is not used, as in `_fit_settings`
+    return settings if job.index.shard_targets is None else settings | {"shard_targets": job.index.shard_targets}
 
 
 def _key(
@@ -327,9 +330,9 @@ def _refit(
     return why
 
 
-def _both(fit: dict[str, Any], before: dict[str, Any]) -> list[tuple[str, Any]]:
+def _both(now: dict[str, Any], before: dict[str, Any]) -> list[tuple[str, Any]]:
     """The settings, with None for those that are no more."""
-    return [*fit.items(), *((name, None) for name in before if name not in fit)]
+    return [*now.items(), *((name, None) for name in before if name not in now)]
 
 
 def _retrain(job: Job, base: Manifest, rows: RowChanges, written: int, index: dict[str, Any]) -> list[str]:
@@ -337,7 +340,7 @@ def _retrain(job: Job, base: Manifest, rows: RowChanges, written: int, index: di
     before = base.job.index if base.job else {}
     why = [
         f"index.{name} is {_shown(value)}, and was {_shown(before.get(name))}"
-        for name, value in index.items()
+        for name, value in _both(index, before)
         if value != before.get(name)
     ]
     came = rows.new + rows.changed + written

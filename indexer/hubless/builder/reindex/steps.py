@@ -10,10 +10,11 @@ import numpy as np
 from hubless.builder.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks import Measuring, hold_out
 from hubless.builder.checkpoints import Arrays, StoredCheckpoints
-from hubless.builder.enlarging import Enlarged, base_of, base_rows, enlarge, remake
+from hubless.builder.enlarging import base_of, base_rows, enlarge, remake
 from hubless.builder.live import check_live, chosen_strength, warnings
 from hubless.builder.making import Made, checked_bank, make
 from hubless.builder.reading import Compared, read_source
+from hubless.builder.refilling import Enlarged
 from hubless.builder.reindex.files import same
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
 from hubless.builder.reindex.next_rows import NextRows
@@ -129,14 +130,14 @@ def _kept(
     if not len(offsets):
         raise InputError("targets", "at least one target", "none")
     stored = base_rows(before.targets)[rows.kept]
-    in_index, aims = stored[stored >= 0], plan.recipe.aims
+    in_index = stored[stored >= 0]
     came = rows.count - len(in_index)
     made, why, measuring = None, [], _measuring(plan)
     if not plan.retrain:
         # what follows a log has no folder of its own
         file = plan.catalog.folder(plan.job.collection, manifest.version) / bundle.INDEX
         enlarged = Enlarged(base_of(before.targets), file, in_index, rows.more(len(in_index)), offsets)
-        if (made := enlarge(before, enlarged, aims, index, steps, measuring)) is None:
+        if (made := enlarge(before, enlarged, plan.recipe, index, steps, measuring)) is None:
             why = ["the index missed its recall with the rows that were added, and was trained anew"]
     if made is None:
         targets = rows.vectors(index.parent)

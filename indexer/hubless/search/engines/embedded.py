@@ -1,7 +1,7 @@
 """The embedded engine: targets in one Faiss index, with their offsets folded in."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -9,7 +9,7 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.knn import IndexType, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
+from hubless.knn import IndexType, SearchParameters, is_scanned, is_shared, rows_of_a_part, search_selected, storage_of
 from hubless.knn.augment import augment_queries
 from hubless.search.engines.base import How, check_scores
 from hubless.search.matches import Matches
@@ -45,6 +45,10 @@ class IndexedTargets:
     def __len__(self) -> int:
         return int(self.index.ntotal) + self.vectorless
 
+    def tuned(self, defaults: Mapping[str, Any]) -> "IndexedTargets":
+        """The same with other default parameters."""
+        return replace(self, defaults=defaults)
+
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self.pivot)
 
@@ -57,6 +61,16 @@ class IndexedTargets:
             scores[missed], rows[missed] = self._exact(augmented[missed], k, matches)
         check_scores(scores, rows)
         return scores, rows
+
+    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+        """As `find` with search parameters, but as the index answers: −1 stands for rows that it did not find."""
+        return self.kind.search(self.index, augmented, k, how)
+
+    def scores(self, augmented: F32, rows: I64) -> F32:
+        """Return the scores (m, k) of some rows (m, k), each line of another query, by the stored vectors."""
+        stored = self.index.reconstruct_batch(rows.ravel()).reshape(*rows.shape, self.index.d)
+        found: F32 = np.einsum("md,mkd->mk", augmented, stored)
+        return found
 
     def room(self, matches: Matches | None) -> int:
         matches = self._in_index(matches)
@@ -87,17 +101,21 @@ class IndexedTargets:
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         if matches is None:
             return is_shared(self._storage) if exact else self._shared
-        if not exact and self.kind.narrowed(self.defaults, matches.count, matches.total) is not None:
+        if not exact and self.walks(matches):
             return False
         if is_scanned(self.kind, matches):
             return is_shared(self._storage)
         return isinstance(self._storage, faiss.IndexFlat) and matches.count > rows_of_a_part(self.index.d)
 
+    def walks(self, matches: Matches | None) -> bool:
+        """Whether a search with the default parameters goes by the index, and does not compare with all matches."""
+        return matches is None or self.kind.narrowed(self.defaults, matches.count, matches.total) is not None
+
     def _approximate(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
         if how is None:
             return self._exact(augmented, k, matches)
         if matches is None:
-            return self.kind.search(self.index, augmented, k, how)
+            return self.approximate(augmented, k, how)
         narrowed = self.kind.narrowed(how, matches.count, matches.total)
         if narrowed is None:
             return self._exact(augmented, k, matches)

@@ -1,0 +1,151 @@
+"""An index that keeps some of its rows and gets others. It is not trained again. Shards that stay keep their files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import faiss
+import numpy as np
+
+from hubless.builder.shards import index_paths, link, most_in_a_shard, shard_sizes, trained_path, write_whole
+from hubless.knn import add_stored, add_vectors, read_index
+from hubless.knn.augment import AugmentedVectors, augmented_dim
+from hubless.progress import Steps
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded, embedded, shards_of
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import HalfVectors, VectorSource
+
+
+@dataclass(frozen=True)
+class Enlarged:
+    """The rows of a new index: some of a stored one, and then others.
+
+    Parameters
+    ----------
+    base : the stored index
+    file : of the stored index, or that it would have in one file; None for one in memory
+    kept : (r,) its rows that stay, ascending
+    more : (a, d) the others, as they are compared
+    offsets : (r + a,)
+    """
+
+    base: Embedded
+    file: Path | None
+    kept: I64
+    more: VectorSource | None
+    offsets: F32
+
+
+def refilled(rows: Enlarged, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
+    """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file.
+
+    Parameters
+    ----------
+    shard_targets : the most targets in a shard; None for as many as take 4 GiB
+    path : of the file of the index if there is one only
+
+    Raises
+    ------
+    StorageError
+        if a file cannot be written.
+    """
+    base, shards = rows.base, shards_of(rows.base)
+    most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
+    pieces = _pieces([shard.room(None) for shard in shards], rows.kept, len(rows.offsets), most)
+    paths = index_paths(path, len(pieces))
+    files = [None] * len(shards) if rows.file is None else index_paths(rows.file, len(shards))
+    if len(pieces) > 1:
+        _keep_trained(shards[0], files[0], rows.file, len(shards), path)
+    others, taken = _others(rows), 0
+    fill = steps.step(f"filling the {base.kind.name} index", len(rows.offsets))
+    for piece, written in zip(pieces, paths, strict=True):
+        shard, file = (None, None) if piece.shard is None else (shards[piece.shard], files[piece.shard])
+        if not piece.more and file is not None and shard is not None and len(piece.kept) == shard.room(None):
+            link(file, written)
+        else:
+            index = _kept(piece, shard, file, path)
+            if others is not None and piece.more:
+                add_vectors(index, others.rows(taken, taken + piece.more))
+            write_whole(index, written)
+            del index  # its memory is free before the next one is read
+        taken += piece.more
+        fill(len(piece.kept) + piece.more)
+    indexes = [read_index(written) for written in paths]
+    return embedded(base.kind, indexes, base.dim, base.defaults, base.pivot)
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """What a new shard is made of: rows of an old one, and how many others after them."""
+
+    shard: int | None
+    kept: I64
+    more: int
+
+
+def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Piece]:
+    """How to make shards of the kept rows of shards of these sizes, and of others, to have a number of rows in all.
+
+    The others fill up the last shard that is left, and then new ones.
+    """
+    starts = np.cumsum([0, *sizes])
+    bounds = np.searchsorted(kept, starts)
+    found = [
+        _Piece(number, kept[low:high] - start, 0)
+        for number, (start, low, high) in enumerate(zip(starts, bounds, bounds[1:], strict=False))
+        if high > low
+    ]
+    more = count - len(kept)
+    found = found or [_Piece(0, kept, 0)]
+    if (fits := min(more, most - len(found[-1].kept))) > 0:
+        found[-1] = replace(found[-1], more=fits)
+        more -= fits
+    return [*found, *(_Piece(None, kept[:0], size) for size in shard_sizes(more, most))]
+
+
+def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, shards: int, path: Path) -> None:
+    """Write the index without targets that new shards are copies of: the one of the shards before, if there were any.
+
+    Parameters
+    ----------
+    file : of the shard
+    base, path : of the files that the index has and is to have in one file
+    """
+    if base is not None and shards > 1:
+        link(trained_path(base), trained_path(path))
+        return
+    write_whole(_emptied(shard, file), trained_path(path))
+
+
+def _kept(piece: _Piece, shard: IndexedTargets | None, file: Path | None, path: Path) -> faiss.Index:
+    """The kept rows of a shard, in an index that can be added to."""
+    if shard is None:
+        return read_index(trained_path(path), mapped=False)
+    if len(piece.kept) == shard.room(None):
+        return _unmapped(shard, file)
+    trained = trained_path(path)
+    index = read_index(trained, mapped=False) if trained.exists() else _emptied(shard, file)
+    add_stored(index, shard.index, piece.kept)
+    return index
+
+
+def _emptied(shard: IndexedTargets, file: Path | None) -> faiss.Index:
+    """A copy of an index that has forgotten its rows, and keeps what was trained."""
+    index = _unmapped(shard, file)
+    index.reset()
+    return index
+
+
+def _unmapped(shard: IndexedTargets, file: Path | None) -> faiss.Index:
+    """A copy of an index that can be changed."""
+    return faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
+
+
+def _others(rows: Enlarged) -> AugmentedVectors | None:
+    """The rows that are not of the stored index, as it takes them."""
+    if rows.more is None:
+        return None
+    base, half = rows.base, rows.base.kind.precision == "float16"
+    more = HalfVectors(rows.more) if half else rows.more
+    return AugmentedVectors(more, rows.offsets[len(rows.kept) :], base.pivot if base.kind.pivoted else None, half)

@@ -1,0 +1,176 @@
+"""The embedded engine over several Faiss indexes, the shards. Each holds consecutive rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, TypeAlias
+from weakref import WeakKeyDictionary
+
+import faiss
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.knn import IndexType, SearchParameters, in_turn
+from hubless.search.engines.base import How, best_of
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A shard that is searched: the number of its first row, what matches in it, and how many targets it can find."""
+
+    shard: IndexedTargets
+    start: int
+    matches: Matches | None
+    room: int
+
+
+@dataclass(frozen=True, eq=False)
+class ShardedTargets:
+    """Targets in several Faiss indexes.
+
+    Each shard is searched for the k best, and the best k of all are kept. So an exact search finds what it finds in one
+    index, and an approximate one finds at least as much with the same parameters, as each shard looks at its own
+    candidates.
+
+    Parameters
+    ----------
+    shards : of one kind, dimension and pivot, with the same default parameters. Only the last one may have targets
+        without a vector
+    """
+
+    shards: Sequence[IndexedTargets]
+    _starts: I64 = field(init=False, repr=False)
+    _parted: WeakKeyDictionary[Matches, list[Matches]] = field(default_factory=WeakKeyDictionary, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_starts", np.cumsum([0, *map(len, self.shards)]))
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def kind(self) -> IndexType:
+        return self.shards[0].kind
+
+    @property
+    def dim(self) -> int:
+        return self.shards[0].dim
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        return self.shards[0].defaults
+
+    @property
+    def pivot(self) -> F32 | None:
+        return self.shards[0].pivot
+
+    def tuned(self, defaults: Mapping[str, Any]) -> "ShardedTargets":
+        """The same with other default parameters."""
+        return ShardedTargets([shard.tuned(defaults) for shard in self.shards])
+
+    def augmented(self, queries: F32, strength: float) -> F32:
+        return self.shards[0].augmented(queries, strength)
+
+    def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
+        def search(asked: _Asked) -> tuple[F32, I64]:
+            scores, rows = asked.shard.find(augmented, min(k, asked.room), how, asked.matches)
+            return scores, rows + asked.start
+
+        asked = self._asked(matches)
+        # more queries than that keep the threads busy in each shard
+        few = len(augmented) < min(faiss.omp_get_max_threads(), len(asked))
+        if few and not any(each.shard.is_shared(each.matches, exact=how is None) for each in asked):
+            return best_of(in_turn(search, asked), k)
+        return best_of([search(each) for each in asked], k)
+
+    def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
+        """As `IndexedTargets.approximate`."""
+        found = []
+        for asked in self._asked(None):
+            scores, rows = asked.shard.approximate(augmented, min(k, asked.room), how)
+            found.append((scores, np.where(rows < 0, rows, rows + asked.start)))
+        return best_of(found, k)
+
+    def scores(self, augmented: F32, rows: I64) -> F32:
+        """As `IndexedTargets.scores`."""
+        found = np.empty(rows.shape, np.float32)
+        for asked in self._asked(None):
+            inside = (rows >= asked.start) & (rows < asked.start + len(asked.shard))
+            line, _ = np.nonzero(inside)
+            found[inside] = asked.shard.scores(augmented[line], rows[inside][:, np.newaxis] - asked.start)[:, 0]
+        return found
+
+    def room(self, matches: Matches | None) -> int:
+        return sum(asked.room for asked in self._asked(matches))
+
+    def vectors(self, rows: NDArray[np.integer]) -> F32:
+        rows = np.asarray(rows, np.int64)
+        found = np.empty((len(rows), self.dim), np.float32)
+        numbers = self._numbers(rows)
+        for number in np.unique(numbers):
+            inside = numbers == number
+            found[inside] = self.shards[number].vectors(rows[inside] - self._starts[number])
+        return found
+
+    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
+        there: NDArray[np.bool_] = np.asarray(rows) < self.room(None)
+        return there
+
+    def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
+        asked = self._asked(matches)
+        if not exact and len(asked) > 1 and any(each.shard.walks(each.matches) for each in asked):
+            return True
+        return any(each.shard.is_shared(each.matches, exact=exact) for each in asked)
+
+    def _asked(self, matches: Matches | None) -> list[_Asked]:
+        """The shards where a search can find anything."""
+        parts = [None] * len(self.shards) if matches is None else self._parts_of(matches)
+        found = zip(self.shards, self._starts.tolist(), parts, strict=False)
+        every = [_Asked(shard, start, part, shard.room(part)) for shard, start, part in found]
+        return [asked for asked in every if asked.room]
+
+    def _parts_of(self, matches: Matches) -> list[Matches]:
+        """What matches in each shard."""
+        if (known := self._parted.get(matches)) is None:
+            starts = self._starts.tolist()
+            known = [matches.part(start, stop) for start, stop in pairwise(starts)]
+            self._parted[matches] = known  # as long as the matches are held
+        return known
+
+    def _numbers(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
+        """The number of the shard of each row."""
+        return np.searchsorted(self._starts, rows, side="right") - 1
+
+
+Embedded: TypeAlias = IndexedTargets | ShardedTargets
+"""Targets of the embedded engine, in one index or in several."""
+
+
+def shards_of(targets: Embedded) -> Sequence[IndexedTargets]:
+    """Return the shards; of targets in one index, these."""
+    return targets.shards if isinstance(targets, ShardedTargets) else [targets]
+
+
+def embedded(
+    kind: IndexType,
+    indexes: Sequence[faiss.Index],
+    dim: int,
+    defaults: Mapping[str, Any],
+    pivot: F32 | None = None,
+    vectorless: int = 0,
+) -> Embedded:
+    """Return the targets of one index, or of several that hold consecutive rows.
+
+    Parameters
+    ----------
+    vectorless : how many more targets there are, the last ones, which have no vector
+    """
+    last = len(indexes) - 1
+    shards = [
+        IndexedTargets(kind, index, dim, defaults, pivot, vectorless if number == last else 0)
+        for number, index in enumerate(indexes)
+    ]
+    return shards[0] if len(shards) == 1 else ShardedTargets(shards)

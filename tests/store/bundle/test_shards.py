@@ -1,0 +1,108 @@
+"""A bundle whose index is several files: what is in it, and what is refused."""
+
+import shutil
+
+import numpy as np
+import pytest
+from support import shards, small
+
+import hubless
+from hubless.errors import BundleDamaged, BundleTooNew
+from hubless.search.collection import open_collection
+from hubless.store import bundle
+from hubless.store.bundle import read_manifest
+
+FILES = ["index-000.faiss", "index-001.faiss", "index-002.faiss"]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    path = tmp_path_factory.mktemp("shards")
+    shards.build(path)
+    return path
+
+
+@pytest.fixture
+def catalog(whole, tmp_path):
+    return shutil.copytree(whole, tmp_path / "catalog")
+
+
+def refused(catalog, name, **options):
+    with pytest.raises(BundleDamaged) as caught:
+        hubless.open(catalog, shards.NAME, **options)
+    assert caught.value.path.name == name
+    return caught.value.problem
+
+
+def sealed(catalog, **index):
+    """Change what the manifest says of the index, and make its hashes right."""
+    home = shards.folder(catalog)
+    manifest = read_manifest(home)
+    small.reseal(home, index=manifest.index.model_copy(update=index))
+
+
+def test_each_shard_is_a_file_and_the_manifest_says_how_many_targets_it_has(whole):
+    manifest = read_manifest(shards.folder(whole))
+    assert (manifest.index.shards, manifest.index.shard_targets) == ([1000, 1000, 900], 1000)
+    assert manifest.index.files == FILES
+    assert {name for name in manifest.files if name.startswith("index")} == {*FILES, bundle.INDEX_TRAINED}
+    hubless.open(whole, shards.NAME).check_canaries()
+
+
+def test_only_a_bundle_with_shards_has_a_format_that_older_readers_refuse(whole, tmp_path, monkeypatch):
+    assert read_manifest(shards.folder(whole)).format_version == 2
+    one = shards.build(tmp_path, shard_targets=shards.COUNT)
+    assert (one.format_version, one.index.shards, one.index.files) == (1, [], ["index.faiss"])
+    monkeypatch.setattr(bundle, "FORMAT_VERSION", 1)
+    assert hubless.open(tmp_path, shards.NAME).count == shards.COUNT
+    with pytest.raises(BundleTooNew, match="has format 2, this hubless reads up to 1"):
+        hubless.open(whole, shards.NAME)
+
+
+@pytest.mark.parametrize("name", [*FILES, bundle.INDEX_TRAINED])
+def test_missing_shard_is_named(catalog, name):
+    (shards.folder(catalog) / name).unlink()
+    assert refused(catalog, name) == refused(catalog, name, hashes=False) == "missing"
+
+
+def test_shard_with_other_content_is_named(catalog):
+    file = shards.folder(catalog) / FILES[1]
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    assert "its hash differs" in refused(catalog, FILES[1])
+
+
+def test_shard_with_another_number_of_targets_is_named(catalog):
+    home = shards.folder(catalog)
+    shutil.copyfile(home / FILES[2], home / FILES[1])
+    sealed(catalog)
+    assert refused(catalog, FILES[1]) == "holds 900 targets, the manifest says 1000"
+
+
+def test_shards_that_are_not_all_targets_together_are_refused(catalog):
+    home = shards.folder(catalog)
+    (home / FILES[2]).unlink()
+    sealed(catalog, shards=[1000, 1000])
+    assert refused(catalog, "manifest.json") == "says 2900 targets, and the shards hold 2000"
+
+
+@pytest.mark.parametrize("made", ["flat", "fastscan"])
+def test_shard_of_another_dimension_or_kind_is_named(catalog, tmp_path, made):
+    other = tmp_path / "other"
+    dim = shards.DIM if made == "fastscan" else shards.DIM + 16
+    rows = np.random.default_rng(0).normal(size=(1000, dim)).astype(np.float32)
+    hubless.build(other, shards.NAME, rows, rows[:100] + 1, index=made, bank_of_targets=True, progress=False)
+    shutil.copyfile(shards.folder(other) / "index.faiss", shards.folder(catalog) / FILES[1])
+    sealed(catalog)
+    expected = {
+        "flat": "has vectors of 48 dimensions, and not of 32",
+        "fastscan": "is an index IndexRefineFlat of IndexIVFPQFastScan, and index-000.faiss is IndexFlatIP",
+    }
+    assert refused(catalog, FILES[1]) == expected[made]
+
+
+def test_warming_reads_all_shards(catalog):
+    collection = open_collection(catalog, shards.NAME, hashes=False)
+    collection.warm()
+    (shards.folder(catalog) / FILES[2]).unlink()
+    with pytest.raises(hubless.errors.StorageError, match=FILES[2]):
+        collection.warm()
