@@ -121,6 +121,8 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	cd $(TYPESCRIPT) && npm install --silent --no-audit --no-fund --no-package-lock --ignore-scripts
 	@touch $@
 
+# What an image can have besides. They are locked together, so that each goes with each.
+IMAGE_EXTRAS := az gs otel s3
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--upgrade pyproject.toml --extra demo --extra lab --extra milvus --extra onnx --extra otel --extra s3 --extra static --group dev \
@@ -129,6 +131,15 @@ lock:  ## lock the dependencies anew (needs uv)
 		-c requirements/dev.txt --group extras -o requirements/extras.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt pyproject.toml $(IMAGE_EXTRAS:%=--extra %) -o requirements/image.txt
+	for extra in $(IMAGE_EXTRAS); do \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+			-c requirements/image.txt pyproject.toml --extra $$extra \
+			$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/service.txt) \
+			-o requirements/image-$$extra.txt || exit; \
+	done
+	rm requirements/image.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group build -o requirements/build.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

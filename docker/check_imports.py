@@ -1,4 +1,4 @@
-"""Import all that hubless imports, also inside functions, of the packages that `trim.sh` trims.
+"""Import each installed package, and all that hubless imports, also inside functions, of those that `trim.sh` trims.
 
 Fails if something is missing.
 """
@@ -7,12 +7,13 @@ import ast
 import importlib
 import sys
 from collections.abc import Iterator
+from importlib.metadata import packages_distributions
 from importlib.util import find_spec
 from pathlib import Path
 
 PACKAGES = ("hubless", "hubless_service")
-TRIMMED = {"faiss", "numpy", "pyarrow", "scipy", "uvloop"}
-STARTED = {("hubless.cli", "main"), ("hubless_service.app", "create_app")}
+TRIMMED = {"faiss", "fastapi_offline", "numpy", "pyarrow", "pygments", "rich", "scipy", "uvloop"}
+STARTED = {("hubless.cli", "main"), ("hubless_service.app", "create_app"), ("rich.traceback", "Traceback")}
 
 
 def imports_of(source: str) -> Iterator[tuple[str, str | None]]:
@@ -26,7 +27,8 @@ def imports_of(source: str) -> Iterator[tuple[str, str | None]]:
 
 def main() -> None:
     """Import them."""
-    wanted = set(STARTED)
+    installed = [name for name in packages_distributions() if name.isidentifier() and find_spec(name) is not None]
+    wanted = STARTED | {(name, None) for name in installed}
     for package in PACKAGES:
         found = find_spec(package)
         if found is None or found.origin is None:

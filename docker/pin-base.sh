@@ -5,10 +5,10 @@
 set -euo pipefail
 
 file=${1:-Dockerfile}
-base=$(sed -nE 's/^FROM ([^@ ]+).*/\1/p' "$file" | sort -u)
+base=$(sed -nE '/^FROM scratch/d; s/^FROM ([^@ ]+).*/\1/p' "$file" | sort -u)
 [ "$(wc -l <<<"$base")" = 1 ] || { echo "$file: expected one base image, got" $base >&2; exit 1; }
 digest=$(docker buildx imagetools inspect "$base" --format '{{.Manifest.Digest}}')
 [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || { echo "$base: expected a digest sha256:…, got $digest" >&2; exit 1; }
-sed -i.old -E "s|^FROM [^ ]+|FROM $base@$digest|" "$file"
+sed -i.old -E "/^FROM scratch/! s|^FROM [^ ]+|FROM $base@$digest|" "$file"
 rm "$file.old"
 echo "$file: FROM $base@$digest"

@@ -28,7 +28,7 @@ def instructions(text: str) -> list[list[tuple[str, str]]]:
 
 
 STAGES = instructions((ROOT / "Dockerfile").read_text())
-BUILD, FINAL = STAGES
+BUILD, BASE, FINAL = STAGES
 
 
 def arguments(stage: list[tuple[str, str]], name: str) -> list[str]:
@@ -38,7 +38,7 @@ def arguments(stage: list[tuple[str, str]], name: str) -> list[str]:
 def context_copies() -> list[tuple[str, str]]:
     """(source, destination) of every file that comes from the build context."""
     pairs = []
-    for rest in arguments(BUILD, "COPY") + arguments(FINAL, "COPY"):
+    for rest in (each for stage in STAGES for each in arguments(stage, "COPY")):
         if not rest.startswith("--from"):
             *sources, destination = rest.split()
             pairs += [(source, destination) for source in sources]
@@ -46,7 +46,11 @@ def context_copies() -> list[tuple[str, str]]:
 
 
 def copy_into(folder: Path, source: str) -> None:
-    """What the build context holds of `source`: the file, or the folder without bytecode."""
+    """What the build context holds of `source`: the file, all files of a pattern, or the folder without bytecode."""
+    if "*" in source:
+        for found in ROOT.glob(source):
+            copy_into(folder, str(found.relative_to(ROOT)))
+        return
     target = folder / source
     target.parent.mkdir(parents=True, exist_ok=True)
     if (ROOT / source).is_dir():
@@ -55,21 +59,32 @@ def copy_into(folder: Path, source: str) -> None:
         shutil.copy(ROOT / source, target)
 
 
-def test_every_stage_starts_from_the_slim_base_image():
-    assert [arguments(stage, "FROM")[0].split()[0] for stage in STAGES] == ["python:3.11-slim-bookworm"] * 2
+def test_image_starts_from_nothing_so_that_what_is_removed_from_the_base_image_is_not_in_it():
+    starts = [arguments(stage, "FROM")[0].split()[0] for stage in STAGES]
+    assert starts == ["python:3.11-slim-bookworm"] * 2 + ["scratch"]
 
 
 def test_every_install_from_a_lock_demands_hashes_and_the_rest_installs_the_wheel_alone():
     installs = re.findall(r"(?<!apt-get )\binstall (-.*?)(?: &&|$)", "\n".join(arguments(BUILD, "RUN")), re.MULTILINE)
     assert len(installs) == 4
     for install in installs:
-        assert install.startswith(("--require-hashes -r requirements/", "--no-deps /tmp/dist/")), install
+        assert install.startswith(("--require-hashes -r ", "--no-deps /tmp/dist/")), install
+    assert "docker/requirements.sh" in arguments(BUILD, "RUN")[0]
 
 
 def test_final_stage_installs_nothing_and_takes_only_the_environment_from_the_build_stage():
-    assert not re.search(r"pip\S* install|apt", " ".join(arguments(FINAL, "RUN")))
+    assert not re.search(r"pip\S* install|apt", " ".join(arguments(BASE, "RUN") + arguments(FINAL, "RUN")))
     assert [copy for copy in arguments(FINAL, "COPY") if copy.startswith("--from")] == [
-        "--from=build /opt/hubless /opt/hubless"
+        "--from=base / /",
+        "--from=build /opt/hubless /opt/hubless",
+    ]
+
+
+def test_final_stage_sets_the_path_that_the_base_image_would_have_set():
+    (path,) = re.findall(r"PATH=(\S+)", arguments(FINAL, "ENV")[0])
+    assert path.split(":") == [
+        "/opt/hubless/bin",
+        *(f"{at}/{name}" for at in ("/usr/local", "/usr", "") for name in ("sbin", "bin")),
     ]
 
 
@@ -77,7 +92,7 @@ def test_image_runs_as_a_numbered_user_other_than_root_from_its_last_user_line_o
     uid, gid = map(int, arguments(FINAL, "USER")[-1].split(":"))
     assert uid >= 1000
     assert gid >= 1000
-    created = " ".join(arguments(FINAL, "RUN"))
+    created = " ".join(arguments(BASE, "RUN"))
     assert f"--uid {uid} " in created
 
 
@@ -99,7 +114,7 @@ def test_environment_sets_where_the_service_looks_and_listens():
 def test_health_check_runs_the_script_that_the_image_holds():
     health = arguments(FINAL, "HEALTHCHECK")[0]
     assert json.loads(health[health.index("[") :]) == ["python", "/opt/hubless/healthcheck.py"]
-    assert ("docker/healthcheck.py", "/opt/hubless/healthcheck.py") in context_copies()
+    assert ("docker/healthcheck.py", "/opt/hubless/") in context_copies()
 
 
 def test_version_label_is_the_projects_version():
@@ -147,8 +162,8 @@ def test_image_installs_every_dependency_of_the_project():
 
 
 def test_all_stages_stand_on_one_base_image_of_a_fixed_name():
-    bases = re.findall(r"(?m)^FROM (\S+)", (ROOT / "Dockerfile").read_text())
-    assert len(bases) == len(STAGES)
+    bases = re.findall(r"(?m)^FROM (?!scratch)(\S+)", (ROOT / "Dockerfile").read_text())
+    assert len(bases) == len(STAGES) - 1
     assert re.fullmatch(r"python:3\.11-slim-bookworm(@sha256:[0-9a-f]{64})?", *set(bases))
 
 
@@ -160,10 +175,10 @@ def test_base_image_is_pinned_by_the_digest_that_the_registry_tells(tmp_path, pi
     engine.chmod(0o755)
     copy, text = tmp_path / "Dockerfile", (ROOT / "Dockerfile").read_text()
     old = f"FROM python:3.11-slim-bookworm@sha256:{'0' * 64}"
-    copy.write_text(re.sub(r"FROM \S+", old, text) if pinned else text)
+    copy.write_text(re.sub(r"FROM python\S+", old, text) if pinned else text)
     environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     subprocess.run([ROOT / "docker" / "pin-base.sh", copy], env=environment, check=True, capture_output=True)
-    assert copy.read_text() == re.sub(r"FROM \S+", f"FROM python:3.11-slim-bookworm@{digest}", text)
+    assert copy.read_text() == re.sub(r"FROM python\S+", f"FROM python:3.11-slim-bookworm@{digest}", text)
 
 
 def test_base_image_stays_if_the_registry_tells_no_digest(tmp_path):
@@ -194,14 +209,59 @@ def test_bill_of_materials_lists_each_locked_package_with_its_version_and_hashes
     )
 
 
-def test_what_is_trimmed_is_checked_afterwards():
-    """In this order: a part that hubless imports would be missed only when somebody needs it."""
-    runs = " ".join(arguments(BUILD, "RUN"))
-    assert runs.index("docker/trim.sh ") < runs.index("docker/check_imports.py")
+def test_image_is_checked_as_it_is_once_it_is_trimmed():
+    """A part that hubless imports would be missed only when somebody needs it."""
+    assert "docker/trim.sh " in " ".join(arguments(BUILD, "RUN"))
+    assert "trim-base.sh " in " ".join(arguments(BASE, "RUN"))
+    assert [json.loads(run) for run in arguments(FINAL, "RUN")] == [["python", "/opt/hubless/check_imports.py"]]
+    names = [name for name, _ in FINAL]
+    assert names.index("RUN") > max(index for index, name in enumerate(names) if name in ("COPY", "ENV", "USER"))
     checked = (ROOT / "docker" / "check_imports.py").read_text()
-    trimmed = re.findall(r"(?:\./|\b)(pyarrow|scipy|numpy|uvloop|faiss)/", (ROOT / "docker" / "trim.sh").read_text())
-    assert set(trimmed) == {"numpy", "pyarrow", "scipy", "uvloop"}
-    assert all(f'"{package}"' in checked for package in trimmed)
+    trimming = (ROOT / "docker" / "trim.sh").read_text()
+    for package in ("fastapi_offline", "numpy", "pyarrow", "pygments", "scipy"):
+        assert f"{package}/" in trimming
+        assert f'"{package}"' in checked
+
+
+def printed_requirements(extras: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
+    command = [ROOT / "docker" / "requirements.sh", extras]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def test_image_without_extras_installs_what_the_lock_of_the_service_has():
+    assert printed_requirements("").stdout == (ROOT / "requirements" / "service.txt").read_text()
+
+
+EXTRAS = sorted(path.stem.removeprefix("image-") for path in (ROOT / "requirements").glob("image-*.txt"))
+
+
+def test_all_extras_of_the_image_go_with_each_other_and_with_what_the_tests_ran_with():
+    """No package is asked for in two versions, whatever extras are taken together."""
+    printed = printed_requirements(",".join(EXTRAS)).stdout
+    asked = re.findall(r"(?m)^([a-z0-9-]+)==([^ ;\\]+) *(;[^\\\n]*)?", printed)
+    assert len(asked) == len({(name, marker) for name, _, marker in asked})
+    assert len(asked) > len(pins("service.txt"))
+    tested = pins("dev.txt")
+    assert {(name, version) for name, version, marker in asked if not marker and name in tested} <= set(tested.items())
+
+
+@pytest.mark.parametrize("extra", EXTRAS)
+def test_extra_of_the_image_has_the_packages_that_the_project_names(extra):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    named = {re.match(r"[a-z0-9-]+", each).group() for each in project["optional-dependencies"][extra]}
+    assert named <= set(pins(f"image-{extra}.txt"))
+    assert not set(pins(f"image-{extra}.txt")) & set(pins("service.txt"))
+
+
+def test_extra_that_the_image_cannot_have_is_refused_naming_those_that_it_can():
+    ended = printed_requirements("s3,torch")
+    assert ended.returncode == 2
+    assert ended.stderr == f"EXTRAS: expected some of {', '.join(EXTRAS)}, got torch\n"
+
+
+def test_documented_extras_are_those_of_the_image():
+    (listed,) = re.findall(r"one or more of (.*?):", (ROOT / "docs" / "docker.md").read_text())
+    assert re.findall("`([a-z0-9]+)`", listed) == EXTRAS
 
 
 def test_check_of_imports_finds_what_is_missing(tmp_path):
