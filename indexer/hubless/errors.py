@@ -24,6 +24,9 @@
     │   └── BundleTooNew
     ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
     │   └── EncoderTimeout
+    ├── EngineError             the engine that holds the vectors, such as Milvus, refuses or answers wrongly
+    │   ├── EngineUnavailable       it cannot be reached
+    │   └── EngineTimeout           it did not answer in time
     ├── ExecutorFailed          processes or machines that compute were lost again and again
     └── StorageError            the disk or the folder refuses
         └── LogDamaged              the log of a collection is not what was written
@@ -213,6 +216,27 @@ class EncoderTimeout(EncoderFailed):
     """An encoder did not answer in time."""
 
     code = "encoder_timeout"
+
+
+class EngineError(HublessError):
+    """The engine that holds the vectors, such as Milvus, refuses, or answers with something else than was asked."""
+
+    code = "engine_failed"
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The engine of the collection failed: {reason}.")
+
+
+class EngineUnavailable(EngineError):
+    """The engine cannot be reached."""
+
+    code = "engine_unavailable"
+
+
+class EngineTimeout(EngineError):
+    """The engine did not answer in the time that was left."""
+
+    code = "deadline_exceeded"
 
 
 class ExecutorFailed(HublessError):

@@ -11,6 +11,7 @@ from hubless.builder.correcting import Corrected
 from hubless.builder.indexing import Asked, Indexed, index_record, ladder
 from hubless.builder.making import Made, make_indexed
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
+from hubless.builder.places import Place
 from hubless.builder.recipe import Recipe
 from hubless.builder.refilling import Enlarged, refilled
 from hubless.builder.shards import remove_files
@@ -33,11 +34,10 @@ GROWN = 0.2
 
 def base_of(targets: Targets) -> Embedded:
     """The targets of the index, without what was added or removed since it was built."""
-    if isinstance(targets, ChangedTargets):
-        return targets.base
-    if not isinstance(targets, Embedded):
+    stored = targets.base if isinstance(targets, ChangedTargets) else targets
+    if not isinstance(stored, Embedded):
         raise TypeError("not made of an index")
-    return targets
+    return stored
 
 
 def base_rows(targets: Targets) -> I64:
@@ -88,7 +88,7 @@ def enlarge(
         query_time=None,
         occurrence=occurrence,
         bank_sample=before.bank_sample,
-        canary=canaries.ask(Ranker(targets, rows.offsets), measuring.queries, found.shape[1]),
+        canary=canaries.ask(Ranker(targets, rows.offsets), measuring.queries, found),
         index=index_record(Indexed(targets, curve, setting, before.manifest.index.notes), aims, recipe.shard_targets),
         measured=measured_record(hubness, measuring, setting.recall),
         trained=False,
@@ -101,7 +101,7 @@ def remake(
     offsets: F32,
     recipe: Recipe,
     steps: Steps,
-    path: Path,
+    place: Place,
     checkpoints: Checkpoints | None = None,
     measuring: Measuring | None = None,
 ) -> Made:
@@ -125,7 +125,7 @@ def remake(
     (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)
     hubness = measure_hubness(corrected, (raw, found), measuring, steps)
     asked = Asked(measuring.queries, found)
-    made = make_indexed(corrected, hubness, bank, measuring, asked, sample, recipe, steps, path, checkpoints)
+    made = make_indexed(corrected, hubness, bank, measuring, asked, sample, recipe, steps, place, checkpoints)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(made, measured=None, occurrence=None) if without_bank else made
 

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.engines import placing, server_of
 from hubless.builder.enlarging import base_of, base_rows, enlarge, may_grow, remake
 from hubless.builder.inputs import added_payload, held_payload, open_inputs
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, empty_index, make, make_empty
+from hubless.builder.places import InFile, Place
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
 from hubless.builder.refilling import Enlarged
-from hubless.builder.rows import projection_of, vectors_first, with_all, write_rows
+from hubless.builder.rows import near, projection_of, vectors_first, with_all, write_rows
 from hubless.builder.shards import index_paths, link, paths_of
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
@@ -31,6 +33,7 @@ from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.milvus.server import Server
 from hubless.search.engines.sharded import Embedded, shards_of
 from hubless.search.living import Living
 from hubless.search.opening import open_parts
@@ -44,7 +47,7 @@ from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, IdTable, as_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
-from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, VectorSource, in_memory, under_metric
 from hubless.vectors.unchanged import Seen
 
 UNNAMED, UNSAVED = "index", "unsaved"
@@ -158,7 +161,7 @@ class Index(Collection):
         InputError
             naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
         """
-        recipe = self._recipe
+        recipe = self._recipe = self._recipe.in_process()
         recipe.check_prior(target_prior)
         seen = Seen(
             targets=targets,
@@ -180,7 +183,7 @@ class Index(Collection):
                 vectors = read_vectors(inputs, recipe.metric, recipe.seed)
             checked = checked_bank(vectors, recipe, bank_of_targets)
             check_live(vectors)
-            made = make(vectors, recipe, steps)
+            made = make(vectors, recipe, steps, InFile())
             chosen = chosen_strength(vectors.live_queries, made, steps)
             self._changes = self._home = None
             self._become(
@@ -313,10 +316,14 @@ class Index(Collection):
             home = Path(catalog).resolve(), name
             if not len(parts.offsets) and home != self._home:
                 raise InputError("index", "at least one target", "none")
-            with Catalog(catalog).staging(name) as staged, storage_errors(staged.folder):
+            with (
+                Catalog(catalog).staging(name) as staged,
+                storage_errors(staged.folder),
+                placing(self._recipe, staged, name, server_of(parts.targets)) as place,
+            ):
                 order = vectors_first(parts)
                 write_rows(parts, order, staged.folder)
-                made = self._made(parts, order, steps, staged.folder / bundle.INDEX)
+                made = self._made(parts, order, steps, staged.folder, place)
                 write_made(made, staged.folder, projection_of(parts))
                 # of another collection the writes are no part of any log
                 seq = parts.seq if home == self._home else 0
@@ -326,7 +333,7 @@ class Index(Collection):
                 else:
                     made_of = made_of.model_copy(update={"job": None})
                 saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
-            opened = open_parts(catalog, name, version=saved.version, hashes=False)
+            opened = open_parts(catalog, name, version=saved.version, hashes=False, milvus=server_of(parts.targets))
             self._become(replace(opened, encoder=parts.encoder))
             self._changes, self._home = None, home
         return saved
@@ -336,13 +343,15 @@ class Index(Collection):
         """The folder of the version that this was opened from."""
         return self._parts.folder if self._changes is None else self._changes.base.folder
 
-    def _made(self, parts: Parts, order: I64 | None, steps: Steps, path: Path) -> Made:
-        """What to save. Writes the file of the index.
+    def _made(self, parts: Parts, order: I64 | None, steps: Steps, folder: Path, place: Place) -> Made:
+        """What to save, with its vectors in their place.
 
         Parameters
         ----------
         order : of the rows, those that have a vector first; None as they are
+        folder : of the version
         """
+        path = folder / bundle.INDEX
         correction, query_time, targets = parts.correction(), parts.prepared(), parts.targets
         room, offsets = targets.room(None), parts.offsets if order is None else parts.offsets[order]
         if not room:
@@ -350,13 +359,15 @@ class Index(Collection):
             write_index(empty_index(targets.dim), path)
             return replace(made, offsets=offsets)
         if not isinstance(targets, Embedded):
-            source = StoredVectors(targets, "targets")
+            source: VectorSource = StoredVectors(targets, "targets")
             if order is not None:
-                first = SelectedVectors(source, order[:room], "targets")
-                return with_all(remake(parts, first, offsets[:room], self._recipe, steps, path), offsets)
-            if (enlarged := self._enlarged(parts, steps, path)) is not None:
+                source = SelectedVectors(source, order[:room], "targets")
+            elif room < len(offsets):
+                source = RowsOf(source, 0, room)
+            elif (enlarged := self._enlarged(parts, steps, path)) is not None:
                 return enlarged
-            return remake(parts, source, parts.offsets, self._recipe, steps, path)
+            source = near(source, parts, folder)
+            return with_all(remake(parts, source, offsets[:room], self._recipe, steps, place), offsets)
         self._write_index(targets, path)
         return Made(
             targets=targets,
@@ -385,7 +396,11 @@ class Index(Collection):
     def _enlarged(self, parts: Parts, steps: Steps, path: Path) -> Made | None:
         """The index with what was added, without what was removed; None if it has to be built anew."""
         changes = self._changes
-        if changes is None or not may_grow(parts, changes.count_added, len(parts.offsets)):
+        if (
+            changes is None
+            or server_of(parts.targets) is not None
+            or not may_grow(parts, changes.count_added, len(parts.offsets))
+        ):
             return None
         rows = base_rows(parts.targets)
         kept = rows[rows >= 0]
@@ -455,6 +470,7 @@ def open_index(
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
     until: int | None = None,
+    milvus: Server | None = None,
 ) -> Index:
     """Open a collection as it is now: its current version, and what was written to it since.
 
@@ -468,6 +484,7 @@ def open_index(
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
     until : the number of the last write to take in; None for all
+    milvus : holds the vectors, if the version was built for Milvus; by default the one that the environment names
 
     Raises
     ------
@@ -480,7 +497,9 @@ def open_index(
         naming the field of `encoder` that is wrong, unless `lenient`.
     """
     home = readable(catalog, collection, version)
-    parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
+    parts = open_parts(
+        home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, milvus=milvus
+    )
     try:
         index = Index.of(parts, filter_cache)
     except InputError as error:  # the manifest is right by its hash, and asks for what no build takes

@@ -150,17 +150,25 @@ def index_record(indexed: Indexed, aims: Aims, shard_targets: int | None) -> Ind
         type=kind.name,
         precision=kind.precision,
         parameters=setting.parameters,
-        aims=AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms),
-        curve=[
-            SettingRecord(
-                parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}")
-            )
-            for each in indexed.curve
-        ],
+        aims=aims_record(aims),
+        curve=curve_record(indexed.curve),
         notes=indexed.notes,
         shard_targets=shard_targets,
         shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
     )
+
+
+def aims_record(aims: Aims) -> AimsRecord:
+    """What the manifest says of the aims."""
+    return AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms)
+
+
+def curve_record(curve: list[Setting]) -> list[SettingRecord]:
+    """What the manifest says of the settings that were tried."""
+    return [
+        SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}"))
+        for each in curve
+    ]
 
 
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+from hubless.builder.engines import placing
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import checked_bank, make
 from hubless.builder.reading import read_vectors
-from hubless.builder.recipe import Recipe
+from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.writing import manifest_of, write_made
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -19,7 +20,6 @@ from hubless.knn.aims import RECALL
 from hubless.measures.projection import PCA, check_method
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
-from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, check_name
 from hubless.store.remote.sources import local
@@ -45,6 +45,7 @@ def build(
     metric: Literal["cosine", "dot"] = "cosine",
     correction: str = "auto",
     parameters: Mapping[str, Any] | None = None,
+    engine: str = FAISS,
     index: str = "auto",
     recall: float = RECALL,
     memory: int | str | None = None,
@@ -81,10 +82,14 @@ def build(
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    index : a name in `hubless.knn.INDEXES`. "auto" chooses by the number of targets and the next three
+    engine : holds and searches the vectors: "faiss", in the process that serves, or "milvus", the server that the
+        environment names (see docs/milvus.md)
+    index : a name in `hubless.knn.INDEXES`, or for Milvus flat, hnsw, ivf_flat, diskann or autoindex. "auto" chooses by
+        the number of targets and the next three
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
-    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit
-    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
+    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. Not for Milvus
+    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any. Not for
+        Milvus
     shard_targets : the most targets in one file of the index, from 1,000. A collection of more gets several, which are
         searched together; so a build needs memory for one of them. None for files of at most 4 GiB
     seed : for the choice of held-out bank queries and the training of the index
@@ -114,11 +119,14 @@ def build(
         executor does not answer; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
     StorageError
         if an input is missing, or the catalog cannot be written.
+    EngineError
+        if Milvus does not answer, or refuses.
     """
     recipe = Recipe.of(
         metric=metric,
         correction=correction,
         parameters=parameters,
+        engine=engine,
         index=index,
         recall=recall,
         memory=memory,
@@ -155,7 +163,11 @@ def build(
             inputs = open_inputs(
                 targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
             )
-        with work.catalog.staging(collection) as staged, storage_errors(staged.folder):
+        with (
+            work.catalog.staging(collection) as staged,
+            storage_errors(staged.folder),
+            placing(recipe, staged, collection) as place,
+        ):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that what is wrong with them is said before the long work
@@ -163,7 +175,7 @@ def build(
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
                 checked = checked_bank(vectors, recipe, bank_of_targets)
                 check_live(vectors)
-                made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
+                made = make(vectors, recipe, steps, place)
                 chosen = chosen_strength(vectors.live_queries, made, steps)
                 steps.step("writing")
                 write_made(made, staged.folder, projection)

@@ -1,7 +1,6 @@
 """Making a version from vectors: correction → offsets → index → measurements."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import faiss
@@ -12,8 +11,9 @@ from hubless.builder.bank_checks import CheckedBank, check_bank
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
 from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
 from hubless.builder.correcting import Corrected, corrected_by, fits_on
-from hubless.builder.indexing import Asked, Indexed, build_index, index_record
+from hubless.builder.indexing import Asked
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
+from hubless.builder.places import Place
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.builder.surveying import survey
@@ -23,8 +23,8 @@ from hubless.knn import INDEXES, augment
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.canaries import Canary
+from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.sharded import Embedded
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import IndexRecord, Measured
 from hubless.vectors.arrays import F32, I64
@@ -35,7 +35,7 @@ from hubless.vectors.sources import VectorSource
 class Made:
     """All parts of a version but ids, payload and encoder. `trained` says whether its index was trained for it."""
 
-    targets: Embedded
+    targets: StoredTargets
     offsets: F32
     correction: CentredCorrection
     query_time: QueryTime | None
@@ -62,9 +62,7 @@ def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> Ch
     ).logged()
 
 
-def make(
-    vectors: Compared, recipe: Recipe, steps: Steps, path: Path | None = None, checkpoints: Checkpoints | None = None
-) -> Made:
+def make(vectors: Compared, recipe: Recipe, steps: Steps, place: Place, checkpoints: Checkpoints | None = None) -> Made:
     """Measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
@@ -72,7 +70,7 @@ def make(
 
     Parameters
     ----------
-    path : of the file of the index; None keeps the index in memory
+    place : for the vectors
     checkpoints : keep what was computed, so that a killed build goes on; None keeps nothing
 
     Raises
@@ -93,7 +91,7 @@ def make(
     corrected = corrected_by(shipped, targets, found.offsets[1], steps)
     asked = Asked(measuring.queries, found.rows[2])
     sample = bank_sample(bank, recipe.seed)
-    return make_indexed(corrected, hubness, fitting, measuring, asked, sample, recipe, steps, path, checkpoints)
+    return make_indexed(corrected, hubness, fitting, measuring, asked, sample, recipe, steps, place, checkpoints)
 
 
 def _held_out_hubness(
@@ -125,7 +123,7 @@ def make_indexed(
     sample: F32 | None,
     recipe: Recipe,
     steps: Steps,
-    path: Path | None,
+    place: Place,
     checkpoints: Checkpoints | None = None,
 ) -> Made:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
@@ -139,15 +137,8 @@ def make_indexed(
     asked : measuring queries, and what an exact search with the offsets finds for them
     sample : (s, d) queries of the bank, to store in the version
     """
-    targets, offsets = corrected.targets, corrected.offsets
-
-    def build(path: Path | None) -> Indexed:
-        return build_index(
-            recipe.index, targets, offsets, bank, asked, recipe.aims, path, recipe.seed, steps, recipe.shard_targets
-        )
-
-    indexed = (checkpoints or NoCheckpoints()).indexed(path, build)
-    stored = indexed.targets
+    offsets = corrected.offsets
+    stored, record, recall = place.put(corrected, bank, asked, recipe, steps, checkpoints or NoCheckpoints())
     return Made(
         targets=stored,
         offsets=offsets,
@@ -155,9 +146,9 @@ def make_indexed(
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
         bank_sample=sample,
-        canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, asked.rows.shape[1]),
-        index=index_record(indexed, recipe.aims, recipe.shard_targets),
-        measured=measured_record(hubness, measuring, indexed.setting.recall),
+        canary=canaries.ask(Ranker(stored, offsets, corrected.query_time), measuring.queries, asked.rows),
+        index=record,
+        measured=measured_record(hubness, measuring, recall),
     )
 
 

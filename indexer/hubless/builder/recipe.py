@@ -1,7 +1,7 @@
 """How a build works: metric, correction, index and its aims. Checked before any work."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -15,15 +15,19 @@ from hubless.errors import InputError
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import RECALL
+from hubless.knn.choice import AUTO
+from hubless.search.engines.milvus.kinds import milvus_kind
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
+FAISS, MILVUS = "faiss", "milvus"
+ENGINES = (FAISS, MILVUS)
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The metric, the correction, the index, the seed, the device, the executor and the shards of a build."""
+    """The metric, the correction, the engine and its index, the seed, the device, the executor and the shards."""
 
     metric: Metric
     correction: str
@@ -35,6 +39,7 @@ class Recipe:
     device: str
     executor: str = LOCAL
     shard_targets: int | None = None
+    engine: str = FAISS
 
     @classmethod
     def of(
@@ -51,6 +56,7 @@ class Recipe:
         device: str = CPU,
         executor: str = LOCAL,
         shard_targets: int | None = None,
+        engine: str = FAISS,
     ) -> "Recipe":
         """A recipe from what users give: see `hubless.build`.
 
@@ -61,13 +67,22 @@ class Recipe:
         """
         check_at_least("seed", seed, 0)
         method = make_correction(correction, parameters)
-        if index != "auto":
-            index_type(index)
+        if engine not in ENGINES:
+            raise InputError("engine", " or ".join(ENGINES), repr(engine))
+        if index != AUTO:
+            (milvus_kind if engine == MILVUS else index_type)(index)
         plain = {name: _plain(value) for name, value in (parameters or {}).items()}
         aims = parse_aims(recall, memory, latency)
+        if engine == MILVUS and (memory is not None or latency is not None):
+            given = "memory" if memory is not None else "latency"
+            raise InputError(given, "none, as the engine is milvus; choose its kind of index instead", "one")
         ran_by = check_executor(executor, device)
         most = check_shard_targets(shard_targets)
-        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most)
+        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most, engine)
+
+    def in_process(self) -> "Recipe":
+        """The same with an index in this process."""
+        return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
     def check_prior(self, target_prior: object) -> None:
         """Raise `InputError` if there is a target prior, and the correction takes none."""
@@ -83,7 +98,8 @@ def asked_for(manifest: Manifest) -> dict[str, Any]:
         "correction": manifest.correction.name,
         "parameters": manifest.correction.parameters,
         # a collection that began empty has had no size to choose by
-        "index": "auto" if manifest.measured is None else record.type,
+        "engine": FAISS if record.milvus is None else MILVUS,
+        "index": AUTO if manifest.measured is None else record.type if record.milvus is None else record.milvus.kind,
         "recall": RECALL if aims is None else aims.recall,
         "memory": None if aims is None else aims.memory,
         "latency": None if aims is None else aims.latency_ms,

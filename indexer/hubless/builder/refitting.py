@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from hubless.builder.engines import placing, server_of
 from hubless.builder.index import open_index
 from hubless.builder.making import checked_bank, make
 from hubless.builder.reading import Compared, read_source
 from hubless.builder.recipe import Recipe, asked_for
-from hubless.builder.rows import in_order, projection_of, vectors_first, with_all, write_rows
+from hubless.builder.rows import in_order, near, projection_of, vectors_first, with_all, write_rows
 from hubless.builder.writing import manifest, write_made
 from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
 from hubless.errors import InputError, storage_errors
@@ -18,7 +19,6 @@ from hubless.progress import Progressing, progress_bars
 from hubless.search.engines.base import StoredVectors
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
-from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.lease import lease
@@ -84,14 +84,18 @@ def refit(
         check_refittable(parts.manifest)
         recipe = _recipe(parts.manifest, correction, parameters)
         given = None if query_bank is None else as_items(query_bank, _BANK).vectors
-        with home.staging(name) as staged, storage_errors(staged.folder):
+        with (
+            home.staging(name) as staged,
+            storage_errors(staged.folder),
+            placing(recipe, staged, name, server_of(parts.targets)) as place,
+        ):
             bank, record = _bank(parts, given, append)
             order = vectors_first(parts)
             write_rows(parts, order, staged.folder)
-            vectors = _vectors(parts, order, bank)
+            vectors = _vectors(parts, order, bank, staged.folder)
             recipe.check_prior(vectors.target_prior)
             checked = checked_bank(vectors, recipe, bank_of_targets=False)
-            made = make(vectors, recipe, steps, staged.folder / bundle.INDEX)
+            made = make(vectors, recipe, steps, place)
             made = with_all(made, np.pad(made.offsets, (0, len(parts.offsets) - len(made.offsets))))
             steps.step("writing")
             write_made(made, staged.folder, projection_of(parts))
@@ -176,7 +180,7 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     return read_source(given, metric, None, held=True)
 
 
-def _vectors(parts: Parts, order: I64 | None, bank: VectorSource) -> Compared:
+def _vectors(parts: Parts, order: I64 | None, bank: VectorSource, folder: Path) -> Compared:
     targets: VectorSource = StoredVectors(parts.targets, "targets")
     count = parts.targets.room(None)
     if not count:
@@ -185,7 +189,7 @@ def _vectors(parts: Parts, order: I64 | None, bank: VectorSource) -> Compared:
         targets = SelectedVectors(targets, order[:count], "targets")
     elif count < len(parts.offsets):
         targets = RowsOf(targets, 0, count)
-    return Compared(targets, bank, None, None, {}, _prior(parts, order, count))
+    return Compared(near(targets, parts, folder), bank, None, None, {}, _prior(parts, order, count))
 
 
 def _prior(parts: Parts, order: I64 | None, count: int) -> TargetPrior | None:

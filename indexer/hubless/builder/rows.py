@@ -6,16 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from hubless.builder.engines import server_of
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
+from hubless.builder.reading import in_file
 from hubless.measures.projection import PCA, UMAP, is_installed
-from hubless.search.engines.sharded import Embedded
+from hubless.search.changed import ChangedTargets
 from hubless.search.parts import Parts
 from hubless.search.projected import stored_projection
 from hubless.store import bundle
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import write_ids
 from hubless.vectors.payload import open_dataset
+from hubless.vectors.sources import VectorSource, block_rows
 
 
 def projection_of(parts: Parts) -> str:
@@ -27,7 +30,7 @@ def projection_of(parts: Parts) -> str:
 def vectors_first(parts: Parts) -> I64 | None:
     """The order in which rows are stored: those that have a vector first. None if that is the order that they have."""
     there = parts.targets.have_vectors(np.arange(len(parts.offsets)))
-    if there.all() or isinstance(parts.targets, Embedded):
+    if there.all() or not isinstance(parts.targets, ChangedTargets):
         return None
     return np.concatenate([np.flatnonzero(there), np.flatnonzero(~there)])
 
@@ -45,6 +48,19 @@ def write_rows(parts: Parts, order: I64 | None, folder: Path) -> None:
     if parts.payload is not None:
         table = in_order(parts.payload.table(), order)
         write_payload(open_dataset(table), parts.payload.schema.names, folder)
+
+
+def near(source: VectorSource, parts: Parts, folder: Path) -> VectorSource:
+    """Vectors of a collection, ready to be read again and again: those in Milvus are fetched once, into a file.
+
+    Parameters
+    ----------
+    parts : that they come from
+    folder : on the disk that a temporary file goes to
+    """
+    if server_of(parts.targets) is None:
+        return source
+    return in_file(source.blocks(block_rows(source.shape[1])), source.shape, folder, source.name)
 
 
 def in_order(rows: Any, order: I64 | None) -> Any:

@@ -11,6 +11,7 @@ import hubless
 from hubless.builder.executors import LOCAL
 from hubless.builder.measuring import by_chance
 from hubless.builder.parameter_file import read_correction, read_strength
+from hubless.builder.recipe import ENGINES, FAISS
 from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (
@@ -20,6 +21,7 @@ from hubless.cli.options import (
     JsonOption,
     LiveQueriesOption,
     MetricOption,
+    MilvusOption,
     VersionOption,
     key_values,
     listed,
@@ -33,11 +35,12 @@ from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
 from hubless.measures.projection import PCA
+from hubless.search.engines.milvus.kinds import KINDS
 from hubless.store.bundle import PriorRecord, StrengthRecord
 from hubless.store.remote.working import mirror_of
 from hubless.vectors.payload_text import TYPES
 
-_INDEXES = ("auto", *INDEXES)
+_INDEXES = ("auto", *dict.fromkeys((*INDEXES, *KINDS)))
 _DEFAULT_CORRECTION = "auto"
 EXAMPLE = 40
 """Characters of an example of payload."""
@@ -89,6 +92,16 @@ def build_command(
         Path | None,
         typer.Option(metavar="FILE", help="Take correction, parameters and strength from a file that `tune` wrote."),
     ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            callback=_one_of(ENGINES),
+            autocompletion=one_of(ENGINES),
+            help="What holds and searches the vectors: faiss, or milvus, a server.",
+        ),
+    ] = FAISS,
+    milvus_uri: MilvusOption = None,
     index: Annotated[
         str,
         typer.Option(
@@ -162,6 +175,7 @@ def build_command(
         metric=metric,
         correction=correction,
         parameters=parameters,
+        engine=engine,
         index=index,
         recall=recall,
         memory=memory,

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from hubless.errors import BundleDamaged
 from hubless.knn import SCORE_TOLERANCE, agreement
+from hubless.search.engines.base import Targets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import read_arrays, reading
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 
 Canary = Mapping[str, NDArray[Any]]
 """Canary queries and their answers, as plain arrays."""
@@ -20,7 +21,7 @@ _SAME_ANSWERS = 0.9
 """Share of equal scores. Not 1, as the rank among a bank can jump where two similarities differ by rounding only."""
 
 
-def ask(ranker: Ranker, queries: F32, k: int) -> Canary:
+def ask(ranker: Ranker, queries: F32, best: I64) -> Canary:
     """The first of some queries, with their exact hits and the recall of the index on them.
 
     Where a gate or a rescorer changes the scores of the index, the final scores come too.
@@ -29,11 +30,15 @@ def ask(ranker: Ranker, queries: F32, k: int) -> Canary:
     ----------
     ranker : of targets in an index
     queries : (m, d), prepared
-    k : hits of each
+    best : (m, k) rows of the exact best targets of each, before they were stored
     """
-    canaries, targets = queries[:CANARIES], ranker.targets
+    canaries, targets, k = queries[:CANARIES], ranker.targets, best.shape[1]
     augmented = targets.augmented(canaries, 1.0)
-    scores, rows = targets.find(augmented, k, None, None)
+    if targets.compares_all:
+        scores, rows = targets.find(augmented, k, None, None)
+    else:
+        rows = best[:CANARIES]
+        scores = stored_scores(targets, ranker.offsets, canaries, rows)
     found, _ = targets.find(augmented, k, targets.defaults, None)
     arrays: dict[str, NDArray[Any]] = {
         "queries": canaries,
@@ -44,6 +49,13 @@ def ask(ranker: Ranker, queries: F32, k: int) -> Canary:
     if ranker.query_time is not None:
         arrays["answers"] = ranker.rank(canaries, k, 1.0, {}).scores
     return arrays
+
+
+def stored_scores(targets: Targets, offsets: F32, queries: F32, rows: I64) -> F32:
+    """Scores (m, k) of some rows (m, k) of each query, by the stored vectors and offsets."""
+    stored = targets.vectors(rows.ravel()).reshape(*rows.shape, queries.shape[1])
+    scores: F32 = np.einsum("md,mkd->mk", queries, stored) - offsets[rows]
+    return scores
 
 
 def check(path: Path, ranker: Ranker, offsets: F32) -> None:
@@ -66,8 +78,7 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
     if not len(queries):  # of a version that was empty when it was made
         return
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(expected_scores))
-    stored = ranker.targets.vectors(expected_rows.ravel()).reshape(*expected_rows.shape, queries.shape[1])
-    scores = np.einsum("md,mkd->mk", queries, stored) - offsets[expected_rows]
+    scores = stored_scores(ranker.targets, offsets, queries, expected_rows)
     if (wrong := np.abs(scores - expected_scores) > tolerance).any():
         line, place = np.argwhere(wrong)[0]
         problem = (

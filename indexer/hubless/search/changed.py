@@ -14,10 +14,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import PointNotFound
-from hubless.knn import IndexType
 from hubless.search.beside import Beside
-from hubless.search.engines.base import How, best_of, check_scores
-from hubless.search.engines.sharded import Embedded
+from hubless.search.engines.base import How, Kind, StoredTargets, best_of, check_scores
 from hubless.search.matches import Matches, MatchesCache
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import IdTable
@@ -169,7 +167,7 @@ class ChangedTargets:
     beside : the added targets, those that are gone included
     """
 
-    base: Embedded
+    base: StoredTargets
     numbering: Numbering
     beside: Beside
     _parted: WeakKeyDictionary[Matches, tuple[Matches, I64]] = field(default_factory=WeakKeyDictionary, repr=False)
@@ -178,7 +176,7 @@ class ChangedTargets:
         return self.numbering.count
 
     @property
-    def kind(self) -> IndexType:
+    def kind(self) -> Kind:
         return self.base.kind
 
     @property
@@ -192,6 +190,10 @@ class ChangedTargets:
     @property
     def defaults(self) -> Mapping[str, Any]:
         return self.base.defaults
+
+    @property
+    def compares_all(self) -> bool:
+        return self.base.compares_all
 
     def augmented(self, queries: F32, strength: float) -> F32:
         return self.base.augmented(queries, strength)

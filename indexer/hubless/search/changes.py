@@ -7,7 +7,7 @@ targets that there are now, with the first query after a change.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,8 +19,7 @@ from hubless.errors import DuplicateIds, PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
 from hubless.search.beside import Beside
 from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Left, Numbering
-from hubless.search.engines.base import StoredVectors
-from hubless.search.engines.sharded import Embedded
+from hubless.search.engines.base import StoredTargets, StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Parts
 from hubless.vectors.arrays import F32, I64, half_rows
@@ -58,7 +57,7 @@ class Changes:
     """
 
     base: Parts
-    targets: Embedded
+    targets: StoredTargets
     ids: IdTable
     payload: Payload | None
     known: MatchesCache | None
@@ -75,14 +74,14 @@ class Changes:
         filter_cache : bytes to keep of what filters matched in the base
         """
         targets, ids, payload = base.targets, base.ids, base.payload
-        if not (isinstance(targets, Embedded) and isinstance(ids, IdTable)):
+        if isinstance(targets, ChangedTargets) or not isinstance(ids, IdTable):
             raise TypeError("the base is changed already")
         if not (payload is None or isinstance(payload, Payload)):
             raise TypeError("the base is changed already")
         known = None if payload is None else MatchesCache(payload, filter_cache)
         schema = None if payload is None else payload.schema
         added = Beside.nothing(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
-        return cls(base, targets, ids, payload, known, Left(len(targets)), added)
+        return cls(base, cast(StoredTargets, targets), ids, payload, known, Left(len(targets)), added)
 
     def adding(self, more: Added, known: Ids) -> "Changes":
         """With more targets.

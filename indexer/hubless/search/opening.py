@@ -16,6 +16,9 @@ from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError
 from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
+from hubless.search.engines.base import StoredTargets
+from hubless.search.engines.milvus.server import Server
+from hubless.search.engines.milvus.targets import MilvusTargets
 from hubless.search.engines.sharded import Embedded, embedded
 from hubless.search.parts import Parts
 from hubless.store.bundle import (
@@ -57,6 +60,7 @@ def open_parts(
     hashes: bool = True,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
+    milvus: Server | None = None,
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
@@ -68,6 +72,7 @@ def open_parts(
     hashes : compare the content of all files with the manifest; without it only their sizes
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
+    milvus : holds the vectors, if the version was built for Milvus; by default the one that the environment names
 
     Raises
     ------
@@ -77,7 +82,9 @@ def open_parts(
     BundleDamaged, BundleTooNew
         naming the file and the problem.
     InputError
-        naming the field of `encoder` that is wrong, unless `lenient`.
+        naming the field of `encoder` that is wrong, unless `lenient`; or the setting that says where Milvus is.
+    EngineError
+        if Milvus does not answer, or does not have the vectors of the version.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
@@ -87,16 +94,21 @@ def open_parts(
             manifest = read_manifest(folder)
             verify(folder, manifest, hashes=hashes)
             # a folder may be a copy under another name, and has writes of its own
-            return _read_version(folder, manifest.model_copy(update={"collection": name}), encoder, lenient)
+            named = manifest.model_copy(update={"collection": name})
+            return _read_version(folder, named, encoder, lenient, milvus)
         except (BundleError, StorageError):
             # another version may have become current meanwhile, and this one been pruned
             if version is not None or home.folder(name) == folder:
                 raise
 
 
-def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
+def _read_version(
+    folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool, milvus: Server | None
+) -> Parts:
     """All files of a version; the large ones are mapped."""
-    targets = _read_targets(folder, manifest)
+    targets: StoredTargets
+    if manifest.index.milvus is None:
+        targets = _read_targets(folder, manifest)
     with reading(folder / OFFSETS):
         offsets: F32 = read_npy(folder / OFFSETS)
     with reading(folder / IDS):
@@ -112,6 +124,10 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         if count != manifest.count:
             raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
     query_time = _read_query_time(folder, manifest)
+    if manifest.index.milvus is not None:
+        # after all files, as it takes long
+        schema = None if payload is None else payload.schema
+        targets = MilvusTargets.open(manifest, schema, milvus or Server.of_environment())
     occurrence = _read_occurrence(folder, manifest)
     return Parts(
         manifest=manifest,
@@ -155,7 +171,7 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
     return embedded(kind, indexes, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
-def _read_correction(folder: Path, manifest: Manifest, targets: Embedded, offsets: F32) -> CentredCorrection:
+def _read_correction(folder: Path, manifest: Manifest, targets: StoredTargets, offsets: F32) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
     record, path = manifest.correction, folder / CORRECTION
     state = read_arrays(path)

@@ -52,7 +52,7 @@ class Ranker:
     def __init__(self, targets: Targets, offsets: F32, query_time: QueryTime | None = None) -> None:
         self.targets = targets
         self.query_time = query_time
-        self._offsets = offsets
+        self.offsets = offsets
         self._switched = isinstance(query_time, Switch)  # checked once, as that takes a tenth of a query
         self._left_out: I64 | None = None
 
@@ -185,7 +185,7 @@ class Ranker:
         return scores[others].reshape(-1, k), rows[others].reshape(-1, k)
 
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
-        offsets = self._offsets[rows]
+        offsets = self.offsets[rows]
         return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
 
 

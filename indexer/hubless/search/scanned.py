@@ -38,6 +38,10 @@ class ScannedTargets:
     def defaults(self) -> Mapping[str, Any]:
         return {}
 
+    @property
+    def compares_all(self) -> bool:
+        return True
+
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength)
 

@@ -19,8 +19,8 @@ from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageErro
 from hubless.store.durable import sync
 
 OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 2
-SHARDED_FORMAT_VERSION = 2
-"""Of bundles whose index is cut into shards. All others have the oldest, so that older releases read them."""
+LATER_FORMAT_VERSION = 2
+"""Of bundles whose index is cut into shards or lies in Milvus. All others have the oldest, for older releases."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
 INDEX_TRAINED = "index-trained.faiss"
@@ -78,6 +78,16 @@ class SettingRecord(_Record):
     latency_ms: float
 
 
+class MilvusRecord(_Record):
+    """The Milvus collection that holds the vectors of a version."""
+
+    collection: str = Field(description="Its name in Milvus.")
+    marked: str = Field(description="The collection of the catalog that its mark names.")
+    kind: str = Field(description="Its kind of index.")
+    built: dict[str, int] = Field(description="Parameters that the index was built with.")
+    fields: dict[str, str] = Field(description="The field there of each payload column that Milvus has.")
+
+
 class IndexRecord(_Record):
     """The kind of index, the default search parameters of a query, and how they were found."""
 
@@ -90,15 +100,17 @@ class IndexRecord(_Record):
     shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
     shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
 
+    milvus: MilvusRecord | None = Field(default=None, description="Where the vectors are, if the type is milvus.")
+
     @property
     def files(self) -> list[str]:
-        """The names of its files, in the order of their targets."""
-        return index_files(len(self.shards) or 1)
+        """The names of its files, in the order of their targets; none if it lies in Milvus."""
+        return [] if self.milvus else index_files(len(self.shards) or 1)
 
     @property
     def format_version(self) -> int:
         """The format of a bundle with this index."""
-        return SHARDED_FORMAT_VERSION if self.shards else OLDEST_FORMAT_VERSION
+        return LATER_FORMAT_VERSION if self.shards or self.milvus else OLDEST_FORMAT_VERSION
 
 
 class Hubness(_Record):

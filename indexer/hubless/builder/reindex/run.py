@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from hubless.builder.engines import placing
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs import write_payload
@@ -177,12 +178,15 @@ def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
         if plan.base is not None:
             steps.step("opening the current version")
             before = open_index(plan.catalog, plan.job.collection, lenient=True, until=plan.seq).parts
-        with executing(plan.recipe.executor, staged.folder):
+        with (
+            executing(plan.recipe.executor, staged.folder),
+            placing(plan.recipe, staged, plan.job.collection) as place,
+        ):
             with plan.seen.unchanged():
                 rows = next_rows(before, plan.rows, plan.job.metric, staged.folder)
                 encoder = _encoder(plan, rows)
                 _write_records(rows, plan, encoder, staged.folder)
-                built = build_version(plan, rows, staged.folder / bundle.INDEX, steps)
+                built = build_version(plan, rows, staged.folder, place, steps)
             steps.step("measuring the gates")
             results = measure_gates(plan.job, plan.folder, Candidate(built, rows.ids, before))
             made = _manifest(plan, rows, built, encoder, staged, results)

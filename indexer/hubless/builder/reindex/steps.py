@@ -10,9 +10,11 @@ import numpy as np
 from hubless.builder.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks import Measuring, hold_out
 from hubless.builder.checkpoints import Arrays, StoredCheckpoints
+from hubless.builder.engines import server_of
 from hubless.builder.enlarging import base_of, base_rows, enlarge, remake
 from hubless.builder.live import check_live, chosen_strength, warnings
 from hubless.builder.making import Made, checked_bank, make
+from hubless.builder.places import Place
 from hubless.builder.reading import Compared, read_source
 from hubless.builder.refilling import Enlarged
 from hubless.builder.reindex.files import same
@@ -62,12 +64,13 @@ class Built:
     target_prior: PriorRecord | None = None
 
 
-def build_version(plan: Plan, rows: NextRows, index: Path, steps: Steps) -> Built:
+def build_version(plan: Plan, rows: NextRows, folder: Path, place: Place, steps: Steps) -> Built:
     """Make the next version of its targets.
 
     Parameters
     ----------
-    index : path of the file of the index
+    folder : of the version
+    place : for the vectors
 
     Raises
     ------
@@ -77,21 +80,23 @@ def build_version(plan: Plan, rows: NextRows, index: Path, steps: Steps) -> Buil
     checkpoints = StoredCheckpoints(plan.work)
     with on_device(plan.recipe.device):
         if plan.refit or rows.before is None:
-            return _fitted(plan, rows, index, checkpoints, steps)
-        return _kept(plan, rows, rows.before, index, checkpoints, steps)
+            return _fitted(plan, rows, folder, place, checkpoints, steps)
+        return _kept(plan, rows, rows.before, folder, place, checkpoints, steps)
 
 
-def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoints, steps: Steps) -> Built:
+def _fitted(
+    plan: Plan, rows: NextRows, folder: Path, place: Place, checkpoints: StoredCheckpoints, steps: Steps
+) -> Built:
     """Fit the correction anew, and train the index anew."""
     metric, job, recipe = plan.job.metric, plan.job, plan.recipe
     given: dict[str, VectorSource | None] = {"target_bank": None, "live_queries": None}
     for name in given:
         if path := getattr(job, name):
             opened, _ = open_vectors(path, name, name.replace("_", " "), plan)
-            given[name], _ = read_source(opened, metric, index.parent, held=False)
-    targets = rows.vectors(index.parent)
+            given[name], _ = read_source(opened, metric, folder, held=False)
+    targets = rows.vectors(folder)
     opened_bank = open_bank(plan, targets)
-    bank, _ = read_source(opened_bank.queries, metric, index.parent, held=True)
+    bank, _ = read_source(opened_bank.queries, metric, folder, held=True)
     for source in (bank, *given.values()):
         if source is not None:
             check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
@@ -99,7 +104,7 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
     vectors = Compared(targets, bank, given["target_bank"], given["live_queries"], {}, prior)
     checked = checked_bank(vectors, recipe, job.bank_of_targets)
     check_live(vectors)
-    made = make(vectors, recipe, steps, index, checkpoints)
+    made = make(vectors, recipe, steps, place, checkpoints)
     chosen = chosen_strength(vectors.live_queries, made, steps)
     return Built(
         made,
@@ -116,7 +121,13 @@ def _fitted(plan: Plan, rows: NextRows, index: Path, checkpoints: StoredCheckpoi
 
 
 def _kept(
-    plan: Plan, rows: NextRows, before: Parts, index: Path, checkpoints: StoredCheckpoints, steps: Steps
+    plan: Plan,
+    rows: NextRows,
+    before: Parts,
+    folder: Path,
+    place: Place,
+    checkpoints: StoredCheckpoints,
+    steps: Steps,
 ) -> Built:
     """Keep the fitted correction: new rows get their offsets from it."""
     manifest, offsets = before.manifest, before.offsets[rows.kept]
@@ -133,15 +144,15 @@ def _kept(
     in_index = stored[stored >= 0]
     came = rows.count - len(in_index)
     made, why, measuring = None, [], _measuring(plan)
-    if not plan.retrain:
+    if not plan.retrain and server_of(before.targets) is None:
         # what follows a log has no folder of its own
         file = plan.catalog.folder(plan.job.collection, manifest.version) / bundle.INDEX
         enlarged = Enlarged(base_of(before.targets), file, in_index, rows.more(len(in_index)), offsets)
-        if (made := enlarge(before, enlarged, plan.recipe, index, steps, measuring)) is None:
+        if (made := enlarge(before, enlarged, plan.recipe, folder / bundle.INDEX, steps, measuring)) is None:
             why = ["the index missed its recall with the rows that were added, and was trained anew"]
     if made is None:
-        targets = rows.vectors(index.parent)
-        made = remake(before, targets, offsets, plan.recipe, steps, index, checkpoints, measuring)
+        targets = rows.vectors(folder)
+        made = remake(before, targets, offsets, plan.recipe, steps, place, checkpoints, measuring)
     frozen = min(rows.count, manifest.frozen + came)
     bank = bank_now(before, made)
     narrow = [] if bank is None else narrow_notes(bank)

@@ -8,12 +8,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.errors import NotFinite
-from hubless.knn import IndexType
+from hubless.knn.base import Precision
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 
 How: TypeAlias = Mapping[str, Any] | None
-"""Search parameters of the index; None compares with every target."""
+"""Search parameters of the index; None compares with every target, where `compares_all`."""
+
+
+class Kind(Protocol):
+    """A kind of index, as far as a search has to know it."""
+
+    @property
+    def name(self) -> str:
+        """Name of the kind, as bundles store it."""
+
+    @property
+    def precision(self) -> Precision:
+        """Precision of the stored vectors."""
+
+    def check(self, parameters: Mapping[str, Any]) -> None:
+        """Raise `InputError` for an unknown search parameter or a wrong value."""
 
 
 class Targets(Protocol):
@@ -26,12 +41,16 @@ class Targets(Protocol):
         """Dimensions of the vectors, d."""
 
     @property
-    def kind(self) -> IndexType:
+    def kind(self) -> Kind:
         """The kind of index that search parameters are for."""
 
     @property
     def defaults(self) -> Mapping[str, Any]:
         """Search parameters of a query that brings none."""
+
+    @property
+    def compares_all(self) -> bool:
+        """Whether `find` can compare with every target."""
 
     def augmented(self, queries: F32, strength: float) -> F32:
         """Prepared queries (m, d), as `find` takes them."""
@@ -61,6 +80,14 @@ class Targets(Protocol):
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         """Whether several threads can work on one query, with the default parameters or compared with all."""
+
+
+class StoredTargets(Targets, Protocol):
+    """The targets of a version, as they were built: those that have a vector come first."""
+
+    @property
+    def pivot(self) -> F32 | None:
+        """With which offsets are folded, (d,); None for none."""
 
 
 @dataclass(frozen=True)

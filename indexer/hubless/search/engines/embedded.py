@@ -49,6 +49,10 @@ class IndexedTargets:
         """The same with other default parameters."""
         return replace(self, defaults=defaults)
 
+    @property
+    def compares_all(self) -> bool:
+        return True
+
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength, self.pivot)
 

@@ -67,6 +67,10 @@ class ShardedTargets:
     def pivot(self) -> F32 | None:
         return self.shards[0].pivot
 
+    @property
+    def compares_all(self) -> bool:
+        return True
+
     def tuned(self, defaults: Mapping[str, Any]) -> "ShardedTargets":
         """The same with other default parameters."""
         return ShardedTargets([shard.tuned(defaults) for shard in self.shards])

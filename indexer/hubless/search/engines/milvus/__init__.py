@@ -1,1 +1,4 @@
-"""Milvus as an engine: the vectors of a version in a collection of their own, searched over the network."""
+"""Milvus as the engine: the vectors of a version lie in a collection of its own there, with their offsets folded in.
+
+The version itself, with ids, payload and offsets, lies in the catalog as with Faiss.
+"""

@@ -1,0 +1,114 @@
+"""Loading the targets of a version into a fresh Milvus collection: entities → count → index → loaded."""
+
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hubless.builder.milvus.entities import Entities
+from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
+from hubless.progress import Steps
+from hubless.search.engines.milvus.client import Client
+from hubless.search.engines.milvus.columns import INT64, LONGEST_TEXT, MOST_ELEMENTS, VARCHAR
+from hubless.search.engines.milvus.expressions import ROW
+from hubless.search.engines.milvus.fields import ID, LEAST_DIM, MOST_DIM, OFFSET, VECTOR
+from hubless.search.engines.milvus.kinds import METRIC, MilvusKind
+from hubless.search.engines.milvus.mark import PROPERTY, Mark
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+SECONDS = 60.0
+"""For one call."""
+FLUSH_SECONDS = 3600.0
+ATTEMPTS = 6
+"""Of a call, if Milvus does not answer; the pause between two doubles from one second on."""
+POLL_SECONDS = 0.5
+_Given = TypeVar("_Given")
+
+
+def check_dim(dim: int) -> None:
+    """Raise `InputError` if Milvus cannot hold vectors of d dimensions with their offset."""
+    if not LEAST_DIM <= dim + 1 <= MOST_DIM:
+        raise InputError("targets", f"at most {MOST_DIM - 1:,} dimensions, as the engine is milvus", f"{dim:,}")
+
+
+def create(client: Client, name: str, entities: Entities, mark: Mark) -> None:
+    """Make the collection of a version. Nobody has its name (see `check_free`)."""
+    from pymilvus import CollectionSchema, DataType, FieldSchema
+
+    def field(name: str, type_: str, listed: bool = False, **more: Any) -> FieldSchema:
+        if type_ == VARCHAR:
+            more["max_length"] = LONGEST_TEXT
+        if listed:
+            more |= {"element_type": DataType[type_], "max_capacity": MOST_ELEMENTS}
+        return FieldSchema(name, DataType.ARRAY if listed else DataType[type_], **more)
+
+    fields = [
+        field(ROW, INT64, is_primary=True, auto_id=False),
+        field(VECTOR, "FLOAT_VECTOR", dim=mark.dim + 1),
+        field(ID, entities.id_type),
+        field(OFFSET, "FLOAT"),
+        *(field(each.field, each.type, each.listed, nullable=True) for each in entities.columns.values()),
+    ]
+    schema = CollectionSchema(fields, description=mark.text(), enable_dynamic_field=False)
+    # the double forgets descriptions, and shows properties
+    named = {"schema": schema, "properties": {PROPERTY: mark.text()}, "consistency_level": "Bounded"}
+    client.call("create_collection", name, seconds=SECONDS, **named)
+
+
+def load(
+    client: Client, name: str, entities: Entities, targets: VectorSource, offsets: F32, kind: MilvusKind, steps: Steps
+) -> dict[str, int]:
+    """Fill a collection, count it, build its index, and let Milvus load it. Return what the index was built with.
+
+    Raises
+    ------
+    EngineError
+        if Milvus refuses, does not answer again and again, or holds another number of targets than were sent.
+    """
+    count = targets.shape[0]
+    advance = steps.step("loading into Milvus", count)
+    for batch in entities.batches(targets, offsets):
+        # not insert: a batch that is sent once more must not be there twice
+        _again(lambda batch=batch: client.call("upsert", name, batch, seconds=SECONDS))  # type: ignore[misc]
+        advance(len(batch))
+    steps.step("flushing in Milvus")
+    _again(lambda: client.call("flush", name, seconds=FLUSH_SECONDS))
+    built = kind.built(count)
+    _index(client, name, kind, built, steps.step(f"building the {kind.name} index in Milvus", count))
+    steps.step("loading the index in Milvus")
+    _again(lambda: client.call("load_collection", name, seconds=FLUSH_SECONDS))
+    [found] = client.call("query", name, filter="", output_fields=["count(*)"], consistency_level="Strong")
+    if (held := int(found["count(*)"])) != count:
+        raise EngineError(f"collection {name} in Milvus holds {held:,} targets, and {count:,} were sent")
+    return built
+
+
+def _index(client: Client, name: str, kind: MilvusKind, built: dict[str, int], advance: Callable[[int], None]) -> None:
+    from pymilvus.milvus_client import IndexParams
+
+    wanted = IndexParams()
+    wanted.add_index(VECTOR, index_type=kind.type, metric_type=METRIC, index_name=VECTOR, params=built)
+    _again(lambda: client.call("create_index", name, wanted, seconds=SECONDS, sync=False))
+    done = 0
+    while True:
+        told = _again(lambda: client.call("describe_index", name, VECTOR, seconds=SECONDS))
+        indexed = int(told.get("indexed_rows", 0))
+        advance(max(0, indexed - done))
+        done = max(done, indexed)
+        if told.get("state") == "Failed":
+            raise EngineError(
+                f"Milvus could not build the index of collection {name}: {told.get('index_state_fail_reason')}"
+            )
+        if told.get("state") == "Finished" and not int(told.get("pending_index_rows", 0)):
+            return
+        time.sleep(POLL_SECONDS)
+
+
+def _again(call: Callable[[], _Given]) -> _Given:
+    """What a call gives; made again if Milvus does not answer."""
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return call()
+        except (EngineUnavailable, EngineTimeout):
+            time.sleep(2**attempt)
+    return call()

@@ -1,0 +1,123 @@
+"""A fresh Milvus collection as the place of a version's vectors."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from hubless.builder.checkpoints import Checkpoints
+from hubless.builder.correcting import Corrected
+from hubless.builder.indexing import Asked, aims_record, curve_record
+from hubless.builder.milvus.entities import Entities
+from hubless.builder.milvus.loading import check_dim, create, load
+from hubless.builder.places import Placed
+from hubless.builder.recipe import MILVUS, Recipe
+from hubless.errors import EngineError
+from hubless.knn import Setting, cheapest_setting, recall_curve
+from hubless.progress import Steps
+from hubless.search.canaries import stored_scores
+from hubless.search.engines.milvus.client import Client, client_of
+from hubless.search.engines.milvus.kinds import chosen_kind
+from hubless.search.engines.milvus.mark import Mark, check_free
+from hubless.search.engines.milvus.names import collection_name
+from hubless.search.engines.milvus.server import Server
+from hubless.search.engines.milvus.targets import MilvusTargets
+from hubless.store.bundle import IndexRecord, MilvusRecord
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import VectorSource
+
+
+@dataclass
+class InMilvus:
+    """A fresh Milvus collection. Ids and payload of the version lie in the folder already.
+
+    Attributes
+    ----------
+    made : whether the collection was begun
+    """
+
+    server: Server
+    collection: str
+    version: str
+    folder: Path
+    made: bool = False
+
+    @property
+    def name(self) -> str:
+        """Of the collection in Milvus."""
+        return collection_name(self.collection, self.version)
+
+    @property
+    def client(self) -> Client:
+        """The connection to the server."""
+        return client_of(self.server)
+
+    def put(
+        self,
+        corrected: Corrected,
+        bank: VectorSource,
+        asked: Asked,
+        recipe: Recipe,
+        steps: Steps,
+        checkpoints: Checkpoints,
+    ) -> Placed:
+        """Load the targets, and choose the search parameters. A killed build loads them anew."""
+        count, dim = corrected.targets.shape
+        check_dim(dim)
+        kind = chosen_kind(recipe.index, count, dim)
+        entities = Entities.read(self.folder, count)
+        mark = Mark(self.collection, self.version, count, dim)
+        check_free(self.client, self.name)
+        self.made = True
+        create(self.client, self.name, entities, mark)
+        built = load(self.client, self.name, entities, corrected.targets, corrected.offsets, kind, steps)
+        targets = MilvusTargets(self.client, self.name, kind, count, dim, {}, fields=entities.fields)
+        steps.step(f"tuning the {kind.name} index")
+        curve = _curve(targets, corrected.offsets, asked)
+        setting = cheapest_setting(curve, recipe.aims)
+        notes = [entities.note] if entities.note else []
+        if setting.recall < recipe.aims.recall:
+            notes.append(
+                f"a recall of {recipe.aims.recall:g} is not reached: "
+                f"index {kind.name} of Milvus reaches {setting.recall:.4f}"
+            )
+        record = IndexRecord(
+            type=MILVUS,
+            parameters=setting.parameters,
+            aims=aims_record(recipe.aims),
+            curve=curve_record(curve),
+            notes=notes,
+            milvus=MilvusRecord(
+                collection=self.name, marked=self.collection, kind=kind.name, built=built, fields=entities.fields
+            ),
+        )
+        return Placed(replace(targets, defaults=setting.parameters), record, setting.recall)
+
+    def drop(self) -> None:
+        """Drop the collection, if it was begun."""
+        if self.made:
+            self.client.call("drop_collection", self.name)
+            self.made = False
+
+
+def _curve(targets: MilvusTargets, offsets: F32, asked: Asked) -> list[Setting]:
+    rows = asked.rows
+    exact = stored_scores(targets, offsets, asked.queries, rows)
+
+    def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
+        return targets.find(queries, k, parameters, None)
+
+    return recall_curve(search, targets.kind.ladder(targets.count), targets.augmented(asked.queries, 1.0), exact)
+
+
+@contextmanager
+def in_milvus(server: Server, collection: str, version: str, folder: Path) -> Iterator[InMilvus]:
+    """A place in Milvus. What was loaded is dropped again if an error ends the block."""
+    place = InMilvus(server, collection, version, folder)
+    try:
+        yield place
+    except BaseException:
+        with suppress(EngineError):
+            place.drop()
+        raise
