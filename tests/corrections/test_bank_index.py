@@ -5,8 +5,8 @@ import pytest
 from support.problems import with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections import FITTED
-from hubless.corrections.bank_index import CANDIDATES_EACH, LEAST
+from hubless.corrections import FITTED, neighbours
+from hubless.corrections.bank_index import CANDIDATES_EACH, LEAST, BankIndex
 from hubless.errors import InputError
 
 PROBLEM = with_hubs(targets=200, bank=3000)
@@ -40,6 +40,17 @@ def test_offsets_are_the_same_bytes_each_time_one_by_one_and_from_the_stored_sta
     np.testing.assert_array_equal(restored.offsets(PROBLEM.targets), offsets)
     alone = [found.offsets(PROBLEM.targets[row : row + 1])[0] for row in range(5)]
     np.testing.assert_allclose(alone, offsets[:5], atol=1e-6)
+
+
+def test_codes_of_a_restored_fit_are_made_once(monkeypatch):
+    """A build asks it for the offsets of one part of the targets after the other."""
+    found = fit("nnn", k=16, bank_index="fastscan")
+    made = []
+    monkeypatch.setattr(neighbours, "BankIndex", lambda bank: made.append(bank) or BankIndex(bank))
+    restored = FITTED["nnn"].from_state(found.state(), found.details)
+    for start in range(0, 200, 50):
+        restored.offsets(PROBLEM.targets[start : start + 50])
+    assert len(made) == 1
 
 
 @pytest.mark.parametrize(("bank", "k"), [(LEAST - 1, 16), (LEAST, LEAST // CANDIDATES_EACH + 1)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -51,8 +52,12 @@ class FittedNeighbours:
         if fits[0].bank_index == EXACT:
             means = top_k_mean_each(banks, source, k, advance)
         else:
-            means = [(each.index or BankIndex(each.bank)).top_k_mean(source, k, advance) for each in fits]
+            means = [each._codes.top_k_mean(source, k, advance) for each in fits]
         return [(each.weight * of_bank).astype(np.float32) for each, of_bank in zip(fits, means, strict=True)]
+
+    @cached_property
+    def _codes(self) -> BankIndex:
+        return self.index or BankIndex(self.bank)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
         return None
