@@ -1,4 +1,4 @@
-"""Where the time and the memory of a build go: `python -m benchmarks.build_stages [--targets 100000]`.
+"""Where the time and the memory of a build go: `python -m benchmarks.build_stages [--correction csls auto]`.
 
 Targets and query bank are `.npy` files. `read` is how many times the stage read all targets: the file, or the copy of
 it that a build maps. `memory` is the largest that the process itself held in the stage; `with files` has the mapped
@@ -6,7 +6,9 @@ pages of files too, which the system takes back when it needs them. Both are mul
 """
 
 import argparse
+import json
 import os
+import shutil
 import tempfile
 import threading
 from collections import defaultdict
@@ -122,7 +124,7 @@ def prepare(folder, count, dim):
 
 
 def tables(result):
-    return [[COLUMNS, *rows_of(result)]]
+    return [[COLUMNS, *rows_of(build)] for build in result["builds"]]
 
 
 def rows_of(result):
@@ -152,12 +154,13 @@ def row(name, stage, result):
 
 
 def plot(result, figure):
-    """Draw seconds of each stage."""
-    axes = figure.subplots()
-    stages = result["stages"]
-    axes.barh([stage["stage"] for stage in stages], [stage["seconds"] for stage in stages])
-    axes.invert_yaxis()
-    axes.set(xlabel="seconds")
+    """Draw processor seconds of each stage."""
+    builds = result["builds"]
+    for axes, build in zip(figure.subplots(len(builds), 1, squeeze=False)[:, 0], builds, strict=True):
+        stages = build["stages"]
+        axes.barh([stage["stage"] for stage in stages], [stage["processor_seconds"] for stage in stages])
+        axes.invert_yaxis()
+        axes.set(xlabel="processor seconds", title=build["correction"])
 
 
 def main(arguments=None):
@@ -165,25 +168,35 @@ def main(arguments=None):
     parser.add_argument("--targets", type=int, default=100_000)
     parser.add_argument("--dim", type=int, default=DIM)
     parser.add_argument("--index", default="fastscan")
-    parser.add_argument("--correction", default="auto")
+    parser.add_argument("--correction", nargs="+", default=["auto"])
     parser.add_argument("--folder", type=Path, help="where the inputs are kept, or left by an earlier run")
     given = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory(dir=given.folder) as temporary:
         folder = Path(temporary)
-        pid = os.fork()
-        if not pid:
-            prepare(folder, given.targets, given.dim)
+        alone(lambda: prepare(folder, given.targets, given.dim))
+        builds = [measured(folder, given, correction) for correction in given.correction]
+    harness.write("build_stages", {"builds": builds}, plot, tables=tables)
+
+
+def measured(folder, given, correction):
+    """Build in a process of its own, and return the shape and what each stage took."""
+    path = folder / "measured.json"
+    alone(lambda: path.write_text(json.dumps(child(folder, given.targets, given.index, correction))))
+    shutil.rmtree(folder / "catalog")
+    shape = {"targets": given.targets, "dim": given.dim, "index": given.index, "correction": correction}
+    return shape | json.loads(path.read_text())
+
+
+def alone(work):
+    """Do the work in a process of its own, which leaves its memory to nobody."""
+    if not (pid := os.fork()):
+        try:
+            work()
             os._exit(0)
-        os.waitpid(pid, 0)
-        measured = child(folder, given.targets, given.index, given.correction)
-    result = {
-        "targets": given.targets,
-        "dim": given.dim,
-        "index": given.index,
-        "correction": given.correction,
-        **measured,
-    }
-    harness.write("build_stages", result, plot, tables=tables)
+        finally:
+            os._exit(1)
+    if os.waitpid(pid, 0)[1]:
+        raise SystemExit("a build failed")
 
 
 if __name__ == "__main__":
