@@ -486,6 +486,8 @@ export interface components {
             aims?: components["schemas"]["AimsRecord"] | null;
             /** @default [] */
             curve: components["schemas"]["SettingRecord"][];
+            /** @description Where the vectors are, if the type is milvus. */
+            milvus?: components["schemas"]["MilvusRecord"] | null;
             /** @default [] */
             notes: string[];
             /** @description Search parameters of a query that brings none. */
@@ -590,6 +592,26 @@ export interface components {
              * @default 1
              */
             strength: number;
+        };
+        /**
+         * MilvusRecord
+         * @description The Milvus collection that holds the vectors of a version.
+         */
+        MilvusRecord: {
+            /** @description Parameters that the index was built with. */
+            built: {
+                [key: string]: number;
+            };
+            /** @description Its name in Milvus. */
+            collection: string;
+            /** @description The field there of each payload column that Milvus has. */
+            fields: {
+                [key: string]: string;
+            };
+            /** @description Its kind of index. */
+            kind: string;
+            /** @description The collection of the catalog that its mark names. */
+            marked: string;
         };
         /**
          * NeverFound
