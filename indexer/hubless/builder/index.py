@@ -15,6 +15,7 @@ from hubless.builder.enlarging import base_of, base_rows, enlarge, may_grow, rem
 from hubless.builder.inputs import added_payload, held_payload, open_inputs
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, empty_index, make, make_empty
+from hubless.builder.milvus.clearing import follow
 from hubless.builder.places import InFile, Place
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
@@ -333,6 +334,7 @@ class Index(Collection):
                 else:
                     made_of = made_of.model_copy(update={"job": None})
                 saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
+            follow(saved, server_of(parts.targets))
             opened = open_parts(catalog, name, version=saved.version, hashes=False, milvus=server_of(parts.targets))
             self._become(replace(opened, encoder=parts.encoder))
             self._changes, self._home = None, home

@@ -9,6 +9,7 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import checked_bank, make
+from hubless.builder.milvus.clearing import follow
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.writing import manifest_of, write_made
@@ -183,6 +184,7 @@ def build(
             given = {} if strength is None else {"strength": float(strength)}
             published = staged.publish(complete.model_copy(update={"log_seq": seq} | given))
         work.publish()
+        follow(published)
         return published
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hubless.builder.index import open_index
+from hubless.builder.milvus.clearing import prune
 from hubless.progress import Progressing
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
@@ -46,6 +47,6 @@ def merge(
         if index.seq > index.manifest.log_seq:
             made = index.save(catalog, name, progress=progress)
         if keep is not None:
-            home.prune(name, keep)
+            prune(home, name, keep)
         home.cut_log(name)
     return made

@@ -9,6 +9,7 @@ import numpy as np
 from hubless.builder.engines import placing, server_of
 from hubless.builder.index import open_index
 from hubless.builder.making import checked_bank, make
+from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.reading import Compared, read_source
 from hubless.builder.recipe import Recipe, asked_for
 from hubless.builder.rows import in_order, near, projection_of, vectors_first, with_all, write_rows
@@ -123,8 +124,9 @@ def refit(
                     log_seq=parts.seq,
                 )
             )
+        follow(published, server_of(parts.targets))
         if keep is not None:
-            home.prune(name, keep)
+            prune(home, name, keep)
         home.cut_log(name)
     return published
 

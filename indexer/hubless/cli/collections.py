@@ -10,6 +10,7 @@ import typer
 import hubless
 from hubless.builder.executors import LOCAL
 from hubless.builder.measuring import by_chance
+from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.parameter_file import read_correction, read_strength
 from hubless.builder.recipe import ENGINES, FAISS
 from hubless.cli.completion import aliases, collections, one_of, versions
@@ -268,7 +269,11 @@ def rollback_command(
 ) -> None:
     """Make an earlier version current again."""
     at = mirror_of(catalog)
+    home = hubless.Catalog(catalog) if at is None else at
     current = (hubless.Catalog(catalog).rollback if at is None else at.roll_back)(collection, version)
+    for each in home.versions(collection):
+        if each.current and each.manifest is not None:
+            follow(each.manifest)
     if json_:
         print_json({"collection": collection, "version": current})
     else:
@@ -320,7 +325,7 @@ def prune_command(
 
     Prints the ids of the deleted versions.
     """
-    deleted = hubless.Catalog(catalog).prune(collection, keep)
+    deleted = prune(hubless.Catalog(catalog), collection, keep)
     if json_:
         print_json({"collection": collection, "deleted": deleted})
         return

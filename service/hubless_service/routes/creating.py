@@ -8,6 +8,7 @@ from typing import Any, cast
 from fastapi import APIRouter, Request, Response
 
 from hubless.builder.creating import create
+from hubless.builder.milvus.clearing import delete
 from hubless.builder.recipe import Metric
 from hubless.errors import InputError
 from hubless.store.catalog import check_name
@@ -99,7 +100,7 @@ async def delete_collection(request: Request, collection: str) -> Response:
     access = check_admin(request, state.settings.origins)
     wanted = read(DeleteCollectionRequest, bodies.url_fields(request))
     state.shelf.slot(collection, access)
-    await asyncio.to_thread(partial(state.engine.catalog.delete, collection, aliases=wanted.aliases or False))
+    await asyncio.to_thread(partial(delete, state.engine.catalog, collection, aliases=wanted.aliases or False))
     log.info('collection "%s" was deleted, id=%s', collection, trace_of(request).request_id)
     state.shelf.drop(collection)
     await asyncio.to_thread(state.engine.look_now)

@@ -1,7 +1,7 @@
 """A fresh Milvus collection as the place of a version's vectors."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,11 +9,11 @@ from typing import Any
 from hubless.builder.checkpoints import Checkpoints
 from hubless.builder.correcting import Corrected
 from hubless.builder.indexing import Asked, aims_record, curve_record
+from hubless.builder.milvus.clearing import check_alias, clear, drop
 from hubless.builder.milvus.entities import Entities
 from hubless.builder.milvus.loading import check_dim, create, load
 from hubless.builder.places import Placed
 from hubless.builder.recipe import MILVUS, Recipe
-from hubless.errors import EngineError
 from hubless.knn import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
@@ -23,6 +23,7 @@ from hubless.search.engines.milvus.mark import Mark, check_free
 from hubless.search.engines.milvus.names import collection_name
 from hubless.search.engines.milvus.server import Server
 from hubless.search.engines.milvus.targets import MilvusTargets
+from hubless.store import outside
 from hubless.store.bundle import IndexRecord, MilvusRecord
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
@@ -69,6 +70,7 @@ class InMilvus:
         entities = Entities.read(self.folder, count)
         mark = Mark(self.collection, self.version, count, dim)
         check_free(self.client, self.name)
+        outside.note(self.folder.parent, self.version, self.name)
         self.made = True
         create(self.client, self.name, entities, mark)
         built = load(self.client, self.name, entities, corrected.targets, corrected.offsets, kind, steps)
@@ -94,11 +96,10 @@ class InMilvus:
         )
         return Placed(replace(targets, defaults=setting.parameters), record, setting.recall)
 
-    def drop(self) -> None:
-        """Drop the collection, if it was begun."""
-        if self.made:
-            self.client.call("drop_collection", self.name)
-            self.made = False
+    @property
+    def published(self) -> bool:
+        """Whether the version has its place among the others."""
+        return (self.folder.parent / self.version).is_dir()
 
 
 def _curve(targets: MilvusTargets, offsets: F32, asked: Asked) -> list[Setting]:
@@ -113,11 +114,24 @@ def _curve(targets: MilvusTargets, offsets: F32, asked: Asked) -> list[Setting]:
 
 @contextmanager
 def in_milvus(server: Server, collection: str, version: str, folder: Path) -> Iterator[InMilvus]:
-    """A place in Milvus. What was loaded is dropped again if an error ends the block."""
+    """A place in Milvus. What was loaded is dropped again, unless the version was published in the block.
+
+    What builds that died and versions that were deleted have left in Milvus is dropped first.
+
+    Raises
+    ------
+    InputError
+        if somebody else uses the alias of the collection in Milvus.
+    EngineError
+        if Milvus does not answer.
+    """
     place = InMilvus(server, collection, version, folder)
+    versions = folder.parent
+    check_alias(place.client, collection)
+    clear(versions.parent, server)
     try:
         yield place
-    except BaseException:
-        with suppress(EngineError):
-            place.drop()
-        raise
+    finally:
+        if place.made and not place.published:
+            for each in drop(collection, [(version, place.name)], server):
+                outside.forget(versions, each)

@@ -84,6 +84,9 @@ class IndexChoice(_Part):
     recall: float = RECALL
     memory: int | str | None = None
     latency: float | str | None = None
+    engine: Literal["faiss", "milvus"] = Field(
+        default="faiss", description="Holds and searches the vectors: in the process that serves, or the server Milvus."
+    )
     shard_targets: int | None = Field(
         default=None,
         description="The most targets in one file of the index; more get several. None: as many as take 4 GiB.",

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from hubless.builder.executors import LOCAL
 from hubless.builder.parameter_file import read_correction
-from hubless.builder.recipe import Recipe
+from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.reindex.files import Stamps, found_files, found_sources, same
 from hubless.builder.reindex.job_file import Job
 from hubless.builder.reindex.rows import RowChanges, read_table, row_changes
@@ -181,6 +181,7 @@ def _recipe(job: Job, folder: Path) -> Recipe:
         device=job.executor.device,
         executor=job.executor.type,
         shard_targets=job.index.shard_targets,
+        engine=job.index.engine,
     )
     recipe.check_prior(job.target_prior)
     return recipe
@@ -243,7 +244,9 @@ def _fit_settings(job: Job, recipe: Recipe) -> dict[str, Any]:
 
 def _index_settings(job: Job) -> dict[str, Any]:
     settings = {name: getattr(job.index, name) for name in ("type", "recall", "memory", "latency")}
-    # left out where it is not used, as in `_fit_settings`
+    # left out where they are not used, as in `_fit_settings`
+    if job.index.engine != FAISS:
+        settings["engine"] = job.index.engine
     return settings if job.index.shard_targets is None else settings | {"shard_targets": job.index.shard_targets}
 
 

@@ -13,6 +13,7 @@ from hubless.builder.engines import placing
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs import write_payload
+from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import Candidate, GateResult, measure_gates
 from hubless.builder.reindex.job_file import Job, Retention, read_job
@@ -137,6 +138,7 @@ def reindex(
         if not all(each.passed for each in results):
             return Outcome(plan, made, gates=results, seconds=time.monotonic() - started)
         work.publish()
+        follow(made)
         shutil.rmtree(plan.home / WORK, ignore_errors=True)
         waited = None
         if wait_for is not None:
@@ -173,15 +175,16 @@ def _begin(plan: Plan) -> None:
 
 def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
     """Make the next version, and publish it if it passes the gates."""
-    with plan.catalog.staging(plan.job.collection) as staged, storage_errors(staged.folder):
+    with (
+        plan.catalog.staging(plan.job.collection) as staged,
+        storage_errors(staged.folder),
+        placing(plan.recipe, staged, plan.job.collection) as place,
+    ):
         before = None
         if plan.base is not None:
             steps.step("opening the current version")
             before = open_index(plan.catalog, plan.job.collection, lenient=True, until=plan.seq).parts
-        with (
-            executing(plan.recipe.executor, staged.folder),
-            placing(plan.recipe, staged, plan.job.collection) as place,
-        ):
+        with executing(plan.recipe.executor, staged.folder):
             with plan.seen.unchanged():
                 rows = next_rows(before, plan.rows, plan.job.metric, staged.folder)
                 encoder = _encoder(plan, rows)
@@ -306,4 +309,4 @@ def _prune(catalog: Catalog, name: str, retention: Retention, now: datetime | No
         manifests = [version.manifest for version in catalog.versions(name)]
         young = sum(made is None or datetime.fromisoformat(made.created) >= oldest for made in manifests)
         keep = max(keep, young)
-    return catalog.prune(name, max(1, keep)) if retention.versions or retention.days else []
+    return prune(catalog, name, max(1, keep)) if retention.versions or retention.days else []

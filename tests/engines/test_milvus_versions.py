@@ -1,0 +1,151 @@
+"""What becomes of the collections in Milvus when versions are built, rolled back, merged, fitted anew and deleted."""
+
+import numpy as np
+import pytest
+from support import small
+
+import hubless
+from hubless.builder.milvus import clearing
+from hubless.errors import EngineUnavailable, InputError
+from hubless.search.engines.milvus.names import alias_name, collection_name
+
+
+@pytest.fixture(autouse=True)
+def client(milvus, monkeypatch):
+    monkeypatch.setenv("HUBLESS_MILVUS_URI", milvus.uri)
+    return milvus.client()
+
+
+def build(catalog, name, **options):
+    return small.build(catalog, name, engine="milvus", **options)
+
+
+def place(manifest):
+    return manifest.index.milvus.collection
+
+
+def standing(client, name):
+    """The Milvus collection that the alias of a collection stands for."""
+    return client.describe_alias(alias_name(name))["collection_name"]
+
+
+def test_alias_follows_builds_and_a_roll_back(tmp_path, client):
+    from typer.testing import CliRunner
+
+    from hubless.cli import app
+
+    first = build(tmp_path, "follows")
+    assert standing(client, "follows") == place(first)
+    second = build(tmp_path, "follows", data=1)
+    assert standing(client, "follows") == place(second)
+    done = CliRunner().invoke(app, ["rollback", "--catalog", str(tmp_path), "--collection", "follows"])
+    assert done.exit_code == 0, done.output
+    assert standing(client, "follows") == place(first)
+    assert client.has_collection(place(second))
+    known = hubless.open(tmp_path, "follows", version=second.version).query(small.query_bank()[:2])
+    assert len(known[0]) == 10
+
+
+def test_alias_that_somebody_else_uses_is_refused_before_the_work(tmp_path, client):
+    client.create_collection(alias_name("taken"), 4)
+    with pytest.raises(InputError, match="Milvus alias: expected a name that is free"):
+        build(tmp_path, "taken")
+    assert client.has_collection(alias_name("taken"))
+    assert not [name for name in client.list_collections() if name.startswith("hubless_taken_")]
+
+
+def test_pruned_versions_leave_milvus_and_others_stay(tmp_path, client):
+    made = [build(tmp_path, "pruned", data=data) for data in range(3)]
+    other = build(tmp_path, "spared")
+    clearing.prune(hubless.Catalog(tmp_path), "pruned", 1)
+    assert [client.has_collection(place(each)) for each in (*made, other)] == [False, False, True, True]
+
+
+def test_versions_that_were_pruned_while_milvus_was_away_go_with_the_next_build(tmp_path, client, monkeypatch, caplog):
+    made = [build(tmp_path, "later", data=data) for data in range(2)]
+    with monkeypatch.context() as patch:
+        patch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
+        assert clearing.prune(hubless.Catalog(tmp_path), "later", 1) == [made[0].version]
+    assert f"left in Milvus: {place(made[0])}" in caplog.text
+    assert client.has_collection(place(made[0]))
+    build(tmp_path, "later", data=2)
+    assert not client.has_collection(place(made[0]))
+
+
+def test_deleted_collection_leaves_milvus_with_its_alias(tmp_path, client):
+    made = [build(tmp_path, "deleted", data=data) for data in range(2)]
+    clearing.delete(hubless.Catalog(tmp_path), "deleted")
+    assert not any(client.has_collection(place(each)) for each in made)
+    assert not client.has_collection(alias_name("deleted"))
+
+
+def test_collection_without_our_mark_is_never_dropped(tmp_path, client):
+    made = [build(tmp_path, "unmarked", data=data) for data in range(2)]
+    client.drop_collection(place(made[0]))
+    client.create_collection(place(made[0]), 4)
+    clearing.prune(hubless.Catalog(tmp_path), "unmarked", 1)
+    assert client.has_collection(place(made[0]))
+
+
+def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("hubless.builder.milvus.placing.drop", lambda *_: [])  # as if there had been no time
+        patch.setattr("hubless.builder.job.write_made", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            build(tmp_path, "killed")
+    [left] = [name for name in client.list_collections() if name.startswith("hubless_killed_")]
+    build(tmp_path, "killed")
+    assert not client.has_collection(left)
+
+
+def test_build_without_milvus_fails_before_it_publishes(tmp_path, monkeypatch):
+    before = build(tmp_path, "away")
+    monkeypatch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
+    with pytest.raises(EngineUnavailable):
+        build(tmp_path, "away", data=1)
+    assert hubless.Catalog(tmp_path).current("away") == before.version
+
+
+def test_save_after_changes_makes_a_new_collection_with_all_targets(tmp_path, client):
+    answers = []
+    for name, engine in (("kept", "faiss"), ("moved", "milvus")):
+        small.build_full(tmp_path, name, correction="auto", engine=engine)
+        index = hubless.open(tmp_path, name)
+        index.remove(["target-20"])
+        index.add(small.vectors(3, 5), ids=["x", "y", "z"], payload=[{"title": "new"}] * 3)
+        saved = index.save(tmp_path, name)
+        answers.append(index.query(small.query_bank()[:4], limit=8))
+        assert saved.count == small.COUNT + 2
+    assert saved.index.milvus.collection == collection_name("moved", saved.version)
+    assert standing(client, "moved") == place(saved)
+    for ours, known in zip(answers[1], answers[0], strict=True):
+        assert [hit.id for hit in ours] == [hit.id for hit in known]
+        assert [hit.score for hit in ours] == pytest.approx([hit.score for hit in known], abs=1e-5)
+
+
+def test_refit_keeps_the_engine_and_the_kind_of_index(tmp_path, client):
+    build(tmp_path, "refitted", index="hnsw", correction="csls")
+    made = hubless.refit(tmp_path, "refitted", small.vectors(30, 77), keep=1)
+    assert (made.index.type, made.index.milvus.kind) == ("milvus", "hnsw")
+    left = [name for name in client.list_collections() if name.startswith("hubless_refitted_")]
+    assert left == [place(made)]
+    same = hubless.offsets(small.targets(), small.vectors(30, 77), metric="cosine", correction="csls")
+    assert np.allclose(hubless.open(tmp_path, "refitted").parts.offsets, same, atol=1e-5)
+
+
+def test_job_file_names_the_engine(tmp_path, client):
+    np.save(tmp_path / "targets.npy", small.targets())
+    np.save(tmp_path / "bank.npy", small.query_bank())
+    job = tmp_path / "job.yaml"
+    job.write_text(
+        "version: 1\ncollection: jobs\nmetric: cosine\ntargets: targets.npy\nquery_bank: bank.npy\n"
+        "index: {type: flat, engine: milvus}\nretention: {versions: 1}\n"
+    )
+    first = hubless.reindex(job, catalog=tmp_path / "catalog")
+    np.save(tmp_path / "targets.npy", small.targets(1))
+    second = hubless.reindex(job, catalog=tmp_path / "catalog")
+    assert second.published
+    assert standing(client, "jobs") == place(second.manifest)
+    assert not client.has_collection(place(first.manifest))
+    known = hubless.open(tmp_path / "catalog", "jobs").query(small.targets(1)[:3], strength=0, limit=1)
+    assert [hits[0].row for hits in known] == [0, 1, 2]
