@@ -173,11 +173,12 @@ def _store_of(settings: Settings) -> RemoteSource | None:
         settings.poll_seconds,
         settings.encoders,
         settings.filter_cache_bytes,
+        settings.milvus,
     )
 
 
 def _engine_of(settings: Settings, store: RemoteSource | None) -> Engine:
-    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
+    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes, settings.milvus)
     return Engine(store or local, settings)
 
 
@@ -238,6 +239,7 @@ def _measure(engine: Engine, metrics: Metrics) -> None:
         lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
         lambda: [(collection.name, collection.frozen_share) for collection in shelf.served()],
         shelf.bank_coverages,
+        shelf.engines,
         sampling.sizes if sampling else tuple,
         sampling.failures if sampling else tuple,
         lambda: engine.waiting,

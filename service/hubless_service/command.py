@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
-SECRETS = ("read_keys", "admin_keys", "encoders")
+SECRETS = ("read_keys", "admin_keys", "encoders", "milvus_token")
 """Settings with secrets, which no message shows."""
 
 

@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cached_property
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal
@@ -9,7 +10,8 @@ from typing import Any, Literal
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from hubless.errors import how_to_install
+from hubless.errors import HublessError, how_to_install
+from hubless.search.engines.milvus.server import DATABASE, TOKEN, TOKEN_FILE, URI, Server
 from hubless.store.address import address_of, copy_folder
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -191,6 +193,16 @@ class Settings(BaseSettings):
         default=1, ge=0, le=1, description="Share of requests that get a log line; errors always do."
     )
     traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
+    milvus_uri: str | None = Field(
+        default=None,
+        description="Address of Milvus, such as http://milvus:19530, for collections that are built for it.",
+    )
+    milvus_token: SecretStr | None = Field(default=None, description="For Milvus: user:password, or an API key.")
+    milvus_token_file: Path | None = Field(default=None, description="File with that token, read at the start.")
+    milvus_database: str | None = Field(default=None, description="Database in Milvus; without it, the default one.")
+    milvus_threads: int = Field(
+        default=16, ge=1, description="Searches in Milvus that wait for it at the same time, beside the others."
+    )
 
     @property
     def address(self) -> str | None:
@@ -201,6 +213,15 @@ class Settings(BaseSettings):
     def folder(self) -> Path:
         """The folder with the collections, or with copies of them."""
         return self.catalog if self.address is None else copy_folder(self.address, "serve", self.cache)
+
+    @cached_property
+    def milvus(self) -> Server | None:
+        """Where Milvus is, and how to log in; None if no address is set."""
+        if self.milvus_uri is None:
+            return None
+        token = self.milvus_token.get_secret_value() if self.milvus_token else None
+        given = {URI: self.milvus_uri, TOKEN: token, TOKEN_FILE: self.milvus_token_file, DATABASE: self.milvus_database}
+        return Server.of_environment({name: str(value) for name, value in given.items() if value is not None})
 
     @property
     def origins(self) -> frozenset[str]:
@@ -249,6 +270,14 @@ class Settings(BaseSettings):
             except ImportError as error:
                 raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
         return traces
+
+    @model_validator(mode="after")
+    def _milvus(self) -> "Settings":
+        try:
+            _ = self.milvus
+        except HublessError as error:
+            raise ValueError(str(error)) from error
+        return self
 
     @model_validator(mode="after")
     def _default_within_maximum(self) -> "Settings":

@@ -48,6 +48,8 @@ CONTRACT = {
     "internal_error": (500, hubless_client.ApiInternalError),
     "encoder_failed": (502, hubless_client.ApiEncoderFailed),
     "encoder_timeout": (504, hubless_client.ApiEncoderTimeout),
+    "engine_failed": (502, hubless_client.ApiEngineFailed),
+    "engine_unavailable": (503, hubless_client.ApiEngineUnavailable),
     "not_ready": (503, hubless_client.ApiNotReady),
     "bundle_damaged": (503, hubless_client.ApiBundleDamaged),
     "bundle_too_new": (503, hubless_client.ApiBundleTooNew),

@@ -15,7 +15,7 @@ ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
 def families():
     """Every family of metrics that a server has, by its name on the page."""
     metrics = Metrics()
-    metrics.show(dict, *[list] * 12, int)
+    metrics.show(dict, *[list] * 13, int)
     metrics.show_store(StoreState)
     found = text_string_to_metric_families(metrics.page().decode())
     return {

@@ -6,7 +6,7 @@ from base64 import urlsafe_b64encode
 import pytest
 from support.catalogs import DIM
 
-from hubless.errors import BundleDamaged, BundleTooNew, StorageError
+from hubless.errors import BundleDamaged, BundleTooNew, EngineError, EngineUnavailable, StorageError
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
@@ -45,6 +45,8 @@ REQUESTS = {
     "bundle_damaged": of("damaged"),
     "bundle_too_new": of("new"),
     "storage": of("unreadable"),
+    "engine_unavailable": of("lost"),
+    "engine_failed": of("refusing"),
 }
 
 # these need a server that is busy: test_overload.py
@@ -74,6 +76,8 @@ def client(serve, words, numbers, tmp_path):
         "damaged": BundleDamaged(tmp_path, "damaged"),
         "new": BundleTooNew(tmp_path, "too new"),
         "unreadable": StorageError(tmp_path, "unreadable"),
+        "lost": EngineUnavailable("nobody answers at tcp://secret"),
+        "refusing": EngineError("tcp://secret refuses"),
     }
     with serve({"words": words, "numbers": numbers, **failures}, max_body_bytes=100_000, receive_seconds=1) as (
         client,
@@ -105,3 +109,4 @@ def check(answer, code):
     assert problem["title"] == PROBLEM_TYPES[code].title
     assert problem["request_id"] == answer.headers["x-request-id"]
     assert problem["detail"]
+    assert "secret" not in answer.text

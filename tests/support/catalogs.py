@@ -68,11 +68,11 @@ def payload():
     return [{"title": " ".join(words_of(i)), "rank": i, "tags": list(words_of(i))} for i in range(COUNT)]
 
 
-def build(path):
+def build(path, **options):
     """Both collections, in a new catalog."""
     text, number = words(), numbers()
-    hubless.build(
-        path, "words", text.targets, text.query_bank, ids=text.ids, payload=payload(), encoder=encoder(), progress=False
-    )
-    hubless.build(path, "numbers", number.targets, number.query_bank, ids=number.ids, metric="dot", progress=False)
+    more = {"ids": text.ids, "payload": payload(), "encoder": encoder(), **options}
+    hubless.build(path, "words", text.targets, text.query_bank, progress=False, **more)
+    more = {"ids": number.ids, "metric": "dot", **options}
+    hubless.build(path, "numbers", number.targets, number.query_bank, progress=False, **more)
     return path

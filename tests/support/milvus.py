@@ -1,10 +1,12 @@
 """Milvus over the network: the server of milvus-lite, which answers as a cluster does as far as tests ask."""
 
 import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pymilvus import MilvusClient
@@ -81,3 +83,92 @@ def _free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
+
+
+class Proxy:
+    """A way to a server that can be closed, or led nowhere.
+
+    Attributes
+    ----------
+    uri : where it listens, on the loopback
+    """
+
+    def __init__(self, port):
+        self._port = port
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.uri = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._flowing = threading.Event()
+        self._open = True
+        self._ends = set()
+        self.restore()
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def stall(self):
+        """Pass nothing on, in either direction."""
+        self._flowing.clear()
+
+    def cut(self):
+        """Break all connections, and those that come."""
+        self._open = False
+        for end in list(self._ends):
+            _reset(end)
+        self._ends.clear()
+        self._flowing.set()
+
+    def restore(self):
+        """Pass everything on again."""
+        self._open = True
+        self._flowing.set()
+
+    def close(self):
+        """Break all connections, and listen no more."""
+        self.cut()
+        # closing it does not wake a thread that accepts
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _accept(self):
+        while True:
+            try:
+                near, _ = self._listener.accept()
+            except OSError:
+                return
+            try:
+                far = socket.create_connection(("127.0.0.1", self._port))
+            except OSError:
+                _reset(near)
+                continue
+            self._ends |= {near, far}
+            if not self._open:
+                _reset(near)
+                _reset(far)
+            for source, target in ((near, far), (far, near)):
+                threading.Thread(target=self._pump, args=[source, target], daemon=True).start()
+
+    def _pump(self, source, target):
+        try:
+            while data := source.recv(65536):
+                self._flowing.wait()
+                target.sendall(data)
+        except OSError:
+            pass
+        _reset(source)
+        _reset(target)
+
+
+def _reset(end):
+    with suppress(OSError):
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        end.shutdown(socket.SHUT_RDWR)
+    end.close()
+
+
+@contextmanager
+def proxied(port):
+    """A proxy of a server until the block ends."""
+    proxy = Proxy(port)
+    try:
+        yield proxy
+    finally:
+        proxy.close()

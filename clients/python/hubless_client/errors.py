@@ -41,6 +41,8 @@
         │   │   ├── ApiTooManyWrongKeys  429: the server checks no more API keys from your address
         │   │   └── ApiMergeNeeded       429: too many targets were added since the version was built
         │   ├── ApiNotReady         503: the server is loading or stopping
+        │   ├── ApiEngineFailed     502: the engine that holds the vectors refuses, or lacks some
+        │   ├── ApiEngineUnavailable  503: the engine that holds the vectors cannot be reached
         │   ├── ApiEncoderFailed    502: the encoder did not turn the text into a vector
         │   └── ApiDeadlineExceeded 504
         │       └── ApiEncoderTimeout    504: the encoder took too long
@@ -373,6 +375,18 @@ class ApiEncoderTimeout(ApiDeadlineExceeded):
     """The encoder of the collection did not answer in time. Queries by vector still work."""
 
     code = "encoder_timeout"
+
+
+class ApiEngineFailed(ApiUnavailable):
+    """The engine that holds the vectors of the collection refuses, or lacks what was built."""
+
+    code = "engine_failed"
+
+
+class ApiEngineUnavailable(ApiUnavailable):
+    """The engine that holds the vectors of the collection cannot be reached."""
+
+    code = "engine_unavailable"
 
 
 class ApiServerError(ApiError):

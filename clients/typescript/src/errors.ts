@@ -44,6 +44,8 @@ const UNAVAILABLE = [
   "not_ready",
   "encoder_failed",
   "encoder_timeout",
+  "engine_failed",
+  "engine_unavailable",
   "deadline_exceeded",
 ] as const;
 const SERVER_ERROR = ["internal_error", "bundle_damaged", "bundle_too_new", "log_damaged", "storage"] as const;

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 from fastapi import Response
 
-from hubless.errors import BundleError, HublessError, InputError, LogCut, StorageError
+from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError
 from hubless_service.http.trace import Trace
 
 MEDIA_TYPE = "application/problem+json"
@@ -57,7 +57,9 @@ PROBLEM_TYPES = {
     "head_too_large": ProblemType(431, "Heads of requests are too large, or too many wait"),
     "internal_error": ProblemType(500, "The server has failed"),
     "encoder_failed": ProblemType(502, "The encoder of the collection has failed"),
+    "engine_failed": ProblemType(502, "The engine of the collection has failed"),
     "not_ready": ProblemType(503, "The server is not ready"),
+    "engine_unavailable": ProblemType(503, "The engine of the collection cannot be reached"),
     "bundle_damaged": ProblemType(503, "The collection cannot be served: its files are damaged"),
     "bundle_too_new": ProblemType(503, "The collection cannot be served: its format is too new"),
     "log_damaged": ProblemType(503, "The log of the collection is damaged"),
@@ -65,6 +67,10 @@ PROBLEM_TYPES = {
     "deadline_exceeded": ProblemType(504, "The time that the request has is over"),
     "encoder_timeout": ProblemType(504, "The encoder of the collection did not answer in time"),
 }
+
+
+_ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in the time that the request has."}
+_LATER = {503: RETRY_AFTER}
 
 
 class Problem(Exception):
@@ -103,6 +109,9 @@ def from_library(error: HublessError) -> Problem:
         return Problem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
     if isinstance(error, LogCut):  # a worker that has not followed yet: it looks for the newer version now
         return Problem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
+    if isinstance(error, EngineError):  # its text says where the engine is, for the log only
+        kind = PROBLEM_TYPES[error.code]
+        return Problem(error.code, _ENGINES.get(error.code, f"{kind.title}."), headers=_LATER.get(kind.status))
     if isinstance(error, BundleError | StorageError):
         # clients see the name of the file, and not where it lies on the server
         return Problem(error.code, f"{error.path.name}: {error.problem}")

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from time import monotonic
 
@@ -41,6 +41,7 @@ class Maintainer:
         due: Callable[[], Iterable[str]],
         keep: int | None,
         on_done: Callable[[], None],
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """Make the thread, to be started.
 
@@ -51,12 +52,14 @@ class Maintainer:
         due : names those that are to be merged
         keep : how many of the newest versions to keep; None for all
         on_done : called from the thread when there is a new version
+        environment : more variables for the processes
         """
         self._catalog = catalog
         self._served = served
         self._due = due
         self._keep = keep
         self._on_done = on_done
+        self._environment = environment or {}
         self._asked: dict[str, Work] = {}
         self._found: set[str] = set()
         self._not_before: dict[str, float] = {}
@@ -155,7 +158,7 @@ class Maintainer:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     pass_fds=[reading, lock.fileno()],
-                    env={**os.environ, **few},
+                    env={**os.environ, **few, **self._environment},
                 )
                 return self._ended(process, home)
             finally:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import hubless
+from hubless.errors import EngineError
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.decayed import window
@@ -251,6 +252,8 @@ class Live:
                 if watched.strength and watched.strength.rank(collection):
                     self._something.set()  # others are left, but first it is looked whether queries wait
                 self._choose(collection, watched)
+            except EngineError as error:
+                log.warning('collection "%s": queries were not ranked raw: %s', collection.name, error)
             except Exception:
                 log.exception('the raw ranking of collection "%s" failed', collection.name)
 

@@ -218,6 +218,7 @@ class Metrics:
         removed: Callable[[], Iterable[tuple[str, float]]],
         frozen: Callable[[], Iterable[tuple[str, float]]],
         coverage: Callable[[], Iterable[tuple[str, float]]],
+        engines: Callable[[], Iterable[tuple[str, float]]],
         sampled: Callable[[], Iterable[tuple[str, float]]],
         sample_failures: Callable[[], Iterable[tuple[str, float]]],
         waiting: Callable[[], int],
@@ -241,6 +242,7 @@ class Metrics:
         self._live.register(
             _ByCollection("hubless_bank_coverage", "Share of the targets that the query bank covers", coverage)
         )
+        self._live.register(_ByCollection("hubless_engine_answers", "Whether the engine outside answers", engines))
         self._live.register(
             _ByCollection("hubless_query_sample_queries", "Queries that the query sample has in files", sampled)
         )

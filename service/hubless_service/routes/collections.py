@@ -52,7 +52,7 @@ async def get_hubness(request: Request, collection: str) -> Response:
     """Counted over the recent queries. Each version begins anew."""
     state = state_of(request)
     asked = state.shelf.collection(collection, access_of(request))
-    document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked))
+    document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked), asked)
     return responses.send(cast(HubnessAnswer, {**document, "collection": asked.name, "version": asked.version}))
 
 

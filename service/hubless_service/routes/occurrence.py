@@ -60,7 +60,7 @@ async def get_occurrence(request: Request, collection: str) -> Response:
     asked = state.shelf.collection(collection, access_of(request))
     wanted = read(OccurrenceRequest, bodies.url_fields(request), Subject(asked, state.settings))
     work = partial(_occurrence, asked.origin, wanted.limit or _HUBS)
-    return responses.send(await state.engine.run(trace_of(request), work))
+    return responses.send(await state.engine.run(trace_of(request), work, asked))
 
 
 @router.get(
@@ -78,7 +78,7 @@ async def get_findings(request: Request, collection: str) -> Response:
         raise InputError("id", "the id of a target", "none")
     read(FindingsRequest, given, Subject(asked, state.settings))
     work = partial(_findings, asked.origin, request.query_params["id"])
-    return responses.send(await state.engine.run(trace_of(request), work))
+    return responses.send(await state.engine.run(trace_of(request), work, asked))
 
 
 def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:

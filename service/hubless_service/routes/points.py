@@ -54,7 +54,7 @@ async def count(request: Request, collection: str) -> Response:
     if filter is None:
         counted = holder.count
     else:
-        counted = await state.engine.run(trace, partial(lookups.count_matches, holder, filter, trace))
+        counted = await state.engine.run(trace, partial(lookups.count_matches, holder, filter, trace), holder)
     answer: CountAnswer = {"count": counted, "collection": holder.name, "version": holder.version}
     return responses.send(answer)
 
@@ -77,7 +77,7 @@ async def get_points(request: Request, collection: str) -> Response:
     holder = await state.engine.reach(trace_of(request), holder, wanted.min_seq)
     extras = _usual(holder) if wanted.with_ is None else wanted.with_
     work = partial(lookups.find_targets, holder, wanted.ids, extras)
-    found, missing = await state.engine.run(trace_of(request), work)
+    found, missing = await state.engine.run(trace_of(request), work, holder)
 
     def answer() -> PointsAnswer:
         points = targets_of(found)
@@ -106,7 +106,7 @@ async def scroll(request: Request, collection: str) -> Response:
     limit = state.settings.default_limit if wanted.limit is None else wanted.limit
     extras = _usual(holder) if wanted.with_ is None else wanted.with_
     work = partial(lookups.scroll_targets, holder, start, limit, wanted.filter, extras, trace)
-    found, following = await state.engine.run(trace, work)
+    found, following = await state.engine.run(trace, work, holder)
     cursor = None if following is None else write_cursor(holder, following, wanted.filter)
 
     def answer() -> ScrollAnswer:
@@ -138,7 +138,7 @@ async def get_point(request: Request, collection: str, id: str) -> Response:
     wanted = read(PointRequest, bodies.url_fields(request), Subject(holder, state.settings))
     holder = await state.engine.reach(trace_of(request), holder, wanted.min_seq)
     extras = replace(wanted.with_ or NO_EXTRAS, payload=_usual(holder).payload)
-    found = await state.engine.run(trace_of(request), partial(lookups.find_target, holder, id, extras))
+    found = await state.engine.run(trace_of(request), partial(lookups.find_target, holder, id, extras), holder)
     (target,) = targets_of(found)
     answer: PointAnswer = {**target, "collection": holder.name, "version": holder.version}
     return responses.send(answer, {"ETag": f'"{target["seq"]}"'})

@@ -64,7 +64,7 @@ async def get_projection(request: Request, collection: str) -> Response:
     if column is not None and column not in known:
         expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
         raise UnknownField("column", f"payload columns: {expected}", clip(column))
-    answer = await state.engine.run(trace_of(request), partial(_projection, asked.origin, column))
+    answer = await state.engine.run(trace_of(request), partial(_projection, asked.origin, column), asked)
     return await responses.send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
 
 

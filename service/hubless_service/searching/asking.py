@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import hubless
-from hubless.errors import InputError, PointNotFound
+from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.fields import NO_EXTRAS
@@ -80,6 +80,8 @@ def _lines(
         results = collection.query(
             vectors, first.limit, first.strength, parameters=first.parameters, filter=matches, **more
         )
+    except EngineError as error:  # of no query: it would fail as well for each
+        return [error] * len(queries)
     except Exception as error:
         if len(queries) == 1:
             return [_in_words_of(first, error)]

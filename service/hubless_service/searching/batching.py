@@ -15,6 +15,7 @@ from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
 
+from hubless.search.engines.deadline import within
 from hubless_service.http.trace import Trace
 from hubless_service.searching.deadlines import Deadlines, expire
 from hubless_service.searching.waiting import Answer, Job, Reply, Waiting, queries_of
@@ -198,7 +199,8 @@ class Batcher:
         except Exception:
             log.exception("a search thread runs with the settings of the process")
         while (jobs := self._handed.get()) and not self._closed:
-            answered = self._answers(jobs)
+            with within(max(job.deadline for job in jobs) - perf_counter()):
+                answered = self._answers(jobs)
             with suppress(RuntimeError):  # the loop is closed when the process ends: then nobody waits any more
                 loop = jobs[0].future.get_loop()
                 loop.call_soon_threadsafe(self._return, loop, jobs, *answered)

@@ -29,6 +29,7 @@ from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.following import Follower
 from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
+from hubless_service.searching.silence import Silence
 from hubless_service.searching.source import Source
 from hubless_service.searching.waiting import Reply
 from hubless_service.searching.watching import Watcher
@@ -69,6 +70,12 @@ class Engine:
             self._prepare,
             HOP if settings.workers == 1 else SHORT,
         )
+        # other threads, as these wait for the network, and in vain if their engine is dead
+        self._remote = self._batcher
+        if settings.milvus is not None:
+            waiting, together = settings.max_waiting, settings.max_together
+            self._remote = Batcher(settings.milvus_threads, waiting, together, self._prepare, 0.0)
+        self._silence = Silence(self.shelf, settings.poll_seconds)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare)
         self._breakers = Breakers(self.shelf.served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
@@ -81,6 +88,7 @@ class Engine:
             lambda: merges_due(self.shelf.living(), settings.merge_at),
             settings.keep_versions,
             self._watcher.look_now,
+            {} if settings.milvus is None else settings.milvus.environment,
         )
         self.live = Live(settings, self.shelf.served, self._prepare, lambda: self.waiting > 0)
         self.sampling = sampling_of(settings)
@@ -94,13 +102,15 @@ class Engine:
         """
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
-        self._batcher.start()
+        for batcher in self._batchers:
+            batcher.start()
         self.live.start()
         if self.sampling:
             self.sampling.start()
         self._writer.start()
         self._follower.start()
         self.maintainer.start()
+        self._silence.start()
         self._watcher.start(on_loaded)
 
     def stop(self) -> list[threading.Thread]:
@@ -110,10 +120,12 @@ class Engine:
         """
         self._encoding.stop()
         self._watcher.stop()
+        self._silence.stop()
         self._threads_set.close()
         sampling = self.sampling.stop() if self.sampling else []
         written = [*self._writer.stop(), *self._follower.stop(), *self.maintainer.stop()]
-        return [*self._batcher.stop(), *written, *self.live.stop(), *sampling]
+        searching = [thread for batcher in self._batchers for thread in batcher.stop()]
+        return [*searching, *written, *self.live.stop(), *sampling]
 
     def report(
         self,
@@ -129,14 +141,16 @@ class Engine:
         on_breaker : with a collection, and whether its encoder is left alone now
         on_failure : when a thread has survived an error of ours
         """
-        self._batcher.on_batch = on_batch
-        self._batcher.on_failure = self._encoding.on_failure = self._writer.on_failure = on_failure
+        for batcher in self._batchers:
+            batcher.on_batch = on_batch
+            batcher.on_failure = on_failure
+        self._encoding.on_failure = self._writer.on_failure = on_failure
         self._breakers.on_state = on_breaker
 
     @property
     def waiting(self) -> int:
         """How many queries wait."""
-        return self._batcher.waiting
+        return sum(batcher.waiting for batcher in self._batchers)
 
     @property
     def catalog(self) -> hubless.Catalog:
@@ -174,7 +188,7 @@ class Engine:
         encoded = await self._encoding.encode(request, collection, queries, deadline)
         if self._follows:
             encoded = self._with_strength(collection, encoded)
-        found = await search(request, self._batcher, collection, encoded, deadline, self.live.observe)
+        found = await search(request, self._batcher_of(collection), collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
@@ -188,7 +202,7 @@ class Engine:
         """
         deadline = trace.started + query.timeout_ms / 1000
         queries = self._with_strength(collection, [query]) if self._follows else [query]
-        submit(self._batcher, trace, collection, queries, deadline, self.live.observe, reply)
+        submit(self._batcher_of(collection), trace, collection, queries, deadline, self.live.observe, reply)
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""
@@ -240,14 +254,22 @@ class Engine:
         deadline = trace.started + self._timeout
         return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 
-    async def run(self, trace: Trace, work: Callable[[], T]) -> T:
-        """Do work in a search thread; the time until one is free counts as `queue`."""
+    async def run(self, trace: Trace, work: Callable[[], T], collection: hubless.Collection | None = None) -> T:
+        """Do work in a search thread, one for the collection; the time until one is free counts as `queue`."""
 
         def answer(nothing: Sequence[None]) -> list[T]:
             return [work()]
 
-        result: T = await self._batcher.submit(trace, trace.started + self._timeout, answer, None)
+        batcher = self._batcher if collection is None else self._batcher_of(collection)
+        result: T = await batcher.submit(trace, trace.started + self._timeout, answer, None)
         return result
+
+    @property
+    def _batchers(self) -> list[Batcher]:
+        return [self._batcher] if self._remote is self._batcher else [self._batcher, self._remote]
+
+    def _batcher_of(self, collection: hubless.Collection) -> Batcher:
+        return self._remote if collection.remote else self._batcher
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

@@ -88,7 +88,7 @@ def submit(
     filter = first.filter
     matches = None if filter is None else collection.known_matches(filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    here = filter is None or matches is not None
+    here = (filter is None or matches is not None) and not collection.remote
     exact = first.parameters is not None and first.parameters.get("exact") is True
     whole = here and collection.takes_all_cores(matches, exact=exact)
     work = partial(answer_parts, collection, observe)

@@ -5,9 +5,10 @@ Every change replaces a whole mapping, so that a request reads without a lock.
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import hubless
-from hubless.errors import CollectionNotFound
+from hubless.errors import CollectionNotFound, EngineError
 from hubless.search.living import Living
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, Problem
@@ -43,6 +44,12 @@ class Shelf:
             before = self._slots
             self._slots = {name: before.get(name, Slot()) for name in names}
             return [name for name in before if name not in self._slots]
+
+    def note(self, name: str, silent: EngineError | None) -> None:
+        """Note whether the engine of a collection answers."""
+        with self._lock:
+            if slot := self._slots.get(name):
+                self._slots = {**self._slots, name: replace(slot, silent=silent)}
 
     def drop(self, name: str) -> None:
         """Serve a collection no longer, as it was deleted."""
@@ -156,6 +163,12 @@ class Shelf:
         for name, slot in self._slots.items():
             if slot.collection:
                 yield name, slot.seconds
+
+    def engines(self) -> Iterator[tuple[str, float]]:
+        """Collection, and whether its engine answers, of those whose engine is another server."""
+        for name, slot in self._slots.items():
+            if slot.collection and slot.collection.remote:
+                yield name, slot.silent is None
 
     def bank_coverages(self) -> Iterator[tuple[str, float]]:
         """Collection, and the share of its targets that the query bank of the version served covers, if known."""

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 import hubless
-from hubless.errors import BundleError, StorageError
+from hubless.errors import BundleError, EngineError, InputError, StorageError
+from hubless.search.engines.milvus.server import URI
 from hubless.search.living import Living
 from hubless_service.http.problems import Problem, from_library
 
@@ -20,12 +21,14 @@ class Slot:
     tried : the id of the version that was opened last; the one that is served, unless there is a failure
     failure : why that version cannot be served
     seconds : how long it took to open and check the version that is served
+    silent : why its engine does not answer now; None if it does. Queries are answered again as soon as it does
     """
 
     living: Living | None = None
     tried: str | None = None
     failure: Exception | None = None
     seconds: float = 0.0
+    silent: EngineError | None = None
 
     @property
     def collection(self) -> hubless.Collection | None:
@@ -34,15 +37,15 @@ class Slot:
 
     @property
     def state(self) -> str:
-        """One of `STATES`; a collection is ready as long as some version of it is served."""
+        """One of `STATES`; a collection is ready as long as some version of it is served, and its engine answers."""
         if self.collection:
-            return "ready"
+            return "failed" if self.silent else "ready"
         return "failed" if self.failure else "loading"
 
     @property
     def settled(self) -> bool:
-        """Whether to leave a refused version alone. A disk error may pass, so such a version is tried again."""
-        return not isinstance(self.failure, StorageError)
+        """Whether to leave a refused version alone. Errors of a disk or an engine may pass, so that is tried again."""
+        return not isinstance(self.failure, StorageError | EngineError)
 
     def details(self) -> dict[str, object]:
         """What /readyz says about the collection."""
@@ -52,12 +55,17 @@ class Slot:
             reason = {"code": problem.code, "detail": problem.detail}
         if not (collection := self.collection):
             return {"status": self.state, **reason}
-        served = {"status": self.state, "version": collection.version, "count": collection.count}
+        served: dict[str, object] = {"status": self.state, "version": collection.version, "count": collection.count}
+        if self.silent:
+            problem = as_problem(self.silent)
+            served |= {"code": problem.code, "detail": problem.detail}
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 
 
 def as_problem(failure: Exception) -> Problem:
     """The problem that tells clients why something cannot be served. Only the log tells an unexpected reason."""
-    if isinstance(failure, BundleError | StorageError):
+    if isinstance(failure, BundleError | StorageError | EngineError):
         return from_library(failure)
+    if isinstance(failure, InputError) and failure.parameter == URI:
+        return Problem("engine_unavailable", f"Its vectors are in Milvus: set {URI}.")
     return Problem("internal_error", "It could not be opened; the log of the server says why.")

@@ -172,7 +172,7 @@ class Watcher:
                 _log_failure(f'collection "{name}"', failure)
             return Slot(None, version, failure)
         if slot.collection and version == slot.collection.version:
-            return Slot(slot.living, version, seconds=slot.seconds)
+            return Slot(slot.living, version, seconds=slot.seconds, silent=slot.silent)
         if version == slot.tried and slot.settled:
             return slot
         return None

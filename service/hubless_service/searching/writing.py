@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import Any
 
 from hubless.errors import HublessError
+from hubless.search.engines.deadline import within
 from hubless.search.living import Draft, Living
 from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error
@@ -181,7 +182,8 @@ class Writer:
             if task.points and draft.added + task.points > self._most_added:
                 detail = f"{draft.added} points stand beside the index, and at most {self._most_added} may: merge them."
                 raise Problem("merge_needed", detail, headers={"Retry-After": "60"})
-            return task.plan(draft)
+            with within(task.deadline - now):
+                return task.plan(draft)
         except (Problem, HublessError) as error:
             _resolve(task, error.with_traceback(None))
         return None

@@ -65,6 +65,11 @@ class Server:
             raise InputError(URI, "the address of Milvus, such as http://localhost:19530", "none")
         return cls(known[URI], _token(known), known.get(DATABASE, ""))
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables that name it, for another process."""
+        return {URI: self.uri, TOKEN: self.token, TOKEN_FILE: "", DATABASE: self.database}
+
 
 def _token(environ: Mapping[str, str]) -> str:
     if not (named := environ.get(TOKEN_FILE)):

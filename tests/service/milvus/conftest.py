@@ -1,0 +1,53 @@
+"""The fixtures of the tests of the service, over the same collections in Milvus: the same tests have to pass.
+
+Tests that are imported here from the modules beside ask about queries, batches, strengths, filters, points, pages,
+counts and writes.
+"""
+
+import httpx
+import pytest
+from support import catalogs
+from support.contract import Contract
+from support.serving import serving, wait_until_ready
+
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+URI = "HUBLESS_MILVUS_URI"
+
+
+@pytest.fixture(autouse=True)
+def _milvus(milvus, monkeypatch):
+    """The address; and only the fewest matches are named one by one, so that filters are translated here, too."""
+    monkeypatch.setenv(URI, milvus.uri)
+    monkeypatch.setattr("hubless.search.engines.milvus.selecting.FEW", 3)
+
+
+@pytest.fixture(scope="session")
+def catalog(milvus, tmp_path_factory):
+    """The collections of support/catalogs.py, with their vectors in Milvus."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(URI, milvus.uri)
+        return catalogs.build(tmp_path_factory.mktemp("catalog"), engine="milvus", index="flat")
+
+
+@pytest.fixture(scope="session")
+def server(catalog, milvus):
+    with serving(create_app(Settings(catalog=catalog, milvus_uri=milvus.uri))) as base_url:
+        assert wait_until_ready(base_url).status_code == 200
+        yield base_url
+
+
+@pytest.fixture(scope="session")
+def contract(server):
+    return Contract(httpx.get(f"{server}/openapi.json").json())
+
+
+@pytest.fixture(scope="session")
+def http(server, contract):
+    def check(response):
+        response.read()
+        contract.check(response)
+
+    with httpx.Client(base_url=server, timeout=60, event_hooks={"response": [check]}) as client:
+        yield client

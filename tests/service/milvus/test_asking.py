@@ -1,0 +1,3 @@
+"""tests/service/test_asking.py, with the vectors in Milvus."""
+
+from service.test_asking import *  # noqa: F403
