@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.indexing import Indexed
-from hubless.builder.shards import index_paths, link, paths_of
+from hubless.builder.shards import index_paths, paths_of
 from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
@@ -25,6 +25,7 @@ from hubless.progress import Advance, no_progress
 from hubless.search.engines.sharded import embedded, shards_of
 from hubless.store import bundle
 from hubless.store.bundle import read_arrays
+from hubless.store.durable import link
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]

@@ -21,7 +21,7 @@ from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
 from hubless.builder.refilling import Enlarged
 from hubless.builder.rows import near, projection_of, vectors_first, with_all, write_rows
-from hubless.builder.shards import index_paths, link, paths_of
+from hubless.builder.shards import index_paths, paths_of
 from hubless.builder.writing import manifest, manifest_of, write_made
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
@@ -43,6 +43,7 @@ from hubless.search.priors import later_prior
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
+from hubless.store.durable import link
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items

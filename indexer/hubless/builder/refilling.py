@@ -7,12 +7,13 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from hubless.builder.shards import index_paths, link, most_in_a_shard, shard_sizes, trained_path, write_whole
+from hubless.builder.shards import index_paths, most_in_a_shard, shard_sizes, trained_path, write_whole
 from hubless.knn import add_stored, add_vectors, read_index
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.progress import Steps
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.sharded import Embedded, embedded, shards_of
+from hubless.store.durable import link
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import HalfVectors, VectorSource
 

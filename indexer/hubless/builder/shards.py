@@ -5,9 +5,7 @@ and closed one after another, so that one is in memory at a time. A file that is
 after it.
 """
 
-import os
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -134,23 +132,6 @@ def write_whole(index: faiss.Index, path: Path) -> None:
     with storage_errors(path):
         sync(new)
         new.replace(path)
-
-
-def link(file: Path, path: Path) -> None:
-    """Give a file a second name; where the disk has no such thing, copy it.
-
-    Raises
-    ------
-    StorageError
-    """
-    with storage_errors(path):
-        path.unlink(missing_ok=True)  # it may be another name of a file that stays
-        with suppress(OSError):
-            os.link(file, path)
-            return
-        with file.open("rb") as source, path.open("wb") as copy:
-            while block := source.read(2**22):
-                copy.write(block)
 
 
 def _beside(path: Path, name: str) -> Path:

@@ -1,6 +1,7 @@
 """Durable files and folders, locks, and writes that are whole or not at all."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,6 +21,21 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def link(file: Path, path: Path) -> None:
+    """Give a file a second name; where the disk has no such thing, copy it.
+
+    Raises
+    ------
+    StorageError
+    """
+    with storage_errors(path):
+        path.unlink(missing_ok=True)  # it may be another name of a file that stays
+        try:
+            os.link(file, path)
+        except OSError:
+            shutil.copyfile(file, path)
 
 
 def make_folder(path: Path) -> None:

@@ -2,6 +2,8 @@ import pytest
 from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing, truncating
 
+import hubless
+from hubless.builder import shards
 from hubless.errors import (
     BundleDamaged,
     CollectionNotFound,
@@ -161,3 +163,24 @@ def test_unknown_collection_is_not_found_and_an_unknown_bucket_is_named(built, t
         pushed.pull("other")
     with pytest.raises(StorageError, match="there is no such bucket"):
         Mirror(Objects("s3://nobody-has-it/c"), tmp_path / "x").pull("photos")
+
+
+def test_files_that_a_version_here_has_are_not_pulled_again(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(shards, "SHARD_LEAST", 8)
+    here, there = (Mirror(Objects(ADDRESS), tmp_path / name) for name in ("here", "there"))
+    first = small.build_full(here.folder, shard_targets=16)
+    here.push("photos", first.version, None)
+    there.pull("photos")
+    index = hubless.open(here.folder, "photos")
+    index.remove(["target-39"])
+    second = index.save(here.folder, "photos")
+    assert second.index.shards == [16, 16, 7]
+    here.push("photos", second.version, here.tag("photos"))
+    damaged = there.folder / "photos" / "versions" / first.version / "index-001.faiss"
+    damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
+    store.faults.clear()
+    assert there.pull("photos") == second.version
+    came = {path.rpartition("/")[2] for method, path in store.faults.asked if method == "GET"}
+    assert "index-000.faiss" not in came
+    assert {"index-001.faiss", "index-002.faiss"} <= came
+    small.check_complete(there.folder)

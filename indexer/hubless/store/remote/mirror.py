@@ -6,14 +6,15 @@ date: what is known is asked for by its name.
 """
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hubless.errors import BundleDamaged, BundleError, CollectionNotFound, StorageError, VersionNotFound, storage_errors
 from hubless.progress import Advance, no_progress
-from hubless.store.bundle import MANIFEST, Manifest, read_manifest, verify
+from hubless.store.bundle import MANIFEST, FileRecord, Manifest, read_manifest, record_of, verify
 from hubless.store.catalog import CURRENT, VERSIONS, Catalog, VersionInfo, is_name
-from hubless.store.durable import make_folder, replace_text, sync
+from hubless.store.durable import link, make_folder, replace_text, sync
 from hubless.store.remote.objects import Objects
 
 PULLING = ".pulling-"
@@ -190,7 +191,10 @@ class Mirror:
         size = sum(record.size for record in manifest.files.values())
         if most_bytes is not None and size > most_bytes:
             raise StorageError(self.folder, f"version {version} of {name!r} has {size} bytes, {most_bytes} are allowed")
+        held = _held(versions)
         for file, record in manifest.files.items():
+            if record in held and not (staging / file).exists() and record_of(held[record]) == record:
+                link(held[record], staging / file)
             self._pull_file(f"{there}/{file}", staging / file, record.size, advance)
         try:
             verify(staging, manifest)
@@ -219,6 +223,16 @@ class Mirror:
                 file.flush()
                 advance(len(part))
         sync(path)
+
+
+def _held(versions: Path) -> dict[FileRecord, Path]:
+    """The files of the versions that are here, such as shards that a later version has too."""
+    held: dict[FileRecord, Path] = {}
+    for folder in versions.iterdir():
+        if not folder.name.startswith("."):
+            with suppress(BundleError):
+                held |= {record: folder / file for file, record in read_manifest(folder).files.items()}
+    return {record: path for record, path in held.items() if path.is_file()}
 
 
 def _is_here(folder: Path) -> bool:
