@@ -149,3 +149,19 @@ def test_job_file_names_the_engine(tmp_path, client):
     assert not client.has_collection(place(first.manifest))
     known = hubless.open(tmp_path / "catalog", "jobs").query(small.targets(1)[:3], strength=0, limit=1)
     assert [hits[0].row for hits in known] == [0, 1, 2]
+
+
+def test_collection_that_was_emptied_and_filled_again_stays_in_milvus(tmp_path, client):
+    build(tmp_path, "emptied", index="hnsw")
+    index = hubless.open(tmp_path, "emptied")
+    index.remove(list(range(small.COUNT)))
+    empty = index.save(tmp_path, "emptied")
+    assert (empty.count, empty.index.milvus.collection, empty.index.milvus.kind) == (0, "", "hnsw")
+    index = hubless.open(tmp_path, "emptied")
+    assert len(index.query(small.query_bank()[:1])[0]) == 0
+    index.add(small.targets(3), ids=np.arange(small.COUNT))
+    filled = index.save(tmp_path, "emptied")
+    assert client.has_collection(place(filled))
+    assert standing(client, "emptied") == place(filled)
+    found = hubless.open(tmp_path, "emptied").query(small.targets(3)[:3], strength=0, limit=1)
+    assert [hits[0].id for hits in found] == [0, 1, 2]

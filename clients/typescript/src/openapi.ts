@@ -602,7 +602,7 @@ export interface components {
             built: {
                 [key: string]: number;
             };
-            /** @description Its name in Milvus. */
+            /** @description Its name in Milvus; empty if no target has a vector. */
             collection: string;
             /** @description The field there of each payload column that Milvus has. */
             fields: {

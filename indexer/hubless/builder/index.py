@@ -41,7 +41,7 @@ from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store import bundle
-from hubless.store.bundle import Manifest
+from hubless.store.bundle import IndexRecord, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import link
 from hubless.store.remote.working import readable
@@ -360,7 +360,7 @@ class Index(Collection):
         if not room:
             made = make_empty(targets.dim, correction, parts.bank_sample)
             write_index(empty_index(targets.dim), path)
-            return replace(made, offsets=offsets)
+            return replace(made, offsets=offsets, index=_empty_record(made.index, parts.manifest.index))
         if not isinstance(targets, Embedded):
             source: VectorSource = StoredVectors(targets, "targets")
             if order is not None:
@@ -436,6 +436,14 @@ def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array
         expected = "strings" if kind == "string" else "whole numbers"
         raise InputError("ids", f"{expected}, as the ids of this index are", str(given.type))
     return given
+
+
+def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
+    """The record of an empty index, which keeps the engine of the version before."""
+    if before.milvus is None:
+        return made
+    kept = before.milvus.model_copy(update={"collection": "", "built": {}, "fields": {}})
+    return made.model_copy(update={"milvus": kept})
 
 
 def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, version: str) -> Manifest:

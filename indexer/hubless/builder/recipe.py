@@ -97,15 +97,22 @@ def asked_for(manifest: Manifest) -> dict[str, Any]:
         "metric": manifest.metric,
         "correction": manifest.correction.name,
         "parameters": manifest.correction.parameters,
-        # a collection that began empty has had no size to choose by
         "engine": FAISS if record.milvus is None else MILVUS,
-        "index": AUTO if manifest.measured is None else record.type if record.milvus is None else record.milvus.kind,
+        "index": _kind(manifest),
         "recall": RECALL if aims is None else aims.recall,
         "memory": None if aims is None else aims.memory,
         "latency": None if aims is None else aims.latency_ms,
         "seed": manifest.provenance.seed,
         "shard_targets": record.shard_targets,
     }
+
+
+def _kind(manifest: Manifest) -> str:
+    """The kind of index to build anew."""
+    if manifest.index.milvus is not None:
+        return manifest.index.milvus.kind
+    # a collection that began empty has had no size to choose by
+    return AUTO if manifest.measured is None else manifest.index.type
 
 
 def check_metric(metric: str | None) -> Metric:

@@ -107,7 +107,7 @@ def _read_version(
 ) -> Parts:
     """All files of a version; the large ones are mapped."""
     targets: StoredTargets
-    if manifest.index.milvus is None:
+    if not manifest.index.in_milvus:
         targets = _read_targets(folder, manifest)
     with reading(folder / OFFSETS):
         offsets: F32 = read_npy(folder / OFFSETS)
@@ -124,7 +124,7 @@ def _read_version(
         if count != manifest.count:
             raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
     query_time = _read_query_time(folder, manifest)
-    if manifest.index.milvus is not None:
+    if manifest.index.in_milvus:
         # after all files, as it takes long
         schema = None if payload is None else payload.schema
         targets = MilvusTargets.open(manifest, schema, milvus or Server.of_environment())

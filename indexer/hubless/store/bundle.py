@@ -81,7 +81,7 @@ class SettingRecord(_Record):
 class MilvusRecord(_Record):
     """The Milvus collection that holds the vectors of a version."""
 
-    collection: str = Field(description="Its name in Milvus.")
+    collection: str = Field(description="Its name in Milvus; empty if no target has a vector.")
     marked: str = Field(description="The collection of the catalog that its mark names.")
     kind: str = Field(description="Its kind of index.")
     built: dict[str, int] = Field(description="Parameters that the index was built with.")
@@ -103,9 +103,14 @@ class IndexRecord(_Record):
     milvus: MilvusRecord | None = Field(default=None, description="Where the vectors are, if the type is milvus.")
 
     @property
+    def in_milvus(self) -> bool:
+        """Whether the vectors lie in Milvus. A version without vectors for Milvus has an empty index instead."""
+        return self.milvus is not None and bool(self.milvus.collection)
+
+    @property
     def files(self) -> list[str]:
         """The names of its files, in the order of their targets; none if it lies in Milvus."""
-        return [] if self.milvus else index_files(len(self.shards) or 1)
+        return [] if self.in_milvus else index_files(len(self.shards) or 1)
 
     @property
     def format_version(self) -> int:

@@ -51,7 +51,7 @@ def move_alias(client: Client, collection: str, name: str) -> None:
 def follow(manifest: Manifest, server: Server | None = None) -> None:
     """Move the alias in Milvus to a version that has become current. Log if that fails: no query depends on it."""
     record = manifest.index.milvus
-    if record is None:
+    if record is None or not record.collection:
         return
     try:
         move_alias(client_of(server or Server.of_environment()), record.marked, record.collection)
