@@ -14,7 +14,6 @@ from time import thread_time
 
 import numpy as np
 import uvloop
-from fastapi import Request, Response
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
@@ -27,17 +26,14 @@ from hubless_service.app import create_app
 from hubless_service.http.bodies import parse
 from hubless_service.http.edge.protocol import protocol_of
 from hubless_service.http.fields import Subject
-from hubless_service.http.queries import read_query
-from hubless_service.http.trace import trace_of
-from hubless_service.observing.metrics import Metrics
-from hubless_service.observing.middleware import ObserveRequests
+from hubless_service.http.queries import query_of_json
+from hubless_service.observing.observer import server_timing
 from hubless_service.processes.sharing import share_python
-from hubless_service.routes.query import _receive
+from hubless_service.routes.at_once import FOUND, QueriesAtOnce
+from hubless_service.routes.query import PATH as QUERY
 from hubless_service.settings import Settings
-from hubless_service.state import state_of
 
-TARGETS, EVERYTHING = 1000, "search"
-STEPS = ("routing", "body", "json", "vector", "library", EVERYTHING)
+TARGETS = 1000
 TURNS, REQUESTS = 150, 16
 
 
@@ -59,25 +55,28 @@ class Wire:
     close = abort = pause_reading = resume_reading = lambda self: None
 
 
-def endpoint(last):
-    """Do what an answer to a query needs, up to a step."""
+class UpTo(QueriesAtOnce):
+    """Does what an answer to a query needs, up to a step, and answers an empty object."""
 
-    async def query(request: Request, collection: str) -> Response:
-        kind, body = (None, b"") if last == "routing" else await _receive(request, state_of(request))
-        state = state_of(request)
-        if last == "json":
-            parse(body)
-        if last in ("vector", "library", EVERYTHING):
-            subject = Subject(state.shelf.served()[0], state.settings)
-            wanted = read_query(request, kind, body, subject)
-            if last == "library":
-                subject.collection.query(wanted.asked, prepared=True)
-            elif last == EVERYTHING:
-                await state.engine.search(request, subject.collection, [wanted])
-        trace_of(request)
-        return Response(b"{}", media_type="application/json")
+    def __init__(self, whole, last):
+        vars(self).update(vars(whole))
+        self.last = last
 
-    return query
+    def __call__(self, cycle):
+        """As `QueriesAtOnce`."""
+        trace = self.observer.begin(cycle.scope["headers"], cycle.arrived)
+        if self.last != "observing":
+            self._reader(cycle.scope, cycle)
+            collection = self._collection(cycle.scope)
+        if self.last == "json":
+            parse(bytes(cycle.body))
+        if self.last in ("vector", "library"):
+            wanted = query_of_json(bytes(cycle.body), Subject(collection, self._settings))
+            if self.last == "library":
+                collection.query(wanted.asked, prepared=True)
+        cycle.answer(200, FOUND % (2, trace.request_id.encode(), server_timing(trace)), b"{}")
+        self.observer.end(cycle.scope, QUERY, 200, trace)
+        return True
 
 
 def connection(app, protocol):
@@ -113,22 +112,24 @@ async def measure(catalog, name):
         lines = {
             "bare uvicorn": connection(bare, HttpToolsProtocol),
             "empty route of FastAPI": connection(fastapi(), HttpToolsProtocol),
-            "protocol, with its limits": connection(bare, ours),
-            "+ id, log, metrics, Server-Timing": connection(ObserveRequests(bare, Metrics(), 1, None), ours),
+            "bare application, on our protocol": connection(bare, ours),
         }
-        service = connection(app, ours)
-        # routes are the modules' own, so it is one route for all lines
-        route = next(each for each in app.routes if getattr(each, "path", "") == PATH.format("{collection}"))
-        names = ("routing, keys", "receiving the body", "JSON", "checking the vector", "the library's search")
-        names = (*names, "queue, batch, stages, live hubness")
-        ends = {f"+ {name}": endpoint(step) for step, name in zip(STEPS, names, strict=True)}
-        ends["+ writing the hits: everything"] = route.endpoint
-        lines |= dict.fromkeys(ends, service)
+        service, whole = connection(app, ours), app.at_once
+        steps = {
+            "our protocol, id, log, metrics, Server-Timing": UpTo(whole, "observing"),
+            "+ finding the collection": UpTo(whole, "collection"),
+            "+ JSON": UpTo(whole, "json"),
+            "+ checking the vector": UpTo(whole, "vector"),
+            "+ the library's search": UpTo(whole, "library"),
+            "+ queue, batch, live hubness, hits: everything": whole,
+            "everything, by a task": None,
+        }
+        lines |= dict.fromkeys(steps, service)
         times = {name: [] for name in lines}
         for turn in range(TURNS):
             for name, made in lines.items():
                 chosen = [requests[(turn * REQUESTS + i) % len(requests)] for i in range(REQUESTS)]
-                route.endpoint = ends.get(name, route.endpoint)
+                service._at_once = steps.get(name)
                 before = thread_time()
                 await ask(made, chosen)
                 times[name].append(1e6 * (thread_time() - before) / REQUESTS)

@@ -147,3 +147,40 @@ def test_failure_that_a_thread_survives_is_counted_and_logged(caplog, whole):
         assert asyncio.run(run()) == 1
     assert survived == [1]
     assert "a search thread has failed and goes on" in caplog.text
+
+
+def test_next_search_begins_before_the_answers_are_given_if_as_many_wait():
+    begun, free, given = threading.Semaphore(0), threading.Event(), []
+
+    class Waits:
+        """Takes its answer when the next search has begun."""
+
+        def get_loop(self):
+            return self.loop
+
+        def done(self):
+            return False
+
+        def set_result(self, result):
+            given.append(begun.acquire(timeout=10))
+
+    def whole(items):
+        begun.release()
+        assert free.wait(20)
+        return items
+
+    async def run():
+        waits, trace = Waits(), Trace("first")
+        waits.loop = asyncio.get_running_loop()
+        batcher.put(waits, trace, trace.started + 20, whole, 0, "whole", whole=True)
+        await asyncio.to_thread(begun.acquire, timeout=20)
+        second = ask(batcher, whole, 1, "whole", whole=True)
+        free.set()
+        return await second
+
+    with started(threads=1) as batcher:
+        try:
+            assert asyncio.run(run()) == 1
+        finally:
+            free.set()
+    assert given == [True]

@@ -174,3 +174,19 @@ def test_request_that_nobody_waits_for_any_more_is_dropped(new_job):
     jobs[1].future.cancel()
     assert queue.take(0).jobs == [jobs[0], jobs[2]]
     assert (queue.queries, queue.take(0)) == (0, None)
+
+
+@pytest.mark.parametrize(("pace", "whole", "taken"), [(PACE, False, 4), (PACE, True, 8), (PACE / 10, False, 8)])
+def test_thread_takes_no_more_than_its_share_of_dear_queries(new_job, pace, whole, taken):
+    queue = waiting(threads=2)
+    queue.note([new_job(0, 10, whole=whole)], pace)
+    for _ in range(8):
+        queue.add(new_job(0, 10, whole=whole))
+    assert len(queue.take(0, share=4).jobs) == taken
+
+
+def test_job_of_more_queries_than_a_share_is_taken_whole(new_job):
+    queue = waiting(threads=2)
+    queue.note([new_job(0, 10)], PACE)
+    queue.add(new_job(0, 10, size=6))
+    assert queries_of(queue.take(0, share=3).jobs) == 6

@@ -42,7 +42,7 @@ _READ: dict[bytes | None, Read] = {
 }
 _UNUSUAL = frozenset({b"origin", b"content-encoding"})  # of a browser's page, of a coded body
 _STAMP = b"".join([b"%b: %b\r\n" % header for header in HEADERS]) + b"x-request-id: %b\r\nserver-timing: %b\r\n"
-_FOUND = b"content-length: %d\r\ncontent-type: application/json\r\n" + _STAMP
+FOUND = b"content-length: %d\r\ncontent-type: application/json\r\n" + _STAMP
 
 
 class QueriesAtOnce:
@@ -183,7 +183,7 @@ class Answering:
             self.set_exception(error)
             return
         trace.add("serialise", perf_counter() - started)
-        self._cycle.answer(200, _FOUND % (len(body), trace.request_id.encode(), server_timing(trace)), body)
+        self._cycle.answer(200, FOUND % (len(body), trace.request_id.encode(), server_timing(trace)), body)
         self._end(200)
         if (sampling := self._owner.engine.sampling) and (wanted := self._wanted):
             sampling.note(Request(self._scope), self._collection, [wanted], [wanted])

@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
+from math import ceil
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -18,7 +19,7 @@ from typing import Any
 from hubless.search.engines.deadline import within
 from hubless_service.http.trace import Trace
 from hubless_service.searching.deadlines import Deadlines, expire
-from hubless_service.searching.waiting import Answer, Job, Reply, Waiting, queries_of
+from hubless_service.searching.waiting import DEAR, Answer, Job, Reply, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
@@ -28,6 +29,7 @@ SHORT = 0.001
 """Seconds that the event loop may be kept from other work."""
 # of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
 _ROUNDS = 3
+_GATHERING, _GATHERING_SHARE = 0.0005, 0.05  # most seconds, and share of the last search, to wait for more queries
 
 
 class Batcher:
@@ -62,6 +64,7 @@ class Batcher:
         self._waiting = Waiting(room, together, threads)
         self._deadlines = Deadlines()
         self._idle = threads
+        self._searched = 0  # queries that the threads search now
         self._handed: SimpleQueue[list[Job] | None] = SimpleQueue()  # jobs for a thread; None ends one
         self._turn_comes = self._closed = False
         # daemons, as a search cannot be interrupted and must not hold up the end of the process
@@ -181,11 +184,17 @@ class Batcher:
             if self._waiting.queries:
                 self._come_soon(loop)
             return
-        while self._idle and (taken := self._waiting.take(now)):
+        self._hand_over(now)
+
+    def _hand_over(self, now: float) -> None:
+        """Hand jobs to all threads that are idle; of dear ones to none more than its share of all queries."""
+        share = ceil((self._waiting.queries + self._searched) / self.threads)
+        while self._idle and not self._closed and (taken := self._waiting.take(now, share)):
             expire(*(job.future for job in taken.late))
             self._begin(taken.jobs, now)
             if taken.jobs:
                 self._idle -= 1
+                self._searched += queries_of(taken.jobs)
                 self._handed.put(taken.jobs)
 
     def _begin(self, jobs: list[Job], now: float) -> None:
@@ -209,20 +218,38 @@ class Batcher:
     def _return(
         self, loop: asyncio.AbstractEventLoop, jobs: list[Job], outcomes: Sequence[Any], seconds: float
     ) -> None:
-        """Take what a thread has answered, which is idle now."""
-        self._idle += 1
-        self._come_soon(loop)
-        if jobs[0].whole:
-            self._release_after(_ROUNDS, loop, jobs[0].key)
-        self._end(jobs, outcomes, seconds)
+        """Take what a thread has answered.
 
-    def _release_after(self, rounds: int, loop: asyncio.AbstractEventLoop, key: Hashable) -> None:
-        """Let the next search that takes all processors begin when clients that ask again at once have done so."""
-        if rounds:
-            loop.call_soon(self._release_after, rounds - 1, loop, key)
+        Dear queries cost less among many. So its next search begins now if as many wait as it has answered. Otherwise
+        it waits a moment for clients that ask again as soon as they have their answers.
+        """
+        first, answered, now = jobs[0], queries_of(jobs), perf_counter()
+        self._searched -= answered
+        dear = first.whole or (self._together > 1 and seconds >= DEAR * answered)
+        enough = self._waiting.queries >= answered
+        if not dear or enough:
+            self._release(first)
+        if dear and enough:
+            self._hand_over(now)
+        self._end(jobs, outcomes, seconds)
+        if dear and not enough:
+            until = perf_counter() + min(_GATHERING, _GATHERING_SHARE * seconds)
+            self._gather(loop, first, answered, _ROUNDS, until)
+        self._come_soon(loop)
+
+    def _gather(self, loop: asyncio.AbstractEventLoop, first: Job, wanted: int, rounds: int, until: float) -> None:
+        """Wait for queries, or for some rounds of the event loop and until a time; then the thread is idle."""
+        if self._waiting.queries < wanted and (rounds > 0 or perf_counter() < until):
+            loop.call_soon(self._gather, loop, first, wanted, rounds - 1, until)
         else:
-            self._waiting.release(key)
+            self._release(first)
             self._come_soon(loop)
+
+    def _release(self, first: Job) -> None:
+        """Let the thread that has answered jobs have others, and the next search of their key begin."""
+        self._idle += 1
+        if first.whole:
+            self._waiting.release(first.key)
 
     def _answers(self, jobs: list[Job]) -> tuple[Sequence[Any], float]:
         """The outcome of each job, and how long the call took. Whatever happens in it, the thread goes on."""

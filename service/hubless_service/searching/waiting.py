@@ -19,6 +19,8 @@ from hubless_service.searching.costs import Costs
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
+DEAR = 0.001
+"""Seconds a query from which on searching takes so much of the time that all threads should have as much to do."""
 _WEIGHT = 0.3  # of the last search in the pace: one that was slow for once is soon forgotten
 # shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
 _SEARCHING, _WAITING = 0.5, 0.3
@@ -133,15 +135,19 @@ class Waiting:
         self._in_order[job] = None
         self._count(job.size)
 
-    def take(self, now: float) -> Taken | None:
+    def take(self, now: float, share: int | None = None) -> Taken | None:
         """Take the jobs whose turn it is; None if there are none.
 
         Jobs that nobody waits for any more are dropped; both lists may be empty then.
+
+        Parameters
+        ----------
+        share : the most queries to take of dear ones; more only of one job, or if a search takes all processors
         """
         key = next((key for key in self._groups if key not in self._running), None)
         if key is None:
             return None
-        taken = self._pop(key, now)
+        taken = self._pop(key, now, share=share)
         if taken.jobs and taken.jobs[0].whole:
             self._running.add(key)
         return taken
@@ -173,10 +179,10 @@ class Waiting:
         self._paces.note(first.key, pace)
         self._pace += _WEIGHT * (pace * (self._threads if first.whole else 1) - self._pace)
 
-    def _pop(self, key: Hashable, now: float, most: int | None = None) -> Taken:
+    def _pop(self, key: Hashable, now: float, most: int | None = None, share: int | None = None) -> Taken:
         group = self._groups.pop(key)
         pace = self._paces.of(key)
-        most, end = most or self._most(group, pace), now
+        most, end = most or self._most(group, pace, share), now
         if pace < inf:
             end += most * pace
         jobs, late, size = list[Job](), list[Job](), 0
@@ -197,13 +203,15 @@ class Waiting:
             self._groups[key] = group  # behind the others, so that none of them starves
         return Taken(jobs, late)
 
-    def _most(self, group: deque[Job], pace: float) -> int:
+    def _most(self, group: deque[Job], pace: float, share: int | None) -> int:
         """Up to how many queries of a group to take together."""
         first, size = group[0], 0
         for job in group:
             size += job.size
             if size >= self._together:
                 break
+        if share and not first.whole and DEAR <= pace < inf:
+            size = min(size, share)
         in_time = size if pace == inf else int(_SEARCHING * (first.deadline - first.submitted) / pace)
         return max(first.size, min(size, self._together, in_time))
 
