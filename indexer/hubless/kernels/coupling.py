@@ -204,6 +204,28 @@ class _Wanted:
     entries_above: float | None
 
 
+class _Room:
+    """Room for entries. The system gives memory as it is filled, and gets it back whole, unlike that of many blocks."""
+
+    def __init__(self, count: int, most: int) -> None:
+        self._counts = np.zeros(count, np.int64)
+        self._columns, self._values = np.empty(most, np.int32), np.empty(most, np.float32)
+        self._filled = 0
+
+    def add(self, here: slice, entries: Entries) -> bool:
+        """Add those of some rows. Whether there was room for them."""
+        stop = self._filled + len(entries.values)
+        if stop > len(self._values):
+            return False
+        self._counts[here] = entries.counts
+        self._columns[self._filled : stop], self._values[self._filled : stop] = entries.columns, entries.values
+        self._filled = stop
+        return True
+
+    def entries(self) -> Entries:
+        return Entries(self._counts, self._columns[: self._filled], self._values[: self._filled])
+
+
 class _Collected:
     """What the blocks of a pass left so far."""
 
@@ -214,8 +236,8 @@ class _Collected:
         self._added = added if part.mask is None else added + part.mask
         self._weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
         self._over_bank, self._shares = np.empty(count), np.zeros(part.count)
-        self._kept: list[Entries] | None = None if asked.entries_above is None else []
-        self._room = asked.most_entries
+        most = min(asked.most_entries, count * part.count)
+        self._kept = None if asked.entries_above is None else _Room(count, most)
 
     def wanted(self, here: slice) -> _Wanted:
         above = None if self._kept is None else self._asked.entries_above
@@ -224,13 +246,11 @@ class _Collected:
     def add(self, here: slice, found: Coupled) -> None:
         self._over_bank[here] = found.over_bank
         self._shares += found.shares
-        if self._kept is not None and found.entries is not None:
-            self._kept.append(found.entries)
-            self._room -= len(found.entries.values)
-            self._kept = self._kept if self._room >= 0 else None
+        if self._kept is not None and found.entries is not None and not self._kept.add(here, found.entries):
+            self._kept = None
 
     def result(self) -> Coupled:
-        entries = None if self._kept is None else Entries.joined(self._kept)
+        entries = None if self._kept is None else self._kept.entries()
         if (rows := self._part.rows) is None:
             return Coupled(self._over_bank, self._shares, entries)
         if entries is not None:
