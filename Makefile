@@ -122,7 +122,7 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := az gs otel s3
+IMAGE_EXTRAS := az gs milvus otel s3
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--upgrade pyproject.toml --extra demo --extra lab --extra milvus --extra onnx --extra otel --extra s3 --extra static --group dev \
