@@ -21,6 +21,7 @@ ORDER = (
     "sinkhorn_sample",
     "nnn_vs_package",
     "index_recipes",
+    "shards",
     "exact_search",
     "correction_is_free",
     "filters",

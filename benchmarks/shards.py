@@ -1,0 +1,268 @@
+"""Shards of one collection beside one index: `python -m benchmarks.shards [--targets 200000] [--shards 1 2 4 8]`.
+
+The same targets in one file and in several, each tuned for a recall@10 of 0.99. `single` is the processor time of a
+query on one thread, `all threads` what passes by the clock when all threads share it, `batch` the processor time of a
+query among 100. `build` is the processor time of training, filling and tuning, without offsets; `peak` is the largest
+memory that the process itself held, also as a multiple of one file of the index. `resident` is what a process holds
+that has answered the queries, without pages of mapped files. `merge` is what a merge of 1,000 targets writes. × is
+beside one index, in the same run.
+"""
+
+import argparse
+import json
+import multiprocessing
+import tempfile
+import threading
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
+
+import numpy as np
+
+from benchmarks import harness
+from hubless import CORRECTIONS
+from hubless.builder.indexing import Asked, build_index
+from hubless.builder.refilling import Enlarged, refilled
+from hubless.builder.shards import index_paths, paths_of
+from hubless.kernels.reductions import rankings
+from hubless.kernels.threads import cores
+from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
+from hubless.knn.augment import centre
+from hubless.progress import Silent
+from hubless.search.engines.sharded import embedded, shards_of
+from hubless.vectors.sources import ArrayVectors, as_source
+
+DIM, BANK, QUERIES, K, MORE = 512, 256, 200, 10, 1000
+SINGLES, BATCH, REPEATS, SECONDS = 20, 100, 5, 0.02
+RECALL = 0.99
+COLUMNS = ("shards", "setting", "recall@10", "single ms", "×", "all threads ×", "batch ms", "×")
+BUILT = ("shards", "build s", "×", "file MB", "peak MB", "× a file", "resident MB", "merge s", "merge MB", "× one")
+
+
+def prepare(folder, count):
+    """Write targets, in blocks, with offsets; and queries with their exact best."""
+    rows = np.lib.format.open_memmap(folder / "targets.npy", "w+", np.float16, (count, DIM))
+    for start in range(0, count, 2**16):
+        block = rows[start : start + 2**16]
+        block[:] = harness.low_rank(len(block), DIM, 10 + start)
+    rows.flush()
+    bank, queries = (harness.low_rank(size, DIM, seed, harness.LEAN) for seed, size in ((1, BANK), (2, QUERIES)))
+    source, bank_source = opened(folder), as_source(bank, "bank")
+    offsets = centre(CORRECTIONS["csls"]().fit(bank_source, source).offsets(source))
+    ((_, best),) = rankings(queries, source, K, offsets)
+    for name, array in (("bank", bank), ("queries", queries), ("offsets", offsets), ("best", best)):
+        np.save(folder / f"{name}.npy", array)
+
+
+def opened(folder):
+    return ArrayVectors(np.load(folder / "targets.npy", mmap_mode="r"), "targets")
+
+
+def stored(folder, name):
+    return np.load(folder / f"{name}.npy")
+
+
+@contextmanager
+def measuring():
+    """Measure processor time, seconds, and the most memory that this process itself holds."""
+    done, before, found = threading.Event(), harness.status("RssAnon"), {"peak": 0}
+
+    def sample():
+        while not done.wait(SECONDS):
+            found["peak"] = max(found["peak"], harness.status("RssAnon") - before)
+
+    thread = threading.Thread(target=sample)
+    thread.start()
+    wall, processor = perf_counter(), process_time()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+        found |= {"seconds": perf_counter() - wall, "processor_seconds": process_time() - processor}
+
+
+def build(folder, shards, kind):
+    """Build the index of all targets in so many shards."""
+    count, path = opened(folder).shape[0], path_of(folder, shards)
+    path.parent.mkdir(exist_ok=True)
+    wanted, bank = Asked(stored(folder, "queries"), stored(folder, "best")), as_source(stored(folder, "bank"), "bank")
+    offsets, most = stored(folder, "offsets"), -(-count // shards // 8) * 8
+    with measuring() as found:
+        made = build_index(kind, opened(folder), offsets, bank, wanted, Aims(RECALL), path, 0, Silent(), most)
+    if made.targets.pivot is not None:
+        np.save(path.with_suffix(".npy"), made.targets.pivot)
+    sizes = [file.stat().st_size for file in index_paths(path, shards)]
+    return {
+        "shards": len(shards_of(made.targets)),
+        "parameters": made.setting.parameters,
+        "recall": made.setting.recall,
+        "file_bytes": max(sizes),
+        **found,
+    }
+
+
+def path_of(folder, shards):
+    return folder / f"cut-{shards}" / "index.faiss"
+
+
+def targets_of(folder, shards, kind, parameters):
+    """Open an index that `build` wrote."""
+    path = path_of(folder, shards)
+    pivot = path.with_suffix(".npy")
+    indexes = [read_index(file) for file in index_paths(path, shards)]
+    return embedded(INDEXES[kind], indexes, DIM, parameters, np.load(pivot) if pivot.exists() else None)
+
+
+def resident(folder, shards, kind, parameters):
+    """Return the bytes that a process itself holds after it has answered the queries."""
+    queries = stored(folder, "queries")
+    before = harness.status("RssAnon")
+    targets = targets_of(folder, shards, kind, parameters)
+    targets.find(targets.augmented(queries, 1.0), K, targets.defaults, None)
+    return harness.status("RssAnon") - before
+
+
+def merge(folder, shards, kind, parameters):
+    """Add some targets, and take away as many that stand at the end; what is written is deleted again."""
+    targets, offsets = targets_of(folder, shards, kind, parameters), stored(folder, "offsets")
+    path = folder / "merged" / "index.faiss"
+    path.parent.mkdir()
+    more = as_source(harness.low_rank(MORE, DIM, 3), "more")
+    rows = Enlarged(targets, path_of(folder, shards), np.arange(len(offsets) - MORE), more, offsets)
+    with measuring() as found:
+        made = refilled(rows, max(len(shard) for shard in shards_of(targets)), path, Silent())
+    files = paths_of(path, len(shards_of(made)))
+    found["bytes"] = sum(file.stat().st_size for file in files if file.stat().st_nlink == 1)
+    for file in files:
+        file.unlink()
+    path.parent.rmdir()
+    return found
+
+
+def once_built(folder, shards, kind):
+    """Return what `build`, `resident` and `merge` measured, of an earlier run if it left its files."""
+    kept = path_of(folder, shards).with_name(f"{kind}.json")
+    if not kept.exists():
+        found = in_child(build, folder, shards, kind)
+        found["resident"] = in_child(resident, folder, shards, kind, found["parameters"])
+        found["merge"] = in_child(merge, folder, shards, kind, found["parameters"])
+        kept.write_text(json.dumps(found))
+    return json.loads(kept.read_text())
+
+
+def in_child(work, *arguments):
+    """Work in a process of its own, which has nothing in memory yet."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        return pool.submit(work, *arguments).result()
+
+
+def asked(folder, kind, built):
+    """Return what was built with recall and times of each number of shards; sides take turns."""
+    queries, offsets = stored(folder, "queries"), stored(folder, "offsets")
+    sides = {each["shards"]: targets_of(folder, each["shards"], kind, each["parameters"]) for each in built}
+    augmented = {shards: targets.augmented(queries, 1.0) for shards, targets in sides.items()}
+    best = stored(folder, "best")
+    exact = np.einsum("md,mkd->mk", queries, opened(folder).take(best.ravel()).reshape(*best.shape, DIM))
+    exact -= offsets[best]
+
+    def searches(step, count):
+        def search(shards):
+            for start in range(0, count, step):
+                sides[shards].find(augmented[shards][start : start + step], K, sides[shards].defaults, None)
+
+        return {shards: lambda shards=shards: search(shards) for shards in sides}
+
+    with openmp_threads(1):
+        single = harness.medians(harness.interleaved(searches(1, SINGLES), REPEATS, thread_time))
+        batch = harness.medians(harness.interleaved(searches(BATCH, BATCH), REPEATS, thread_time))
+    with openmp_threads(cores()):
+        together = harness.medians(harness.interleaved(searches(1, SINGLES), REPEATS))
+    for each in built:
+        shards = each["shards"]
+        found, _ = sides[shards].find(augmented[shards], K, sides[shards].defaults, None)
+        each["recall"] = agreement(found, np.sort(exact)[:, ::-1])
+        each["single_ms"] = 1000 * single[shards] / SINGLES
+        each["shared_ms"] = 1000 * together[shards] / SINGLES
+        each["batch_ms"] = 1000 * batch[shards] / BATCH
+    return built
+
+
+def tables(result):
+    title = f"{result['targets']:,} × {DIM}, {result['kind']}: shards"
+    return [
+        [(title, *COLUMNS[1:]), *searched(result["built"])],
+        [(title, *BUILT[1:]), *built_rows(result["built"])],
+    ]
+
+
+def searched(built):
+    first = built[0]
+    for each in built:
+        yield [
+            str(each["shards"]),
+            ", ".join(f"{name} {value}" for name, value in each["parameters"].items()),
+            f"{each['recall']:.3f}",
+            f"{each['single_ms']:.1f}",
+            f"{each['single_ms'] / first['single_ms']:.2f}",
+            f"{each['shared_ms'] / first['shared_ms']:.2f}",
+            f"{each['batch_ms']:.2f}",
+            f"{each['batch_ms'] / first['batch_ms']:.2f}",
+        ]
+
+
+def built_rows(built):
+    first = built[0]
+    for each in built:
+        yield [
+            str(each["shards"]),
+            f"{each['processor_seconds']:.0f}",
+            f"{each['processor_seconds'] / first['processor_seconds']:.2f}",
+            f"{each['file_bytes'] / 1e6:,.0f}",
+            f"{each['peak'] / 1e6:,.0f}",
+            f"{each['peak'] / each['file_bytes']:.2f}",
+            f"{each['resident'] / 1e6:,.0f}",
+            f"{each['merge']['processor_seconds']:.1f}",
+            f"{each['merge']['bytes'] / 1e6:,.0f}",
+            f"{each['merge']['bytes'] / first['merge']['bytes']:.2f}",
+        ]
+
+
+def plot(result, figure):
+    """Draw times and memory beside one index."""
+    axes = figure.subplots()
+    built = sorted(result["built"], key=lambda each: each["shards"])
+    first, shards = result["built"][0], [each["shards"] for each in built]
+    for key, label in (("single_ms", "query, one thread"), ("shared_ms", "query, all threads"), ("peak", "build peak")):
+        if key in first:
+            axes.plot(shards, [each[key] / first[key] for each in built], "o-", label=label)
+    axes.set(xlabel="shards", ylabel="beside one index", ylim=0)
+    axes.legend()
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--targets", type=int, default=200_000)
+    parser.add_argument(
+        "--shards", type=int, nargs="+", default=[1, 2, 4, 8], help="the first is what others are beside"
+    )
+    parser.add_argument("--index", default="fastscan_fp16", choices=list(INDEXES))
+    parser.add_argument("--folder", type=Path, help="where the files are, and are left for another run")
+    given = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        if not (folder / "best.npy").exists():
+            folder.mkdir(exist_ok=True)
+            in_child(prepare, folder, given.targets)
+        built = [once_built(folder, shards, given.index) for shards in given.shards]
+        result = {
+            "targets": given.targets,
+            "kind": given.index,
+            "built": in_child(asked, folder, given.index, built),
+        }
+    harness.write("shards", result, plot, tables=tables)
+
+
+if __name__ == "__main__":
+    main()
