@@ -8,6 +8,7 @@ from support import small
 from support.model_folders import write_onnx, write_static
 
 import hubless
+from hubless.builder import shards
 
 
 def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
@@ -23,6 +24,12 @@ def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
     bank = opened.manifest.bank.queries
     assert shown["measured with"] == f"{bank // 10} held-out bank queries, and a fit on the other {bank - bank // 10}"
     assert shown["fitted"].startswith(f"on all {bank} bank queries; ")
+
+
+def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):
+    monkeypatch.setattr(shards, "SHARD_LEAST", 8)
+    assert dict(build("--shard-targets", "16").table)["index"] == "flat in 3 shards"
+    assert "shard_targets: expected a whole number from 8" in build("--shard-targets", "7").err
 
 
 def test_build_as_json_prints_the_manifest(build, tmp_path):

@@ -78,6 +78,8 @@ class Recipe:
             raise InputError(given, "none, as the engine is milvus; choose its kind of index instead", "one")
         ran_by = check_executor(executor, device)
         most = check_shard_targets(shard_targets)
+        if engine == MILVUS and most is not None:
+            raise InputError("shard_targets", "none, as the engine is milvus, which cuts collections itself", most)
         return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most, engine)
 
     def in_process(self) -> "Recipe":

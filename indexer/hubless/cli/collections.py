@@ -365,7 +365,7 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
-        "index": f"{manifest.index.type} {_settings(manifest.index.parameters)}".strip(),
+        "index": " ".join(filter(None, [manifest.index.type, _settings(manifest.index.parameters), _shards(manifest)])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
         "payload": ", ".join(manifest.payload_columns) or "none",
@@ -375,6 +375,11 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
     print_table(facts(rows))
     if len(manifest.index.curve) > 1:
         print_table(curve_table(manifest.index), names=2)
+
+
+def _shards(manifest: hubless.Manifest) -> str:
+    count = len(manifest.index.shards)
+    return f"in {count} shards" if count else ""
 
 
 def _measured(manifest: hubless.Manifest) -> dict[str, str]:
