@@ -1,5 +1,6 @@
 """Log lines as JSON, and which requests get one."""
 
+import asyncio
 import json
 import logging
 import os
@@ -12,7 +13,10 @@ import pytest
 from support.catalogs import DIM
 from support.processes import started
 
+from hubless_service.http.trace import Trace
 from hubless_service.observing.logs import MOST, JsonFormatter, LineHandler
+from hubless_service.observing.metrics import Metrics
+from hubless_service.observing.observer import Observer
 
 QUERY = "/v1/collections/words/query"
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
@@ -49,6 +53,31 @@ def test_line_of_a_request_as_json_has_its_fields_and_nothing_that_was_asked(ser
     assert sum(line["stages"].values()) <= line["ms"]
     assert "hidden" not in text
     assert "0.1234567" not in text
+
+
+class FollowedByAnother(float):
+    """A time that another stage is added after, while it is formatted: as by a search whose client has hung up."""
+
+    def __new__(cls, seconds, trace):
+        made = super().__new__(cls, seconds)
+        made.trace = trace
+        return made
+
+    def __rmul__(self, factor):
+        self.trace.add("payload", 0.5)
+        return factor * float(self)
+
+
+async def ended(trace):
+    Observer(Metrics(), 1.0, None).end({"method": "POST", "raw_path": b"/", "headers": []}, "/", 499, trace)
+
+
+def test_stage_that_ends_while_its_request_is_logged_spoils_nothing(caplog):
+    trace = Trace("mine")
+    trace.seconds["search"] = FollowedByAnother(0.25, trace)
+    with caplog.at_level("INFO", "hubless.requests"):
+        asyncio.run(ended(trace))
+    assert [record.fields["stages"] for record in requests(caplog)] == [{"search": 250.0}]
 
 
 def test_requests_that_fail_are_logged_however_few_others_are(serve, words, caplog):

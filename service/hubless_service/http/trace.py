@@ -36,6 +36,10 @@ class Trace:
             now = perf_counter()
             self.intervals.append((stage, now - seconds, now))
 
+    def stages(self) -> list[tuple[str, float]]:
+        """The stages so far and their seconds, copied at once: a search that is too late still adds to them."""
+        return list(self.seconds.items())
+
     def stage(self, name: str) -> "Stage":
         """Count the time of a with-block to a stage."""
         return Stage(self, name)

@@ -64,7 +64,7 @@ class Observer:
 
 def server_timing(trace: Trace) -> bytes:
     """The value of Server-Timing: the milliseconds of each stage, and of all until now."""
-    stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
+    stages = [*trace.stages(), ("total", perf_counter() - trace.started)]
     return ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages]).encode()
 
 
@@ -88,7 +88,7 @@ def _log(scope: Scope, route: str, status: int, seconds: float, trace: Trace) ->
         "ms": round(1e3 * seconds, 3),
         "request_id": trace.request_id,
         "code": trace.code,
-        "stages": {stage: round(1e3 * taken, 3) for stage, taken in trace.seconds.items()},
+        "stages": {stage: round(1e3 * taken, 3) for stage, taken in trace.stages()},
     }
     code = f" code={trace.code}" if trace.code else ""
     text = f"{fields['method']} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
