@@ -15,6 +15,7 @@ from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
 from hubless.store.aliases import Alias
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, VersionInfo
+from hubless.store.remote.published import RemoteCatalog
 
 if TYPE_CHECKING:
     from hubless.builder.reindex.run import reindex
@@ -34,6 +35,7 @@ __all__ = [
     "Index",
     "Manifest",
     "Point",
+    "RemoteCatalog",
     "Results",
     "SideBySide",
     "SimilarityMatrices",

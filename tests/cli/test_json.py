@@ -35,6 +35,18 @@ def test_rollback_and_prune_say_what_they_did(run, prepared):
     assert run("prune", *on, "--keep", "1", "--json").json["deleted"] == []
 
 
+def test_delete_asks_first_and_takes_aliases_only_if_told(run, prepared):
+    where = words("list", prepared)
+    on = [*where, "--collection", "things"]
+    run("alias", *where, "--alias", "best", "--collection", "things")
+    assert run("delete", *on).code == 1  # nobody answers
+    refused = run("delete", *on, "--yes")
+    assert (refused.code, "best" in refused.err) == (1, True)
+    assert run("delete", *on, "--yes", "--aliases", "--json").json == {"collection": "things"}
+    assert run("list", *where, "--json").json == {}
+    assert run("delete", *on, "--yes").code == 1
+
+
 def test_serve_prints_its_address_for_the_program_that_started_it(prepared):
     command = [sys.executable, "-m", "hubless", "serve", *map(str, words("list", prepared)), "--port", "0", "--json"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

@@ -137,13 +137,35 @@ def test_workers_share_what_one_of_them_brings(publish, source, store):
     assert store.faults.asked == []
 
 
-def test_aliases_come_too(publish, source, tmp_path, store):
+def test_aliases_that_are_moved_at_the_address_are_followed(publish, source):
     publish()
-    hubless.Catalog(tmp_path / "builds").set_alias("best", "photos")
-    store.put("some/catalog/.aliases.json", (tmp_path / "builds" / ".aliases.json").read_bytes())
+    publish(name="other")
+    remote = hubless.RemoteCatalog(ADDRESS)
+    found = source()
+    for collection in ("photos", "other"):
+        remote.set_alias("best", collection)
+        found.names()
+        assert found.aliases()["best"].collection == collection
+    remote.remove_alias("best")
+    found.names()
+    assert not found.aliases()
+
+
+def test_roll_back_prune_and_delete_at_the_address_are_followed(publish, source):
+    first, second = publish(), publish(data=1)
+    remote = hubless.RemoteCatalog(ADDRESS)
     found = source()
     found.names()
-    assert found.aliases()["best"].collection == "photos"
+    assert found.current("photos") == second
+    remote.rollback("photos")
+    found.names()
+    assert found.open("photos", hashes=True).version == first
+    remote.rollback("photos", second)
+    remote.prune("photos", 1)
+    found.names()
+    assert found.open("photos", hashes=True).version == second
+    remote.delete("photos")
+    assert list(found.names()) == []
 
 
 def until(test):

@@ -75,13 +75,21 @@ class Store:
     def put(self, key, content):
         self.client().put_object(Bucket=BUCKET, Key=key, Body=content)
 
+    def put_folder(self, folder, key):
+        """Put all files of a folder."""
+        client = self.client()
+        for file in folder.rglob("*"):
+            if file.is_file():
+                client.put_object(Bucket=BUCKET, Key=f"{key}/{file.relative_to(folder)}", Body=file.read_bytes())
+
     def empty(self):
         """Begin anew, with an empty bucket and no faults."""
         self.faults.clear()
         client = self.client()
         for bucket in client.list_buckets()["Buckets"]:
-            for key in client.list_objects_v2(Bucket=bucket["Name"]).get("Contents", []):
-                client.delete_object(Bucket=bucket["Name"], Key=key["Key"])
+            keys = [{"Key": key["Key"]} for key in client.list_objects_v2(Bucket=bucket["Name"]).get("Contents", [])]
+            if keys:
+                client.delete_objects(Bucket=bucket["Name"], Delete={"Objects": keys})
             client.delete_bucket(Bucket=bucket["Name"])
         client.create_bucket(Bucket=BUCKET)
         self.faults.clear()

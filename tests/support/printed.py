@@ -45,6 +45,7 @@ WORDS = {
     "rollback": _ON,
     "alias": "--catalog {}/catalog --alias other --collection things",
     "prune": f"{_ON} --keep 1",
+    "delete": f"{_ON} --aliases --yes",
     "merge": _ON,
     "reindex": "{}/job.yaml --catalog {}/catalog",
     "bank show": f"{_ON} --queries {{}}/live/things",

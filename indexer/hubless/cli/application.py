@@ -15,6 +15,7 @@ from hubless.cli.banks import bank_app
 from hubless.cli.collections import (
     alias_command,
     build_command,
+    delete_command,
     inspect_command,
     list_command,
     prune_command,
@@ -66,6 +67,7 @@ app.command("list")(list_command)
 app.command("rollback")(rollback_command)
 app.command("alias")(alias_command)
 app.command("prune")(prune_command)
+app.command("delete")(delete_command)
 app.command("merge")(merge_command)
 app.command("reindex")(reindex_command)
 app.add_typer(bank_app)

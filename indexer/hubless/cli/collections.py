@@ -10,7 +10,7 @@ import typer
 import hubless
 from hubless.builder.executors import LOCAL
 from hubless.builder.measuring import by_chance
-from hubless.builder.milvus.clearing import follow, prune
+from hubless.builder.milvus.clearing import delete, follow, prune
 from hubless.builder.parameter_file import read_correction, read_strength
 from hubless.builder.recipe import ENGINES, FAISS
 from hubless.cli.completion import aliases, collections, one_of, versions
@@ -38,7 +38,7 @@ from hubless.lab.bank_drift import bank_drift
 from hubless.measures.projection import PCA
 from hubless.search.engines.milvus.kinds import KINDS
 from hubless.store.bundle import PriorRecord, StrengthRecord
-from hubless.store.remote.working import mirror_of
+from hubless.store.remote.working import managed
 from hubless.vectors.payload_text import TYPES
 
 _INDEXES = ("auto", *dict.fromkeys((*INDEXES, *KINDS)))
@@ -268,9 +268,8 @@ def rollback_command(
     json_: JsonOption = False,
 ) -> None:
     """Make an earlier version current again."""
-    at = mirror_of(catalog)
-    home = hubless.Catalog(catalog) if at is None else at
-    current = (hubless.Catalog(catalog).rollback if at is None else at.roll_back)(collection, version)
+    home = managed(catalog)
+    current = home.rollback(collection, version)
     for each in home.versions(collection):
         if each.current and each.manifest is not None:
             follow(each.manifest)
@@ -300,7 +299,7 @@ def alias_command(
     """List, set or remove aliases, other names of collections."""
     if (collection is not None or remove) != (name is not None) or (remove and collection is not None):
         raise typer.BadParameter("needs either --collection or --remove", param_hint="--alias")
-    home = hubless.Catalog(catalog)
+    home = managed(catalog)
     if name is not None and collection is not None:
         home.set_alias(name, collection)
     elif name is not None:
@@ -325,7 +324,7 @@ def prune_command(
 
     Prints the ids of the deleted versions.
     """
-    deleted = prune(hubless.Catalog(catalog), collection, keep)
+    deleted = prune(managed(catalog), collection, keep)
     if json_:
         print_json({"collection": collection, "deleted": deleted})
         return
@@ -333,8 +332,27 @@ def prune_command(
         typer.echo(version)
 
 
+def delete_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    with_aliases: Annotated[
+        bool, typer.Option("--aliases", help="Remove the aliases that stand for it, too; refused otherwise.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Delete a collection with all its versions, and what was written to it."""
+    home = managed(catalog)
+    if not yes:
+        home.current(collection)
+        typer.confirm(f"Delete collection {collection} with all its versions?", abort=True, err=True)
+    delete(home, collection, aliases=with_aliases)
+    if json_:
+        print_json({"collection": collection})
+
+
 def _found_versions(catalog: Path, collection: str | None) -> dict[str, list[hubless.VersionInfo]]:
-    home = mirror_of(catalog) or hubless.Catalog(catalog)
+    home = managed(catalog)
     return {name: home.versions(name) for name in (home.collections() if collection is None else [collection])}
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hubless.errors import StorageError, storage_errors
+from hubless.errors import AliasNotFound, PreconditionFailed, StorageError, storage_errors
 from hubless.store.durable import locked, make_folder, replace_text
 
 _FILE, _LOCK = ".aliases.json", ".aliases.lock"
@@ -35,6 +35,35 @@ class Table(_Record):
     revision: int = 0
     aliases: dict[str, Alias] = {}
 
+    def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:
+        """Return these aliases with one set, and that one.
+
+        Parameters
+        ----------
+        expected : revision that the alias must have; 0 if it must not exist, None for any
+
+        Raises
+        ------
+        PreconditionFailed
+            if it has another revision.
+        """
+        self._check_revision(alias, expected)
+        changed = Alias(collection=collection, revision=self.revision + 1)
+        return Table(revision=changed.revision, aliases={**self.aliases, alias: changed}), changed
+
+    def without_alias(self, alias: str, expected: int | None = None) -> tuple["Table", Alias]:
+        """Return these aliases without one, and that one. Raises `AliasNotFound`, and as `with_alias`."""
+        if alias not in self.aliases:
+            raise AliasNotFound(f"there is no alias {alias!r}")
+        self._check_revision(alias, expected)
+        left = {name: other for name, other in self.aliases.items() if name != alias}
+        return Table(revision=self.revision + 1, aliases=left), self.aliases[alias]
+
+    def _check_revision(self, alias: str, expected: int | None) -> None:
+        revision = self.aliases[alias].revision if alias in self.aliases else 0
+        if expected is not None and revision != expected:
+            raise PreconditionFailed(f"alias {alias!r} has revision {revision}, and not {expected}")
+
 
 def read_aliases(catalog: Path) -> Table:
     """Return the aliases of a catalog.
@@ -50,10 +79,15 @@ def read_aliases(catalog: Path) -> Table:
             content = path.read_bytes()
         except FileNotFoundError:
             return Table()
+    return parsed_aliases(content, path)
+
+
+def parsed_aliases(content: bytes, name: str | Path) -> Table:
+    """Return the aliases in the content of such a file. Raises `StorageError` if it is damaged."""
     try:
         return Table.model_validate_json(content)
     except ValidationError as error:
-        raise StorageError(path, "is not a file of aliases") from error
+        raise StorageError(name, "is not a file of aliases") from error
 
 
 @contextmanager

@@ -23,13 +23,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from hubless.errors import (
-    AliasNotFound,
     BundleDamaged,
     BundleError,
     CollectionAliased,
     CollectionNotFound,
     InputError,
-    PreconditionFailed,
     StorageError,
     VersionNotFound,
     storage_errors,
@@ -48,6 +46,7 @@ _LOCK = "LOCK"
 VERSIONS = "versions"
 _CREATING = ".collections.lock"
 _DELETED = ".deleted-"
+_AT_ADDRESSES = "there a build or a job takes in what changed, and hubless.RemoteCatalog manages versions and aliases"
 _MOMENT, _MOMENT_TEXT = "%Y%m%dT%H%M%S%f", re.compile(r"\d{8}T\d{12}")
 
 
@@ -107,7 +106,7 @@ class Catalog:
 
     def __init__(self, path: str | Path) -> None:
         if (address := address_of(path)) is not None:
-            raise InputError("catalog", "a folder: this does not work in object storage", address)
+            raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
         self.path = Path(path)
 
     def check_exists(self) -> None:
@@ -283,11 +282,10 @@ class Catalog:
         check_name(alias, "alias")
         self.current(collection)
         with changing_aliases(self.path) as table:
-            _check_revision(alias, table, expected)
+            new, changed = table.with_alias(alias, collection, expected)
             if (self.path / alias).exists():
                 raise InputError("alias", "a name that no collection has", repr(alias))
-            changed = Alias(collection=collection, revision=table.revision + 1)
-            write_aliases(self.path, Table(revision=changed.revision, aliases={**table.aliases, alias: changed}))
+            write_aliases(self.path, new)
         return changed
 
     def remove_alias(self, alias: str, *, expected: int | None = None) -> Alias:
@@ -301,12 +299,9 @@ class Catalog:
         """
         self.check_exists()
         with changing_aliases(self.path) as table:
-            if alias not in table.aliases:
-                raise AliasNotFound(f"there is no alias {alias!r}")
-            _check_revision(alias, table, expected)
-            left = {name: other for name, other in table.aliases.items() if name != alias}
-            write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
-        return table.aliases[alias]
+            left, removed = table.without_alias(alias, expected)
+            write_aliases(self.path, left)
+        return removed
 
     @contextmanager
     def creating(self) -> Iterator[None]:
@@ -426,12 +421,6 @@ def _new_version(versions: Path) -> str:
                 known = datetime.strptime(found[0], _MOMENT).replace(tzinfo=UTC)
                 moment = max(moment, known + timedelta(microseconds=1))
     return f"{moment:{_MOMENT}}-{secrets.token_hex(3)}"
-
-
-def _check_revision(alias: str, table: Table, expected: int | None) -> None:
-    revision = table.aliases[alias].revision if alias in table.aliases else 0
-    if expected is not None and revision != expected:
-        raise PreconditionFailed(f"alias {alias!r} has revision {revision}, and not {expected}")
 
 
 def is_name(name: object) -> bool:

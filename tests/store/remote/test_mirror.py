@@ -15,6 +15,7 @@ from hubless.store.bundle import MANIFEST
 from hubless.store.remote import mirror as mirrors
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
+from hubless.store.remote.published import RemoteCatalog
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_push_over_a_version_of_somebody_else_is_refused_and_changes_nothing(bui
     with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
         pushed.push("photos", ours.version, tag)
     assert pushed.current("photos") == others.version
-    pushed.roll_back("photos", ours.version)  # it is there, and can be taken
+    RemoteCatalog(ADDRESS).rollback("photos", ours.version)  # it is there, and can be taken
     assert pushed.current("photos") == ours.version
 
 
@@ -137,19 +138,6 @@ def test_late_listing_hides_neither_versions_nor_known_collections(store, built,
     pushed.push("photos", newer.version, pushed.tag("photos"))
     assert other.collections() == ["photos"]
     assert other.pull("photos") == newer.version
-
-
-def test_roll_back_takes_the_version_before_or_a_named_one(built, other):
-    pushed, first = built
-    second = small.build_full(pushed.folder, data=1).version
-    pushed.push("photos", second, pushed.tag("photos"))
-    assert other.roll_back("photos") == first
-    assert other.pull("photos") == first
-    assert other.roll_back("photos", second) == second
-    for wrong in ("20200101T000000000000-000000", "../x"):
-        with pytest.raises(VersionNotFound):
-            other.roll_back("photos", wrong)
-    assert [(each.id, each.current) for each in other.versions("photos")] == [(first, False), (second, True)]
 
 
 def test_version_larger_than_allowed_is_refused(built, other):

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Iterable
 from pathlib import Path
 
-from hubless.errors import EngineError, InputError
+from hubless.errors import CollectionNotFound, EngineError, InputError
 from hubless.search.engines.milvus.client import Client, client_of
 from hubless.search.engines.milvus.mark import Mark, describe
 from hubless.search.engines.milvus.names import alias_name
@@ -15,6 +15,7 @@ from hubless.search.engines.milvus.server import Server
 from hubless.store import outside
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import VERSIONS, Catalog
+from hubless.store.remote.published import RemoteCatalog
 
 log = logging.getLogger("hubless.milvus")
 
@@ -106,15 +107,29 @@ def _drop(client: Client, collection: str, version: str, name: str) -> None:
     client.call("drop_collection", name)
 
 
-def delete(catalog: Catalog, name: str, *, aliases: bool = False) -> None:
+def delete(catalog: Catalog | RemoteCatalog, name: str, *, aliases: bool = False) -> None:
     """Delete a collection as `Catalog.delete`, and the collections of its versions in Milvus."""
-    kept = outside.noted(catalog.path / name / VERSIONS)
+    kept = outside.noted(catalog.path / name / VERSIONS) if isinstance(catalog, Catalog) else _published(catalog, name)
     catalog.delete(name, aliases=aliases)
     drop(name, kept.items())
 
 
-def prune(catalog: Catalog, name: str, keep: int) -> list[str]:
+def prune(catalog: Catalog | RemoteCatalog, name: str, keep: int) -> list[str]:
     """Delete old versions as `Catalog.prune`, and their collections in Milvus."""
-    deleted = catalog.prune(name, keep)
-    clear(catalog.path / name)
+    if isinstance(catalog, Catalog):
+        deleted = catalog.prune(name, keep)
+        clear(catalog.path / name)
+    else:
+        kept = _published(catalog, name)
+        deleted = catalog.prune(name, keep)
+        drop(name, [(version, kept[version]) for version in deleted if version in kept])
     return deleted
+
+
+def _published(catalog: RemoteCatalog, name: str) -> dict[str, str]:
+    """Version → its collection in Milvus, of those at an address."""
+    try:
+        manifests = [(each.id, each.manifest) for each in catalog.versions(name)]
+    except CollectionNotFound:  # the catalog says so, unless it has to finish a delete
+        return {}
+    return {version: made.index.milvus.collection for version, made in manifests if made and made.index.milvus}

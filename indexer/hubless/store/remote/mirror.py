@@ -64,7 +64,7 @@ class Mirror:
     def version_ids(self, name: str) -> list[str]:
         """Return the ids of all versions that are complete at the address, oldest first. Late listings lack some."""
         ids = self.objects.names(f"{name}/{VERSIONS}")
-        return [each for each in ids if self._is_complete(name, each)]
+        return [each for each in ids if self.is_complete(name, each)]
 
     def versions(self, name: str) -> list[VersionInfo]:
         """Return all versions at the address, oldest first; only their manifests are pulled.
@@ -97,7 +97,7 @@ class Mirror:
         """
         current = self.current(name)
         home = self.folder / name
-        if version is not None and not self._is_complete(name, version):
+        if version is not None and not self.is_complete(name, version):
             raise VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
         with storage_errors(home):
             make_folder(home / VERSIONS)
@@ -149,39 +149,25 @@ class Mirror:
         self.objects.put(f"{there}/{MANIFEST}", folder / MANIFEST)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
 
-    def roll_back(self, name: str, version: str | None = None) -> str:
-        """Make a version current at the address: a named one, or the one before. Return its id.
-
-        Raises
-        ------
-        CollectionNotFound, VersionNotFound, PreconditionFailed
-        """
-        tag, current = self.tag(name), self.current(name)
-        if version is None:
-            older = [each for each in self.version_ids(name) if each < current]
-            if not older:
-                raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
-            version = older[-1]
-        elif not self._is_complete(name, version):
-            raise VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
-        self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
-        return version
-
     def forget(self, name: str, version: str | None = None) -> None:
         """Remove a collection from the folder, or a version of it. Whoever has its files open keeps them."""
         home = self.folder / name
         shutil.rmtree(home if version is None else home / VERSIONS / version, ignore_errors=True)
 
-    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
-        with TemporaryDirectory() as folder:
-            try:
-                return VersionInfo(version, current, self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder)))
-            except BundleError as error:
-                return VersionInfo(version, current, None, error.problem)
-
-    def _is_complete(self, name: str, version: str) -> bool:
-        """Whether a version is at the address: it is complete when its manifest is there."""
+    def is_complete(self, name: str, version: str) -> bool:
+        """Return whether a version is at the address: it is complete when its manifest is there."""
         return "/" not in version and self.objects.size(f"{name}/{VERSIONS}/{version}/{MANIFEST}") is not None
+
+    def manifest(self, name: str, version: str) -> Manifest:
+        """Return the manifest of a version at the address. Raises `BundleError`."""
+        with TemporaryDirectory() as folder:
+            return self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder))
+
+    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
+        try:
+            return VersionInfo(version, current, self.manifest(name, version))
+        except BundleError as error:
+            return VersionInfo(version, current, None, error.problem)
 
     def _pull_version(self, name: str, version: str, most_bytes: int | None, advance: Advance) -> None:
         there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -117,6 +118,10 @@ class Objects:
             tries += 1
             try:
                 self._files.pipe_file(path, content, **condition)
+            except FileNotFoundError as error:
+                if tag is None:  # there is no bucket
+                    raise
+                raise self._changed(key) from error
             except OSError as error:
                 if not _is_refused(error):
                     raise
@@ -125,6 +130,15 @@ class Objects:
                     raise self._changed(key) from error
 
         self._written(key, write)
+
+    def write(self, key: str, content: bytes) -> None:
+        """Write a small object, whatever was there."""
+        self._written(key, lambda path: self._files.pipe_file(path, content))
+
+    def modified(self, key: str) -> datetime | None:
+        """Return when an object was written, by the store's clock; None if it is not there."""
+        found = self._tried(key, lambda path: self._files.modified(path))
+        return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
 
     def names(self, key: str = "") -> list[str]:
         """Return the names below a key, of objects and of folders. A late listing may lack some.

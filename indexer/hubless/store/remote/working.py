@@ -12,6 +12,7 @@ from hubless.store.catalog import CURRENT, VERSIONS, Catalog, check_name
 from hubless.store.durable import locked, make_folder
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
+from hubless.store.remote.published import RemoteCatalog
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
     with storage_errors(mirror.folder):
         make_folder(mirror.folder)
         with locked(mirror.folder / f".{name}.lock"):
+            mirror.pull_aliases()  # so that no collection gets the name of one
             tag = mirror.tag(name)  # before the version that is pulled, so that none in between is lost
             if tag is None:
                 mirror.objects.names()  # says so now if there is no bucket
@@ -105,9 +107,9 @@ def readable(catalog: str | Path | Catalog, name: str, version: str | None = Non
     return mirror.catalog
 
 
-def mirror_of(catalog: str | Path) -> Mirror | None:
-    """Return the mirror of a catalog at an address; None for one on a disk."""
-    return None if (address := address_of(catalog)) is None else _mirror(address, "read")
+def managed(catalog: str | Path) -> Catalog | RemoteCatalog:
+    """Return a catalog whose versions and aliases are listed or changed, on a disk or at an address."""
+    return Catalog(catalog) if address_of(catalog) is None else RemoteCatalog(catalog)
 
 
 def _mirror(address: str, purpose: str) -> Mirror:

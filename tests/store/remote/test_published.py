@@ -1,0 +1,281 @@
+"""Aliases, roll back, prune and delete at an address, with faults in between."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from support import small
+from support.object_storage import ADDRESS, failing, late_listing
+
+import hubless
+from hubless.errors import (
+    AliasNotFound,
+    BundleDamaged,
+    CollectionAliased,
+    CollectionNotFound,
+    InputError,
+    PreconditionFailed,
+    StorageError,
+    VersionNotFound,
+)
+from hubless.store.bundle import MANIFEST
+from hubless.store.remote import published
+from hubless.store.remote.mirror import Mirror
+from hubless.store.remote.objects import Objects
+
+HOME = "some/catalog/photos"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with three versions, and their ids."""
+    folder = tmp_path_factory.mktemp("made")
+    return folder, [small.build(folder, data=data).version for data in range(3)]
+
+
+@pytest.fixture
+def there(store, made):
+    """The ids of three versions at the address, the last one current."""
+    folder, versions = made
+    store.put_folder(folder / "photos" / "versions", f"{HOME}/versions")
+    store.put(f"{HOME}/CURRENT", versions[-1].encode())
+    store.faults.clear()
+    return versions
+
+
+@pytest.fixture
+def remote(there):
+    return hubless.RemoteCatalog(ADDRESS)
+
+
+@pytest.fixture
+def a_week_later(monkeypatch):
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(days=7)
+
+    monkeypatch.setattr(published, "datetime", Later)
+
+
+def complete(store):
+    return [key.split("/")[4] for key in store.objects() if key.endswith(f"/{MANIFEST}")]
+
+
+def left(store, version):
+    return [key for key in store.objects() if f"/{version}/" in key]
+
+
+def test_lists_collections_and_versions(remote, there):
+    assert remote.collections() == ["photos"]
+    assert remote.version_ids("photos") == there
+    assert [(each.id, each.current) for each in remote.versions("photos")] == [
+        (version, version == there[2]) for version in there
+    ]
+
+
+def test_roll_back_takes_the_version_before_or_a_named_one(remote, there):
+    assert remote.rollback("photos") == there[1]
+    assert hubless.open(ADDRESS, "photos").version == there[1]
+    assert remote.rollback("photos", there[2]) == remote.current("photos") == there[2]
+    for wrong in ("20200101T000000000000-000000", "../x"):
+        with pytest.raises(VersionNotFound):
+            remote.rollback("photos", wrong)
+
+
+def test_roll_back_to_a_version_that_lacks_a_file_changes_nothing(remote, there, store):
+    store.client().delete_object(Bucket="hubless", Key=f"{HOME}/versions/{there[0]}/offsets.npy")
+    with pytest.raises(BundleDamaged, match=r"offsets.npy: is not there"):
+        remote.rollback("photos", there[0])
+    assert remote.current("photos") == there[2]
+
+
+def test_roll_back_that_somebody_overtakes_is_refused(remote, there, store):
+    def overtake(method, path, query, respond, start_response):
+        if method == "PUT" and path.endswith("CURRENT"):
+            store.faults.clear()
+            store.put(f"{HOME}/CURRENT", there[1].encode())
+
+    store.faults.add(overtake)
+    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
+        remote.rollback("photos", there[0])
+    assert remote.current("photos") == there[1]
+
+
+def test_roll_back_to_a_version_that_is_pruned_at_that_moment_is_undone(remote, there, store):
+    def prune(method, path, query, respond, start_response):
+        if method == "PUT" and path.endswith("CURRENT"):
+            store.faults.clear()
+            store.client().delete_object(Bucket="hubless", Key=f"{HOME}/versions/{there[0]}/{MANIFEST}")
+
+    store.faults.add(prune)
+    with pytest.raises(VersionNotFound):
+        remote.rollback("photos", there[0])
+    assert remote.current("photos") == there[2]
+
+
+def test_alias_is_set_moved_and_removed_and_opens_its_collection(remote, there):
+    first = remote.set_alias("live", "photos", expected=0)
+    moved = remote.set_alias("live", "photos", expected=first.revision)
+    assert moved.revision == first.revision + 1
+    assert remote.aliases() == {"live": moved}
+    assert hubless.open(ADDRESS, "live").version == there[2]
+    for expected in (0, first.revision):
+        with pytest.raises(PreconditionFailed, match=f"has revision {moved.revision}, and not {expected}"):
+            remote.set_alias("live", "photos", expected=expected)
+    assert remote.remove_alias("live") == moved
+    assert remote.aliases() == {}
+    with pytest.raises(AliasNotFound):
+        remote.remove_alias("live")
+
+
+def test_alias_of_nothing_or_with_a_name_that_is_taken_is_refused(remote):
+    with pytest.raises(CollectionNotFound):
+        remote.set_alias("live", "nothing")
+    with pytest.raises(InputError, match="a name that no collection has"):
+        remote.set_alias("photos", "photos")
+    with pytest.raises(InputError, match="alias: expected 1 to 64 letters"):
+        remote.set_alias("../x", "photos")
+
+
+def test_collection_cannot_get_the_name_of_an_alias(remote):
+    remote.set_alias("live", "photos")
+    with pytest.raises(InputError, match="collection: expected a name that is no alias"):
+        small.build(ADDRESS, "live")
+
+
+def test_alias_that_another_sets_meanwhile_is_kept(remote, store):
+    def another(method, path, query, respond, start_response):
+        if method == "PUT" and path.endswith(".aliases.json"):
+            store.faults.clear()
+            hubless.RemoteCatalog(ADDRESS).set_alias("other", "photos")
+
+    store.faults.add(another)
+    mine = remote.set_alias("mine", "photos")
+    assert {name: alias.revision for name, alias in remote.aliases().items()} == {"mine": 2, "other": 1}
+    assert mine.revision == 2
+
+
+def test_damaged_aliases_are_named_and_not_overwritten(remote, store):
+    store.put("some/catalog/.aliases.json", b"no")
+    with pytest.raises(StorageError, match=rf"{ADDRESS}/.aliases.json: is not a file of aliases"):
+        remote.set_alias("live", "photos")
+    assert store.objects()["some/catalog/.aliases.json"] == b"no"
+
+
+def test_prune_deletes_all_but_the_newest_and_the_current(remote, there, store):
+    remote.rollback("photos", there[0])
+    remote.rollback("photos", there[1])
+    assert remote.prune("photos", 1) == [there[0]]
+    assert complete(store) == there[1:]
+    assert not left(store, there[0])
+    assert remote.prune("photos", 1) == []
+    with pytest.raises(InputError, match="keep"):
+        remote.prune("photos", 0)
+
+
+@pytest.mark.usefixtures("a_week_later")
+def test_prune_deletes_a_version_newer_than_the_current_one_only_after_a_day(remote, there):
+    remote.rollback("photos", there[0])
+    assert remote.prune("photos", 1) == [there[1]]
+
+
+def test_prune_leaves_a_new_version_that_is_about_to_become_current(remote, there):
+    remote.rollback("photos", there[0])
+    assert remote.prune("photos", 1) == []
+
+
+def test_prune_leaves_a_version_that_becomes_current_at_that_moment(remote, there, store):
+    def roll_back(method, path, query, respond, start_response):
+        if method == "DELETE" and path.endswith(f"{there[0]}/{MANIFEST}"):
+            store.faults.clear()
+            store.put(f"{HOME}/CURRENT", there[0].encode())
+
+    store.faults.add(roll_back)
+    assert there[0] not in remote.prune("photos", 1)
+    assert hubless.open(ADDRESS, "photos").version == there[0]
+
+
+def test_prune_that_was_interrupted_hides_the_version_and_is_finished_later(remote, there, store, monkeypatch):
+    store.faults.add(failing(1000, f"{there[0]}/offsets.npy", method="DELETE"))
+    with pytest.raises(StorageError):
+        remote.prune("photos", 2)
+    assert remote.version_ids("photos") == there[1:]
+    assert left(store, there[0])
+    store.faults.clear()
+    remote.prune("photos", 2)
+    assert left(store, there[0]), "what is less than a day old may belong to a build"
+    monkeypatch.setattr(published, "UNFINISHED", timedelta(0))
+    remote.prune("photos", 2)
+    assert not left(store, there[0])
+
+
+def test_late_listing_deletes_nothing_that_is_needed(remote, there, store):
+    store.faults.add(late_listing())
+    assert remote.prune("photos", 1) == []
+    assert hubless.open(ADDRESS, "photos").version == there[2]
+
+
+def test_delete_leaves_nothing(remote, store):
+    remote.delete("photos")
+    assert store.objects() == {}
+    with pytest.raises(CollectionNotFound):
+        remote.delete("photos")
+    with pytest.raises(CollectionNotFound):
+        hubless.open(ADDRESS, "photos")
+
+
+def test_delete_is_refused_while_aliases_stand_for_it(remote, store):
+    remote.set_alias("live", "photos")
+    with pytest.raises(CollectionAliased, match="live"):
+        remote.delete("photos")
+    assert remote.collections() == ["photos"]
+    remote.delete("photos", aliases=True)
+    assert remote.aliases() == {}
+    assert list(store.objects()) == ["some/catalog/.aliases.json"]
+
+
+def test_delete_that_was_interrupted_has_removed_the_collection_and_goes_on(remote, there, store):
+    store.faults.add(failing(1000, there[1], method="DELETE"))
+    with pytest.raises(StorageError):
+        remote.delete("photos")
+    assert remote.collections() == []
+    assert left(store, there[1])
+    store.faults.clear()
+    remote.delete("photos")
+    assert store.objects() == {}
+
+
+def test_build_that_a_delete_overtakes_is_refused(remote, there, made):
+    mirror = Mirror(Objects(ADDRESS), made[0])
+    tag = mirror.tag("photos")
+    remote.delete("photos")
+    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
+        mirror.push("photos", there[2], tag)
+    assert remote.collections() == []
+
+
+@pytest.mark.parametrize("change", ["set_alias", "rollback", "prune", "delete"])
+def test_change_without_permission_or_bucket_says_so(remote, store, change):
+    arguments = {
+        "set_alias": ("live", "photos"),
+        "rollback": ("photos",),
+        "prune": ("photos", 1),
+        "delete": ("photos",),
+    }
+    with pytest.raises(StorageError, match="there is no such bucket"):
+        getattr(hubless.RemoteCatalog("s3://nobody-has-it/c"), change)(*arguments[change])
+    for method in ("PUT", "DELETE"):
+        store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied", method=method))
+    with pytest.raises(StorageError, match="no permission"):
+        getattr(remote, change)(*arguments[change])
+
+
+def test_what_is_no_address_is_refused_naming_it(tmp_path):
+    with pytest.raises(InputError, match=r"catalog: expected an address that begins with s3://.*, got"):
+        hubless.RemoteCatalog(tmp_path)
+
+
+def test_times_are_those_of_the_store(store, there):
+    modified = Objects(ADDRESS).modified("photos/CURRENT")
+    assert abs(datetime.now(UTC) - modified) < timedelta(hours=1)
+    assert Objects(ADDRESS).modified("photos/nothing") is None
