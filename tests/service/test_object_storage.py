@@ -79,13 +79,13 @@ def test_damaged_version_holds_up_neither_the_old_one_nor_other_collections(publ
     found.names()
     damaged = publish(data=1)
     other = publish(name="other")
-    key = f"some/catalog/photos/versions/{damaged}/offsets.npy"
+    key = f"some/catalog/photos/versions/{damaged}/index.faiss"
     content = store.objects()[key]
     store.put(key, content[:-1] + bytes([content[-1] ^ 1]))
     assert list(found.names()) == ["other", "photos"]
     assert found.current("photos") == first
     assert found.current("other") == other
-    assert "offsets.npy" in found.state.trouble
+    assert "index.faiss" in found.state.trouble
 
 
 def test_copy_that_was_damaged_on_the_disk_is_brought_again(publish, source, tmp_path):
