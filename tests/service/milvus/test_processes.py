@@ -20,6 +20,7 @@ def catalog(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_write_of_one_worker_is_read_through_any_other(catalog, milvus):
     query = {"vector": [1.0] * small.DIM, "limit": 5}
     with served(catalog, "--workers", 2, milvus_uri=milvus.uri) as server:
