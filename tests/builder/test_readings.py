@@ -2,13 +2,14 @@
 
 import hashlib
 from collections import Counter
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from support.problems import normal
 
 import hubless
-from hubless.builder import reading
+from hubless.builder import job, reading
 from hubless.knn import augment, fastscan
 from hubless.store import bundle
 from hubless.vectors.sources import ArrayVectors
@@ -73,6 +74,22 @@ def test_build_reads_a_target_bank_a_few_times(readings, inputs):
 def test_live_queries_are_looked_up_in_the_reading_of_the_targets(readings, inputs):
     live = {"live_queries": normal(300, DIM, seed=4)}
     assert readings("csls", **inputs, **live)["targets"] == 3
+
+
+def test_vectors_are_added_in_the_step_that_builds_the_index(tmp_path, monkeypatch, inputs):
+    steps, counted = [], Counter()
+
+    class Noting:
+        def step(self, description, total=None):
+            steps.append(description)
+            return lambda rows: counted.update({description: rows})
+
+    monkeypatch.setattr(job, "progress_bars", lambda progress: nullcontext(Noting()))
+    hubless.build(tmp_path, "all", *inputs.values(), correction="csls", index="fastscan")
+    assert [step for step in steps if step.endswith("the fastscan index")] == [
+        f"{doing} the fastscan index" for doing in ("training", "building", "tuning")
+    ]
+    assert counted == {"computing offsets": TARGETS, "building the fastscan index": TARGETS}
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])

@@ -14,7 +14,7 @@ import faiss
 from hubless.errors import InputError, storage_errors
 from hubless.knn import IndexType, add_vectors, read_index, trained_index, write_index
 from hubless.knn.augment import AugmentedVectors
-from hubless.progress import Steps
+from hubless.progress import Advance, Steps
 from hubless.store.bundle import INDEX, INDEX_TRAINED, index_files
 from hubless.store.durable import sync
 
@@ -96,11 +96,12 @@ def build_shards(
     paths = index_paths(path, len(sizes))
     if not all(each.exists() for each in paths):
         empty = _empty(kind, vectors, sizes, path, seed, steps, dim)
-        advance = steps.step(f"building the {kind.name} index", vectors.shape[0])
+        advance: Advance | None = None
         start = 0
         for each, size in zip(paths, sizes, strict=True):
             if not each.exists():
-                index = empty()
+                index = empty()  # a single one is trained here, in a step of its own
+                advance = advance or steps.step(f"building the {kind.name} index", vectors.shape[0])
                 add_vectors(index, vectors.rows(start, start + size), advance)
                 write_whole(index, each)
                 del index  # its memory is free before the next one is filled
