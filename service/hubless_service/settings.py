@@ -11,7 +11,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import HublessError, how_to_install
-from hubless.search.engines.milvus.server import DATABASE, TOKEN, TOKEN_FILE, URI, Server
+from hubless.search.engines.milvus.server import BULK, DATABASE, TOKEN, TOKEN_FILE, URI, Server
 from hubless.store.address import address_of, copy_folder
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
@@ -200,6 +200,10 @@ class Settings(BaseSettings):
     milvus_token: SecretStr | None = Field(default=None, description="For Milvus: user:password, or an API key.")
     milvus_token_file: Path | None = Field(default=None, description="File with that token, read at the start.")
     milvus_database: str | None = Field(default=None, description="Database in Milvus; without it, the default one.")
+    milvus_bulk: str | None = Field(
+        default=None,
+        description="Prefix in the bucket of Milvus, such as s3://bucket/prefix, for files that it imports.",
+    )
     milvus_threads: int = Field(
         default=16, ge=1, description="Searches in Milvus that wait for it at the same time, beside the others."
     )
@@ -220,7 +224,13 @@ class Settings(BaseSettings):
         if self.milvus_uri is None:
             return None
         token = self.milvus_token.get_secret_value() if self.milvus_token else None
-        given = {URI: self.milvus_uri, TOKEN: token, TOKEN_FILE: self.milvus_token_file, DATABASE: self.milvus_database}
+        given = {
+            URI: self.milvus_uri,
+            TOKEN: token,
+            TOKEN_FILE: self.milvus_token_file,
+            DATABASE: self.milvus_database,
+            BULK: self.milvus_bulk,
+        }
         return Server.of_environment({name: str(value) for name, value in given.items() if value is not None})
 
     @property

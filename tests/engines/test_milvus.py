@@ -234,6 +234,17 @@ def test_collection_of_somebody_else_is_refused(tmp_path, milvus):
         opened(tmp_path, "theirs")
 
 
+def test_collection_with_vectors_of_another_size_is_refused(tmp_path, milvus):
+    made = small.build(tmp_path, "sizes", engine="milvus")
+    name, client = made.index.milvus.collection, milvus.client()
+    properties = client.describe_collection(name)["properties"]
+    client.drop_collection(name)
+    client.create_collection(name, small.DIM - 3, properties={"hubless": properties["hubless"]})
+    message = f"has vectors of {small.DIM - 3} dimensions, and should have {small.DIM + 1} dimensions"
+    with pytest.raises(EngineError, match=message):
+        opened(tmp_path, "sizes")
+
+
 def test_dead_milvus_is_unavailable_and_says_where_it_was_sought(catalog, monkeypatch):
     monkeypatch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
     with pytest.raises(EngineUnavailable, match=r"Milvus at http://127.0.0.1:1 cannot be reached"):

@@ -128,6 +128,10 @@ class Proxy:
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
 
+    def _target(self, near):
+        """The port that a connection leads to."""
+        return self._port
+
     def _accept(self):
         while True:
             try:
@@ -135,7 +139,7 @@ class Proxy:
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self._port))
+                far = socket.create_connection(("127.0.0.1", self._target(near)))
             except OSError:
                 _reset(near)
                 continue

@@ -77,7 +77,12 @@ class Entities:
         return {name: column.field for name, column in self.columns.items()}
 
     def batches(self, targets: VectorSource, offsets: F32) -> Iterator[list[dict[str, Any]]]:
-        """All entities, in batches of bounded size.
+        """All entities, in batches of bounded size; for the parameters see `blocks`."""
+        for values in self.blocks(targets, offsets):
+            yield [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+
+    def blocks(self, targets: VectorSource, offsets: F32) -> Iterator[dict[str, Any]]:
+        """The values of each field, in blocks of bounded size.
 
         Parameters
         ----------
@@ -99,7 +104,7 @@ class Entities:
             for name, column in self.columns.items():
                 if self.payload is not None:
                     values[column.field] = column.values(_one(self.payload.column(name).slice(start, len(block))))
-            yield [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
+            yield values
             start = stop
 
     def _row_bytes(self, count: int) -> int:

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from hubless.builder.milvus.entities import Entities
-from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
+from hubless.builder.milvus.importing import import_files
+from hubless.builder.milvus.retrying import again
+from hubless.errors import EngineError, InputError
 from hubless.progress import Steps
 from hubless.search.engines.milvus.client import Client
 from hubless.search.engines.milvus.columns import INT64, LONGEST_TEXT, MOST_ELEMENTS, VARCHAR
@@ -19,10 +21,7 @@ from hubless.vectors.sources import VectorSource
 SECONDS = 60.0
 """For one call."""
 FLUSH_SECONDS = 3600.0
-ATTEMPTS = 6
-"""Of a call, if Milvus does not answer; the pause between two doubles from one second on."""
 POLL_SECONDS = 0.5
-_Given = TypeVar("_Given")
 
 
 def check_dim(dim: int) -> None:
@@ -64,23 +63,30 @@ def load(
     ------
     EngineError
         if Milvus refuses, does not answer again and again, or holds another number of targets than were sent.
+    StorageError
+        if files for the import cannot be put where Milvus reads them.
     """
     count = targets.shape[0]
-    advance = steps.step("loading into Milvus", count)
-    for batch in entities.batches(targets, offsets):
-        # not insert: a batch that is sent once more must not be there twice
-        _again(lambda batch=batch: client.call("upsert", name, batch, seconds=SECONDS))  # type: ignore[misc]
-        advance(len(batch))
-    steps.step("flushing in Milvus")
-    _again(lambda: client.call("flush", name, seconds=FLUSH_SECONDS))
+    if not import_files(client.server, name, entities, targets, offsets, steps):
+        _upsert(client, name, entities, targets, offsets, steps)
     built = kind.built(count)
     _index(client, name, kind, built, steps.step(f"building the {kind.name} index in Milvus", count))
     steps.step("loading the index in Milvus")
-    _again(lambda: client.call("load_collection", name, seconds=FLUSH_SECONDS))
+    again(lambda: client.call("load_collection", name, seconds=FLUSH_SECONDS))
     [found] = client.call("query", name, filter="", output_fields=["count(*)"], consistency_level="Strong")
     if (held := int(found["count(*)"])) != count:
         raise EngineError(f"collection {name} in Milvus holds {held:,} targets, and {count:,} were sent")
     return built
+
+
+def _upsert(client: Client, name: str, entities: Entities, targets: VectorSource, offsets: F32, steps: Steps) -> None:
+    advance = steps.step("loading into Milvus", targets.shape[0])
+    for batch in entities.batches(targets, offsets):
+        # not insert: a batch that is sent once more must not be there twice
+        again(lambda batch=batch: client.call("upsert", name, batch, seconds=SECONDS))  # type: ignore[misc]
+        advance(len(batch))
+    steps.step("flushing in Milvus")
+    again(lambda: client.call("flush", name, seconds=FLUSH_SECONDS))
 
 
 def _index(client: Client, name: str, kind: MilvusKind, built: dict[str, int], advance: Callable[[int], None]) -> None:
@@ -88,10 +94,10 @@ def _index(client: Client, name: str, kind: MilvusKind, built: dict[str, int], a
 
     wanted = IndexParams()
     wanted.add_index(VECTOR, index_type=kind.type, metric_type=METRIC, index_name=VECTOR, params=built)
-    _again(lambda: client.call("create_index", name, wanted, seconds=SECONDS, sync=False))
+    again(lambda: client.call("create_index", name, wanted, seconds=SECONDS, sync=False))
     done = 0
     while True:
-        told = _again(lambda: client.call("describe_index", name, VECTOR, seconds=SECONDS))
+        told = again(lambda: client.call("describe_index", name, VECTOR, seconds=SECONDS))
         indexed = int(told.get("indexed_rows", 0))
         advance(max(0, indexed - done))
         done = max(done, indexed)
@@ -102,13 +108,3 @@ def _index(client: Client, name: str, kind: MilvusKind, built: dict[str, int], a
         if told.get("state") == "Finished" and not int(told.get("pending_index_rows", 0)):
             return
         time.sleep(POLL_SECONDS)
-
-
-def _again(call: Callable[[], _Given]) -> _Given:
-    """What a call gives; made again if Milvus does not answer."""
-    for attempt in range(ATTEMPTS - 1):
-        try:
-            return call()
-        except (EngineUnavailable, EngineTimeout):
-            time.sleep(2**attempt)
-    return call()

@@ -7,12 +7,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from hubless.errors import InputError, storage_errors
+from hubless.store.address import address_of
 
-URI, TOKEN, TOKEN_FILE, DATABASE = (
+URI, TOKEN, TOKEN_FILE, DATABASE, BULK = (
     "HUBLESS_MILVUS_URI",
     "HUBLESS_MILVUS_TOKEN",
     "HUBLESS_MILVUS_TOKEN_FILE",
     "HUBLESS_MILVUS_DATABASE",
+    "HUBLESS_MILVUS_BULK",
 )
 _SCHEMES = ("http", "https", "tcp")
 
@@ -26,6 +28,7 @@ class Server:
     uri : such as http://localhost:19530
     token : "user:password" or an API key; empty for none
     database : of the server; empty for its default one
+    bulk : prefix in the bucket of the server, such as s3://bucket/prefix, for files that it imports; empty for none
 
     Raises
     ------
@@ -35,6 +38,7 @@ class Server:
     uri: str
     token: str = field(default="", repr=False)
     database: str = ""
+    bulk: str = ""
 
     def __post_init__(self) -> None:
         expected = f"an address such as http://localhost:19530, in {URI}"
@@ -48,6 +52,8 @@ class Server:
         if parsed.username is not None or parsed.password is not None:
             # a URI is logged and shown
             raise InputError("Milvus URI", f"an address without user and password; they go into {TOKEN}", "both")
+        if self.bulk and address_of(self.bulk) is None:
+            raise InputError(BULK, "a prefix in the bucket of Milvus, such as s3://bucket/prefix", repr(self.bulk))
 
     @classmethod
     def of_environment(cls, environ: Mapping[str, str] | None = None) -> "Server":
@@ -63,12 +69,12 @@ class Server:
         known = os.environ if environ is None else environ
         if not known.get(URI):
             raise InputError(URI, "the address of Milvus, such as http://localhost:19530", "none")
-        return cls(known[URI], _token(known), known.get(DATABASE, ""))
+        return cls(known[URI], _token(known), known.get(DATABASE, ""), known.get(BULK, ""))
 
     @property
     def environment(self) -> dict[str, str]:
         """The variables that name it, for another process."""
-        return {URI: self.uri, TOKEN: self.token, TOKEN_FILE: "", DATABASE: self.database}
+        return {URI: self.uri, TOKEN: self.token, TOKEN_FILE: "", DATABASE: self.database, BULK: self.bulk}
 
 
 def _token(environ: Mapping[str, str]) -> str:

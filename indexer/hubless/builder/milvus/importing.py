@@ -1,0 +1,138 @@
+"""Bulk import: Parquet files go into the bucket of a Milvus cluster, which reads them by itself."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hubless.builder.milvus.entities import Entities
+from hubless.builder.milvus.files import parquet_files
+from hubless.builder.milvus.jobs import Jobs, NoImport
+from hubless.builder.milvus.retrying import again
+from hubless.errors import EngineError, EngineTimeout, StorageError
+from hubless.progress import Steps
+from hubless.search.engines.milvus.server import BULK, Server
+from hubless.store.address import address_of
+from hubless.store.remote.objects import Objects
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+MOST_FILES = 500
+"""Of a job. Milvus takes 1,024."""
+STALLED_SECONDS = 3600.0
+"""An import that makes no progress for so long has failed."""
+POLL_SECONDS = 0.5
+
+log = logging.getLogger("hubless.milvus")
+
+
+def import_files(
+    server: Server, name: str, entities: Entities, targets: VectorSource, offsets: F32, steps: Steps
+) -> bool:
+    """Let Milvus import all targets into a collection. The files are removed again, also after a failure.
+
+    Returns
+    -------
+    imported : False if no prefix is set, or Milvus cannot import, so that it holds nothing yet
+
+    Raises
+    ------
+    EngineError
+        if Milvus fails to import, or makes no progress.
+    StorageError
+        if the store refuses a file.
+    """
+    address = address_of(server.bulk)
+    if address is None:
+        return False
+    jobs = Jobs(server, name)
+    try:
+        again(jobs.check)
+    except NoImport as error:
+        log.warning("Milvus at %s cannot import: %s; vectors are sent to it", server.uri, error)
+        return False
+    imports = _Imports(jobs, Objects(address), name, steps)
+    with TemporaryDirectory() as folder:
+        left = targets.shape[0]
+        advance = steps.step("writing files for Milvus", left)
+        try:
+            for path, rows in parquet_files(entities, targets, offsets, Path(folder)):
+                imports.put(path, rows)
+                advance(rows)
+                left -= rows
+                if imports.full:
+                    imports.run()
+                    advance = steps.step("writing files for Milvus", left)
+            imports.run()
+        finally:
+            imports.remove()
+    return True
+
+
+class _Imports:
+    """Files in the bucket of Milvus, which it imports some hundred at a time."""
+
+    def __init__(self, jobs: Jobs, objects: Objects, name: str, steps: Steps) -> None:
+        self._jobs, self._objects, self._name, self._steps = jobs, objects, name, steps
+        self._keys: list[str] = []
+        self._rows = 0
+
+    @property
+    def full(self) -> bool:
+        return len(self._keys) >= MOST_FILES
+
+    def put(self, path: Path, rows: int) -> None:
+        """Move a file into the bucket."""
+        key = f"{self._name}/{path.name}"
+        self._keys.append(key)  # before it is there: a failure may leave it
+        self._objects.put(key, path)
+        path.unlink()
+        self._rows += rows
+
+    def run(self) -> None:
+        """Import what was put, and remove it."""
+        if self._keys:
+            prefix = self._objects.address.partition("://")[2].partition("/")[2]
+            files = [f"{prefix}/{key}" if prefix else key for key in self._keys]
+            self._import(files, self._steps.step("importing into Milvus", self._rows))
+            self.remove()
+
+    def remove(self) -> None:
+        """Remove what was put. What the store keeps is logged."""
+        try:
+            while self._keys:
+                self._objects.remove(self._keys[-1])
+                self._keys.pop()
+        except StorageError as error:
+            log.warning("files for Milvus are left below %s/%s: %s", self._objects.address, self._name, error)
+        self._rows = 0
+
+    def _import(self, files: Sequence[str], advance: Callable[[int], None]) -> None:
+        try:
+            job = self._jobs.begin(files)  # once: Milvus would import a second time what it imports already
+            self._wait(job, advance)
+        except NoImport as error:
+            raise EngineError(f"Milvus could not import into collection {self._name}: {error}") from error
+
+    def _wait(self, job: str, advance: Callable[[int], None]) -> None:
+        done, reached, ends = 0, -1, 0.0
+        while True:
+            told = again(lambda: self._jobs.told(job))
+            if told.get("state") == "Failed":
+                raise EngineError(
+                    f"Milvus could not import into collection {self._name}: {told.get('reason') or 'no reason given'} "
+                    f"({BULK} is {self._objects.address}, and has to be in the bucket of Milvus)"
+                )
+            progress = 100 if told.get("state") == "Completed" else int(told.get("progress") or 0)
+            advance(max(0, self._rows * progress // 100 - done))
+            done = max(done, self._rows * progress // 100)
+            if told.get("state") == "Completed":
+                return
+            if progress > reached:
+                reached, ends = progress, time.monotonic() + STALLED_SECONDS
+            elif time.monotonic() > ends:
+                raise EngineTimeout(
+                    f"the import into collection {self._name} has stood at {reached} % for {STALLED_SECONDS:g} seconds"
+                )
+            time.sleep(POLL_SECONDS)
