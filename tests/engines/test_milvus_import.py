@@ -33,7 +33,7 @@ PAYLOAD = pa.table(
 @pytest.fixture
 def importer(milvus, store, monkeypatch):
     """A Milvus that can import from the store, named by the environment."""
-    for name, value in {"importing.POLL_SECONDS": 0, "retrying.PAUSE_SECONDS": 0}.items():
+    for name, value in {"importing.POLL_SECONDS": 0, "loading.POLL_SECONDS": 0.02, "retrying.PAUSE_SECONDS": 0}.items():
         monkeypatch.setattr(f"hubless.builder.milvus.{name}", value)
     with importing(milvus, store) as made:
         monkeypatch.setenv("HUBLESS_MILVUS_URI", made.uri)

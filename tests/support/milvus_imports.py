@@ -12,6 +12,7 @@ from support.milvus import Proxy
 
 _PATH = "/v2/vectordb/jobs/import/"
 _HTTP2 = b"PRI"
+_POLL_SECONDS = 0.01  # the end of a server waits for so long
 
 
 class Importer:
@@ -96,7 +97,7 @@ def importing(double, store):
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=[_POLL_SECONDS])
         thread.start()
         proxy = _OnePort(double.port, server.server_port)
         importer.uri = proxy.uri
