@@ -21,7 +21,7 @@ CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
 EXTRAS := tests/builder/test_ray.py tests/vectors/test_lance.py tests/measures/test_umap.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs notebook openapi typescript langchain llama-index haystack extras lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -47,6 +47,7 @@ test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready  ## 
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory extras
+	$(MAKE) --no-print-directory clouds
 
 attack: setup  ## everything that strangers, disks, clocks and kills may do, and a table of it
 	$(PYTEST) $(ATTACKS) $(ARGS)
@@ -95,6 +96,18 @@ extras: .venv-extras/.ready  ## test what large extras bring: Ray, Lance and UMA
 		-r requirements/dev.txt -r requirements/extras.txt
 	.venv-extras/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation \
 		-e . -e clients/python
+	@touch $@
+
+clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against emulators; Azurite needs Node 20
+	PYTHONPATH=.venv-clouds $(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
+
+# what .venv lacks: the clients, an emulator, and Azurite, which has no package for Python
+.venv-clouds/.ready: requirements/clouds.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
+		--target .venv-clouds -r $<
+	@if node --eval 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \
+		npm install --silent --no-audit --no-fund --no-package-lock --no-save --ignore-scripts --prefix .venv-clouds azurite@3.35.0; \
+	else echo "no Node 20 or newer with npm: az:// is not tested" >&2; fi
 	@touch $@
 
 .venv-%/.ready: requirements/%.txt clients/%/pyproject.toml clients/python/pyproject.toml
@@ -148,6 +161,9 @@ lock:  ## lock the dependencies anew (needs uv)
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group stores -o requirements/stores.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		-c requirements/dev.txt pyproject.toml --extra az --extra gs --group clouds \
+		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt) -o requirements/clouds.txt
 	for name in $(ADAPTERS); do \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			clients/$$name/pyproject.toml --group clients/$$name/pyproject.toml:test \
@@ -171,4 +187,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache

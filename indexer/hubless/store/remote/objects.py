@@ -11,12 +11,13 @@ from typing import Any, TypeVar
 
 from hubless.errors import InputError, PreconditionFailed, StorageError, how_to_install, one_line
 from hubless.store.address import EXTRAS
+from hubless.store.remote.conditions import is_forbidden, is_not_met, is_not_there, tag_of, write_if
 
 TRIES, PAUSE_SECONDS = 4, 0.5
-"""How often one request is tried, and the pause after the first failure; it doubles."""
+"""How often one request to S3 is tried, and the pause after the first failure; it doubles. The libraries for the other
+stores try again themselves."""
 _TIMEOUTS = {"connect_timeout": 10, "read_timeout": 30}
 _OPTIONS: dict[str, dict[str, Any]] = {"s3": {"config_kwargs": {**_TIMEOUTS, "retries": {"total_max_attempts": 1}}}}
-_REFUSED = ("PreconditionFailed", "ConditionalRequestConflict")
 T = TypeVar("T")
 
 log = logging.getLogger("hubless.store")
@@ -77,7 +78,7 @@ class Objects:
     def tag(self, key: str) -> str | None:
         """Return what changes with the content of an object, for `replace`; None if it is not there."""
         found = self._info(key)
-        return None if found is None else str(found.get("ETag") or found.get("etag") or found.get("mtime", ""))
+        return None if found is None else tag_of(self._scheme, found)
 
     def size(self, key: str) -> int | None:
         """Return the bytes of an object; None if it is not there."""
@@ -96,34 +97,24 @@ class Objects:
         self._written(key, put)
 
     def replace(self, key: str, content: bytes, tag: str | None) -> None:
-        """Write a small object if it still has a tag, or if it still is not there (None).
-
-        S3 checks this itself. For other stores it is checked just before.
+        """Write a small object if it still has a tag, or if it still is not there (None). The store checks this.
 
         Raises
         ------
         PreconditionFailed
             if somebody else has written it.
         """
-        if self._scheme == "s3":
-            condition = {"IfNoneMatch": "*"} if tag is None else {"IfMatch": tag}
-        elif self.tag(key) != tag:
-            raise self._changed(key)
-        else:
-            condition = {}
         tries = 0
 
         def write(path: str) -> None:
             nonlocal tries
             tries += 1
             try:
-                self._files.pipe_file(path, content, **condition)
-            except FileNotFoundError as error:
-                if tag is None:  # there is no bucket
-                    raise
-                raise self._changed(key) from error
-            except OSError as error:
-                if not _is_refused(error):
+                write_if(self._files, path, content, self._scheme, tag)
+            except Exception as error:  # each library has errors of its own
+                if is_not_there(error) and tag is not None:
+                    raise self._changed(key) from error
+                if not is_not_met(error):
                     raise
                 # an answer may have been lost: then what stands there is ours
                 if tries == 1 or self._files.cat_file(path) != content:
@@ -186,8 +177,8 @@ class Objects:
 
     def _tried(self, key: str, work: Callable[[str], T]) -> T | None:
         """What the work returns; None if the object is not there. Failures that may pass are tried again."""
-        pause = PAUSE_SECONDS
-        for last in [*[False] * (TRIES - 1), True]:
+        pause, tries = PAUSE_SECONDS, TRIES if self._scheme == "s3" else 1
+        for last in [*[False] * (tries - 1), True]:
             try:
                 with self._errors(key):
                     return work(self._path(key))
@@ -208,24 +199,13 @@ class Objects:
             yield
         except (FileNotFoundError, StorageError, PreconditionFailed):
             raise
-        except PermissionError as error:
-            raise StorageError(self._name(key), f"no permission ({one_line(error)})") from error
         except Exception as error:  # each library has errors of its own
-            if _is_about_credentials(error):
+            if is_forbidden(error):
                 raise StorageError(self._name(key), f"no permission ({one_line(error)})") from error
+            if is_not_there(error):
+                raise FileNotFoundError(self._name(key)) from error
             raise _Passing(one_line(error)) from error
 
 
 class _Passing(Exception):
     """A failure that may pass."""
-
-
-def _is_refused(error: BaseException) -> bool:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    response = getattr(error, "response", None)
-    return isinstance(response, dict) and response.get("Error", {}).get("Code") in _REFUSED
-
-
-def _is_about_credentials(error: BaseException) -> bool:
-    return "Credential" in type(error).__name__ or "DefaultCredentials" in str(error)

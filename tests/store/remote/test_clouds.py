@@ -1,0 +1,195 @@
+"""What is at az:// and gs://, against emulators. `make clouds` installs them and runs this."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from http import HTTPStatus
+
+import httpx
+import numpy as np
+import pytest
+from support import clouds, small
+from support.server_process import served
+from support.until import until
+
+import hubless
+from hubless.errors import CollectionNotFound, PreconditionFailed, StorageError
+from hubless.store.remote.objects import Objects
+
+pytestmark = pytest.mark.slow
+EMULATORS = {"az": clouds.azurite, "gs": clouds.google}
+BUCKET = "hubless"
+
+
+@pytest.fixture(scope="module", params=EMULATORS)
+def emulator(request):
+    """A scheme, and the variables that lead to its emulator."""
+    pytest.importorskip("adlfs", reason="needs `make clouds`")
+    pytest.importorskip("gcp_storage_emulator", reason="needs `make clouds`")
+    if request.param == "az" and not clouds.AZURITE.exists():
+        pytest.skip("Azurite is not installed: `make clouds` does it if Node 20 or newer is there")
+    with EMULATORS[request.param]() as variables:
+        yield request.param, variables
+
+
+@pytest.fixture
+def files(emulator, monkeypatch, tmp_path):
+    """The file system of a store with an empty bucket. Copies of catalogs are in a folder of the test."""
+    import fsspec
+
+    scheme, variables = emulator
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
+    made = fsspec.filesystem(scheme, skip_instance_cache=True, use_listings_cache=False)
+    with suppress(FileNotFoundError):
+        for path in made.find(BUCKET):
+            made.rm_file(path)
+    if not made.exists(BUCKET):
+        made.mkdir(BUCKET)
+    return made
+
+
+@pytest.fixture
+def address(files, emulator):
+    return f"{emulator[0]}://{BUCKET}/some/catalog"
+
+
+def test_objects_are_read_written_listed_and_removed(address, tmp_path):
+    there = Objects(address)
+    assert there.read("one") is there.tag("one") is there.size("one") is there.modified("one") is None
+    there.write("a/one", b"0123456789")
+    assert there.read("a/one") == b"0123456789"
+    assert there.read_part("a/one", 3, 7) == b"3456"
+    assert (there.size("a/one"), there.size("a")) == (10, None)
+    assert (there.names(), there.names("a"), there.names("b")) == (["a"], ["one"], [])
+    assert there.modified("a/one").tzinfo is not None
+    (tmp_path / "file").write_bytes(b"x" * 100_000)
+    there.put("a/two", tmp_path / "file")
+    assert there.size("a/two") == 100_000
+    for _ in range(2):
+        there.remove("a/one")
+    assert there.names("a") == ["two"]
+
+
+def test_object_is_replaced_only_if_it_is_as_it_was(address):
+    there = Objects(address)
+    there.replace("one", b"first", None)
+    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
+        there.replace("one", b"again", None)
+    tag = there.tag("one")
+    there.replace("one", b"second", tag)
+    with pytest.raises(PreconditionFailed, match="one was changed by somebody else"):
+        there.replace("one", b"third", tag)
+    assert there.read("one") == b"second"
+    with pytest.raises(PreconditionFailed, match="two was changed by somebody else"):
+        there.replace("two", b"gone meanwhile", tag)
+
+
+def test_of_many_who_replace_an_object_at_once_one_wins(address):
+    there = Objects(address)
+    there.write("one", b"first")
+    tag = there.tag("one")
+
+    def won(number):
+        try:
+            there.replace("one", b"%d" % number, tag)
+        except PreconditionFailed:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(won, range(8)))
+    assert sum(results) == 1
+    assert there.read("one") == b"%d" % results.index(True)
+
+
+def test_bucket_that_is_not_there_is_named(emulator, files, tmp_path):
+    gone = Objects(f"{emulator[0]}://nobody-has-it/catalog")
+    (tmp_path / "file").write_bytes(b"x")
+    for ask in (
+        gone.names,
+        lambda: gone.put("one", tmp_path / "file"),
+        lambda: gone.replace("one", b"x", None),
+        lambda: small.build(gone.address),
+    ):
+        with pytest.raises(StorageError, match="nobody-has-it/catalog: there is no such bucket"):
+            ask()
+
+
+def test_missing_permission_is_named(emulator, address, files, monkeypatch):
+    if emulator[0] == "az":
+        wrong = emulator[1]["AZURE_STORAGE_CONNECTION_STRING"].replace("AccountKey=Eb", "AccountKey=Xb")
+        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", wrong)
+    else:
+        from gcp_storage_emulator.server import Response, Router
+
+        def refuse(router, method):
+            response = Response(router._request_handler)
+            response.status = HTTPStatus.FORBIDDEN
+            response.json({"error": {"code": 403, "message": "no storage.objects.get access"}})
+            response.close()
+
+        monkeypatch.setattr(Router, "handle", refuse)
+    for ask in (Objects(address).names, lambda: Objects(address).read("one"), lambda: small.build(address)):
+        with pytest.raises(StorageError, match=f"{address}.*: no permission"):
+            ask()
+
+
+def test_versions_are_built_opened_rolled_back_named_pruned_and_deleted(address, files, tmp_path):
+    for name, rows in (("targets", small.targets()), ("bank", small.query_bank())):
+        np.save(tmp_path / f"{name}.npy", rows)
+        files.put_file(str(tmp_path / f"{name}.npy"), f"{BUCKET}/in/{name}.npy")
+    inputs = [f"{address.partition('://')[0]}://{BUCKET}/in/{name}.npy" for name in ("targets", "bank")]
+    first = hubless.build(address, "photos", *inputs, correction="none", progress=False).version
+    local = small.build(tmp_path / "local")
+    expected = hubless.open(tmp_path / "local", local.collection).query(small.query_bank(), limit=5)
+    np.testing.assert_array_equal(
+        hubless.open(address, "photos").query(small.query_bank(), limit=5).rows, expected.rows
+    )
+    second = small.build(address, data=1).version
+    remote = hubless.RemoteCatalog(address)
+    assert remote.version_ids("photos") == [first, second]
+    assert remote.rollback("photos") == hubless.open(address, "photos").version == first
+    assert remote.rollback("photos", second) == second
+    remote.set_alias("live", "photos")
+    assert hubless.open(address, "live").version == second
+    assert remote.prune("photos", 1) == [first]
+    assert remote.version_ids("photos") == [second]
+    remote.remove_alias("live")
+    remote.delete("photos")
+    assert remote.collections() == []
+    with pytest.raises(CollectionNotFound):
+        hubless.open(address, "photos")
+    assert not files.find(f"{BUCKET}/some/catalog/photos")
+
+
+def test_build_that_was_overtaken_is_refused(address, files, monkeypatch):
+    from hubless.builder import job
+
+    small.build(address)
+    make = job.make
+
+    def overtaken(*args, **kwargs):
+        files.pipe_file(f"{BUCKET}/some/catalog/photos/CURRENT", b"another")
+        return make(*args, **kwargs)
+
+    monkeypatch.setattr(job, "make", overtaken)
+    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
+        small.build(address, data=1)
+    assert files.cat_file(f"{BUCKET}/some/catalog/photos/CURRENT") == b"another"
+
+
+def test_service_serves_from_the_address_and_follows(address, tmp_path):
+    first = small.build(address).version
+    with served(address, cache=tmp_path / "cache", poll_seconds=0.2) as server:
+
+        def version():
+            body = {"vector": small.query_bank()[0].tolist()}
+            answer = httpx.post(f"{server.url}/v1/collections/photos/query", json=body, timeout=60)
+            return answer.json()["version"]
+
+        assert version() == first
+        second = small.build(address, data=1).version
+        until(lambda: version() == second)
+        hubless.RemoteCatalog(address).rollback("photos")
+        until(lambda: version() == first)
