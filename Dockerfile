@@ -40,7 +40,8 @@ RUN useradd --no-log-init --uid 10001 --user-group --no-create-home --home-dir /
     && /tmp/trim-base.sh "$(command -v python3.11)"
 
 
-# From nothing: a layer on the base image could hide its files, but would still carry them.
+# From nothing: a layer on the base image could hide its files, but would still carry them. The stage is named scratch
+# for builders that know the base image and names of stages only.
 FROM scratch AS scratch
 LABEL org.opencontainers.image.title="hubless" \
       org.opencontainers.image.description="Vector search without hubs: build job and HTTP service" \
