@@ -215,7 +215,7 @@ def test_debug_shows_the_traceback_of_any_error(run, monkeypatch, capsys, error)
     def fail(*arguments):
         raise error
 
-    monkeypatch.setattr(hubless, "Catalog", fail)
+    monkeypatch.setattr(hubless.Catalog, "collections", fail)
     monkeypatch.setattr(sys, "argv", ["hubless", "--debug", "list", "--catalog", "c"])
     with pytest.raises(type(error)):
         application.main()
@@ -226,7 +226,7 @@ def test_error_that_nobody_thought_of_is_two_lines_that_ask_for_a_report(run, mo
     def fail(*arguments):
         raise error
 
-    monkeypatch.setattr(hubless, "Catalog", fail)
+    monkeypatch.setattr(hubless.Catalog, "collections", fail)
     check_failed(run("list", "--catalog", "c"), f"unexpected {type(error).__name__}", "hubless --debug")
 
 

@@ -78,10 +78,10 @@ def test_search_by_the_index_finds_as_many_as_asked_with_their_scores_and_none_t
         np.testing.assert_allclose(scores, one.scores(augmented, rows), rtol=0, atol=1e-5)
 
 
+# lists and graphs of shards are other ones
+@pytest.mark.parametrize("both", [name for name in INDEXES if name.startswith("fastscan")], indirect=True)
 def test_shards_of_equal_codes_find_at_least_what_one_index_finds(both):
     one, several, queries = both
-    if not one.kind.name.startswith("fastscan"):
-        pytest.skip("lists and graphs of shards are other ones")
     augmented = one.augmented(queries, 1.0)
     scores, _ = one.find(augmented, K, one.defaults, None)
     found, _ = several.find(augmented, K, one.defaults, None)

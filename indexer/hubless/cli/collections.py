@@ -341,7 +341,7 @@ def delete_command(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     json_: JsonOption = False,
 ) -> None:
-    """Delete a collection with all its versions, and what was written to it."""
+    """Delete a collection with its versions and writes."""
     home = managed(catalog)
     if not yes:
         home.current(collection)
