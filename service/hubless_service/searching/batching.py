@@ -19,7 +19,7 @@ from typing import Any
 from hubless.search.engines.deadline import within
 from hubless_service.http.trace import Trace
 from hubless_service.searching.deadlines import Deadlines, expire
-from hubless_service.searching.waiting import DEAR, Answer, Job, Reply, Waiting, queries_of
+from hubless_service.searching.waiting import Answer, Job, Reply, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
@@ -27,9 +27,6 @@ HOP = 0.0002
 """Seconds of both processors that it takes to hand jobs to a thread and their results back."""
 SHORT = 0.001
 """Seconds that the event loop may be kept from other work."""
-# of the event loop: in the first the answers are written, in the second the next requests read, in the third parsed
-_ROUNDS = 3
-_GATHERING, _GATHERING_SHARE = 0.0005, 0.05  # most seconds, and share of the last search, to wait for more queries
 
 
 class Batcher:
@@ -218,38 +215,13 @@ class Batcher:
     def _return(
         self, loop: asyncio.AbstractEventLoop, jobs: list[Job], outcomes: Sequence[Any], seconds: float
     ) -> None:
-        """Take what a thread has answered.
-
-        Dear queries cost less among many. So its next search begins now if as many wait as it has answered. Otherwise
-        it waits a moment for clients that ask again as soon as they have their answers.
-        """
-        first, answered, now = jobs[0], queries_of(jobs), perf_counter()
-        self._searched -= answered
-        dear = first.whole or (self._together > 1 and seconds >= DEAR * answered)
-        enough = self._waiting.queries >= answered
-        if not dear or enough:
-            self._release(first)
-        if dear and enough:
-            self._hand_over(now)
-        self._end(jobs, outcomes, seconds)
-        if dear and not enough:
-            until = perf_counter() + min(_GATHERING, _GATHERING_SHARE * seconds)
-            self._gather(loop, first, answered, _ROUNDS, until)
-        self._come_soon(loop)
-
-    def _gather(self, loop: asyncio.AbstractEventLoop, first: Job, wanted: int, rounds: int, until: float) -> None:
-        """Wait for queries, or for some rounds of the event loop and until a time; then the thread is idle."""
-        if self._waiting.queries < wanted and (rounds > 0 or perf_counter() < until):
-            loop.call_soon(self._gather, loop, first, wanted, rounds - 1, until)
-        else:
-            self._release(first)
-            self._come_soon(loop)
-
-    def _release(self, first: Job) -> None:
-        """Let the thread that has answered jobs have others, and the next search of their key begin."""
+        """Take what a thread has answered, which is idle now."""
         self._idle += 1
-        if first.whole:
-            self._waiting.release(first.key)
+        self._searched -= queries_of(jobs)
+        if jobs[0].whole:
+            self._waiting.release(jobs[0].key)
+        self._end(jobs, outcomes, seconds)
+        self._come_soon(loop)
 
     def _answers(self, jobs: list[Job]) -> tuple[Sequence[Any], float]:
         """The outcome of each job, and how long the call took. Whatever happens in it, the thread goes on."""
