@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from hubless.errors import AliasNotFound, PreconditionFailed, StorageError, storage_errors
+from hubless.errors import AliasNotFound, CollectionAliased, PreconditionFailed, StorageError, storage_errors
 from hubless.store.durable import locked, make_folder, replace_text
 
 _FILE, _LOCK = ".aliases.json", ".aliases.lock"
@@ -58,6 +58,13 @@ class Table(_Record):
         self._check_revision(alias, expected)
         left = {name: other for name, other in self.aliases.items() if name != alias}
         return Table(revision=self.revision + 1, aliases=left), self.aliases[alias]
+
+    def standing_for(self, collection: str, *, allowed: bool) -> list[str]:
+        """Return the aliases of a collection, in order. Raises `CollectionAliased` if it has some, unless allowed."""
+        standing = sorted(alias for alias, stands in self.aliases.items() if stands.collection == collection)
+        if standing and not allowed:
+            raise CollectionAliased(f"aliases stand for collection {collection!r}: {', '.join(standing)}")
+        return standing
 
     def _check_revision(self, alias: str, expected: int | None) -> None:
         revision = self.aliases[alias].revision if alias in self.aliases else 0

@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -25,7 +25,6 @@ from pathlib import Path
 from hubless.errors import (
     BundleDamaged,
     BundleError,
-    CollectionAliased,
     CollectionNotFound,
     InputError,
     StorageError,
@@ -242,11 +241,7 @@ class Catalog:
         home = self.path / name
         with storage_errors(home), _changing(home):
             if version is None:
-                current = self.current(name)
-                older = [known for known in self._version_ids(name) if known < current]
-                if not older:
-                    raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
-                version = older[-1]
+                version = version_before(name, self.current(name), self._version_ids(name))
             folder = self.folder(name, version)
             verify(folder, read_manifest(folder))
             replace_text(home / CURRENT, version)
@@ -327,9 +322,7 @@ class Catalog:
         self.current(name)
         home, gone = self.path / name, self.path / f"{_DELETED}{name}-{secrets.token_hex(6)}"
         with changing_aliases(self.path) as table, storage_errors(home):
-            standing = sorted(alias for alias, stands in table.aliases.items() if stands.collection == name)
-            if standing and not aliases:
-                raise CollectionAliased(f"aliases stand for collection {name!r}: {', '.join(standing)}")
+            standing = table.standing_for(name, allowed=aliases)
             # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
             with locked(home / LOG_LOCK), locked(home / _LOCK):
                 self.current(name)
@@ -410,6 +403,20 @@ class Catalog:
             return VersionInfo(version, current, read_manifest(self.path / name / VERSIONS / version))
         except BundleError as error:
             return VersionInfo(version, current, None, str(error))
+
+
+def version_before(name: str, current: str, known: Sequence[str]) -> str:
+    """The version before the current one of a collection, of those that are known, oldest first.
+
+    Raises
+    ------
+    VersionNotFound
+        if there is none.
+    """
+    older = [version for version in known if version < current]
+    if not older:
+        raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
+    return older[-1]
 
 
 def _new_version(versions: Path) -> str:

@@ -13,7 +13,6 @@ from pathlib import Path
 from hubless.errors import (
     BundleDamaged,
     BundleError,
-    CollectionAliased,
     InputError,
     PreconditionFailed,
     VersionNotFound,
@@ -21,7 +20,7 @@ from hubless.errors import (
 from hubless.store.address import address_of, copy_folder
 from hubless.store.aliases import Alias, Table, parsed_aliases
 from hubless.store.bundle import MANIFEST
-from hubless.store.catalog import CURRENT, VERSIONS, VersionInfo, check_name
+from hubless.store.catalog import CURRENT, VERSIONS, VersionInfo, check_name, version_before
 from hubless.store.remote.mirror import ALIASES, Mirror
 from hubless.store.remote.objects import Objects
 from hubless.vectors.arrays import check_at_least
@@ -84,10 +83,7 @@ class RemoteCatalog:
         """
         tag, current = self._mirror.tag(name), self.current(name)
         if version is None:
-            older = [each for each in self._mirror.version_ids(name) if each < current]
-            if not older:
-                raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
-            version = older[-1]
+            version = version_before(name, current, self._mirror.version_ids(name))
         self._check_whole(name, version)
         self._objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
         if version != current and not self._mirror.is_complete(name, version):  # it was pruned meanwhile
@@ -144,8 +140,7 @@ class RemoteCatalog:
         """
         check_at_least("keep", keep, 1)
         current = self.current(name)
-        known = self._mirror.version_ids(name)
-        known = sorted({*known, current})
+        known = sorted({*self._mirror.version_ids(name), current})  # a late listing may lack it
         deleted = []
         for version in known[:-keep]:
             if version == current or (version > current and self._is_recent(name, version)):
@@ -173,10 +168,7 @@ class RemoteCatalog:
         left = self._objects.names(f"{name}/{VERSIONS}")
         if self._mirror.tag(name) is None and not left:
             self.current(name)
-        standing = [alias for alias, stands in self.aliases().items() if stands.collection == name]
-        if standing and not aliases:
-            raise CollectionAliased(f"aliases stand for collection {name!r}: {', '.join(standing)}")
-        for alias in standing:
+        for alias in self._table()[0].standing_for(name, allowed=aliases):
             self.remove_alias(alias)
         # a late listing may lack the current version
         versions = {*left, *([self.current(name)] if self._mirror.tag(name) is not None else [])}
