@@ -1,6 +1,5 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
-import os
 import re
 from functools import cached_property
 from ipaddress import ip_network
@@ -11,6 +10,7 @@ from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from hubless.errors import HublessError, how_to_install
+from hubless.kernels.threads import own_cores
 from hubless.search.engines.milvus.server import BULK, DATABASE, TOKEN, TOKEN_FILE, URI, Server
 from hubless.store.address import address_of, copy_folder
 
@@ -114,9 +114,7 @@ class Settings(BaseSettings):
         default=2000, ge=1, description="Queries that may wait for a search; while more wait, others get 429."
     )
     workers: int = Field(default=1, ge=1, description="Processes that serve the port; each has its own search threads.")
-    search_threads: int = Field(
-        default_factory=lambda: os.cpu_count() or 1, ge=1, description="Searches that run at the same time."
-    )
+    search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
     max_together: int = Field(
         default=256, ge=1, description="Most waiting queries searched together; 1 is each request alone."
     )

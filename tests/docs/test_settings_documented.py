@@ -1,6 +1,7 @@
 import re
 from pathlib import Path
 
+from hubless.kernels import threads
 from hubless_service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "settings.md").read_text()
@@ -21,8 +22,9 @@ def test_table_of_settings_is_the_one_in_the_code():
     assert documented == real
 
 
-def test_the_default_that_is_counted_is_that_of_processors(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 7)
+def test_the_default_that_is_counted_is_the_processors_of_the_container(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(7))
+    monkeypatch.setattr(threads, "_limit_at_start", lambda: 5)
     monkeypatch.delenv("HUBLESS_SEARCH_THREADS", raising=False)
     assert [name for name, field in Settings.model_fields.items() if field.default_factory] == ["search_threads"]
-    assert Settings(catalog=tmp_path).search_threads == 7
+    assert Settings(catalog=tmp_path).search_threads == 5

@@ -11,6 +11,8 @@ from types import TracebackType
 
 from threadpoolctl import ThreadpoolController
 
+from hubless.kernels.quota import core_limit
+
 
 def slices(count: int, step: int) -> Iterator[slice]:
     """Return slices of `step` out of `count`. The last one may be shorter."""
@@ -39,8 +41,15 @@ def cores() -> int:
 
 
 def own_cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many cores this process may use: those that it may run on, or fewer if its container has a limit."""
+    there = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return min(there, _limit_at_start() or there)
+
+
+@cache
+def _limit_at_start() -> int | None:
+    """The container's limit. It is read once, as queries ask for the number of cores."""
+    return core_limit()
 
 
 def blas_has_avx512() -> bool:
