@@ -27,7 +27,8 @@ def new_job(loop):
 
     def new_job(now, patience, key="alike", size=1, whole=False):
         future = loop.create_future()
-        return Job(key, list, None, size, now + patience, True, whole, Trace("id"), future, now)
+        timer = loop.call_later(patience, future.cancel)
+        return Job(key, list, None, size, now + patience, True, whole, Trace("id"), future, now, timer)
 
     return new_job
 

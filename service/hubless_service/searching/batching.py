@@ -17,9 +17,9 @@ from time import perf_counter
 from typing import Any
 
 from hubless.search.engines.deadline import within
+from hubless_service.http.problems import Problem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.deadlines import Deadlines, expire
-from hubless_service.searching.waiting import Answer, Job, Reply, Waiting, queries_of
+from hubless_service.searching.waiting import Answer, Job, Reply, Taken, Waiting, queries_of
 
 log = logging.getLogger("hubless.batching")
 
@@ -59,7 +59,6 @@ class Batcher:
         self._prepare = prepare
         self._here = here
         self._waiting = Waiting(room, together, threads)
-        self._deadlines = Deadlines()
         self._idle = threads
         self._searched = 0  # queries that the threads search now
         self._handed: SimpleQueue[list[Job] | None] = SimpleQueue()  # jobs for a thread; None ends one
@@ -103,29 +102,16 @@ class Batcher:
         self._waiting.check_wait(perf_counter(), trace.late, seconds)
 
     def submit(
-        self,
-        trace: Trace,
-        deadline: float,
-        answer: Answer,
-        item: Any,
-        key: Hashable = None,
-        size: int = 1,
-        *,
-        here: bool = True,
-        whole: bool = False,
+        self, trace: Trace, deadline: float, answer: Answer, item: Any, key: Hashable = None, **how: Any
     ) -> asyncio.Future[Any]:
-        """Queue one item as `put` does.
-
-        Returns
-        -------
-        a future of its result; cancel it to take the item from the queue
+        """Queue one item as `put` does, and return a future of its result. Cancel it to take the item from the queue.
 
         Raises
         ------
         Problem
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self.put(future, trace, deadline, answer, item, key, size, here=here, whole=whole)
+        self.put(future, trace, deadline, answer, item, key, **how)
         return future
 
     def put(
@@ -158,8 +144,9 @@ class Batcher:
         now = perf_counter()
         self._waiting.check_wait(now, trace.late, deadline - trace.started)
         loop = reply.get_loop()
-        self._deadlines.add(reply, deadline, now)
-        self._waiting.add(Job(key, answer, item, size, deadline, here, whole and self._together > 1, trace, reply, now))
+        timer = loop.call_later(max(deadline - now, 0.0), _expire, reply)
+        whole = whole and self._together > 1
+        self._waiting.add(Job(key, answer, item, size, deadline, here, whole, trace, reply, now, timer))
         self._come_soon(loop)
 
     def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -174,8 +161,7 @@ class Batcher:
             return
         now = perf_counter()
         if cheap := self._waiting.take_cheap(now, SHORT, self._here):
-            expire(*(job.future for job in cheap.late))
-            self._begin(cheap.jobs, now)
+            self._begin(cheap, now)
             if cheap.jobs:
                 self._end(cheap.jobs, *self._answers(cheap.jobs))
             if self._waiting.queries:
@@ -187,15 +173,17 @@ class Batcher:
         """Hand jobs to all threads that are idle; of dear ones to none more than its share of all queries."""
         share = ceil((self._waiting.queries + self._searched) / self.threads)
         while self._idle and not self._closed and (taken := self._waiting.take(now, share)):
-            expire(*(job.future for job in taken.late))
-            self._begin(taken.jobs, now)
+            self._begin(taken, now)
             if taken.jobs:
                 self._idle -= 1
                 self._searched += queries_of(taken.jobs)
                 self._handed.put(taken.jobs)
 
-    def _begin(self, jobs: list[Job], now: float) -> None:
-        for job in jobs:
+    def _begin(self, taken: Taken, now: float) -> None:
+        for job in taken.late:
+            job.timer.cancel()
+            _expire(job.future)
+        for job in taken.jobs:
             job.trace.add("queue", now - job.submitted)
 
     def _serve(self) -> None:
@@ -242,10 +230,15 @@ class Batcher:
     def _end(self, jobs: list[Job], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each job its outcome, and learn how long the call took."""
         for job, outcome in zip(jobs, outcomes, strict=True):
-            self._deadlines.remove(job.future)
+            job.timer.cancel()
             _deliver(job.future, outcome)
         self._waiting.note(jobs, seconds)
         self.on_batch(queries_of(jobs))
+
+
+def _expire(reply: Reply) -> None:
+    if not reply.done():
+        reply.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
 
 
 def _deliver(reply: Reply, outcome: Any) -> None:

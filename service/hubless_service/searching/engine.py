@@ -76,12 +76,12 @@ class Engine:
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = Batcher(settings.milvus_threads, waiting, together, self._prepare, 0.0)
         self._silence = Silence(self.shelf, settings.poll_seconds)
-        self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare)
+        self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._breakers = Breakers(self.shelf.served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
-        self._watcher = Watcher(source, self.shelf, settings, self._prepare)
+        self._watcher = Watcher(source, self.shelf, settings, self._prepare_behind)
         self._watcher.on_change = self._breakers.look
-        self._follower = Follower(self.shelf.living, self._prepare, self._watcher.look_here)
+        self._follower = Follower(self.shelf.living, self._prepare_behind, self._watcher.look_here)
         self.maintainer = Maintainer(
             lambda: source.catalog.path,
             self.shelf.writable,
@@ -90,7 +90,7 @@ class Engine:
             self._watcher.look_now,
             {} if settings.milvus is None else settings.milvus.environment,
         )
-        self.live = Live(settings, self.shelf.served, self._prepare, lambda: self.waiting > 0)
+        self.live = Live(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
         self.sampling = sampling_of(settings)
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
@@ -275,7 +275,10 @@ class Engine:
         """Make a thread of ours ready to search."""
         # OpenMP counts threads per calling thread: set in the main thread it would not hold in others
         faiss.omp_set_num_threads(self._openmp_threads)
+
+    def _prepare_behind(self) -> None:
+        """Make a thread of ours ready for work that no query waits for."""
+        self._prepare()
         if sys.platform == "linux":
-            # the event loop, which tells requests that there is no room, must not have to wait for a processor
             usual = os.getpriority(os.PRIO_PROCESS, os.getpid())
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), usual + _NICER)

@@ -58,6 +58,7 @@ class Job:
     trace : of the request
     future : gets the answer; a job that has one already is not taken
     submitted : when it began to wait
+    timer : ends the request at its deadline
     """
 
     key: Hashable | None
@@ -70,6 +71,7 @@ class Job:
     trace: Trace
     future: Reply
     submitted: float
+    timer: asyncio.TimerHandle
 
 
 class Taken(NamedTuple):
@@ -190,9 +192,11 @@ class Waiting:
             job = group.popleft()
             del self._in_order[job]
             self._count(-job.size)
-            if job.future.done() or job.deadline <= now:
-                continue
-            if job.deadline < end:
+            if job.future.done():
+                job.timer.cancel()
+            elif job.deadline <= now:
+                pass  # its timer ends it
+            elif job.deadline < end:
                 late.append(job)
             else:
                 jobs.append(job)
