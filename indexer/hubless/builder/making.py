@@ -13,7 +13,7 @@ from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
 from hubless.builder.correcting import Corrected, corrected_by, fits_on
 from hubless.builder.indexing import Asked
 from hubless.builder.measuring import K_OCCURRENCE, MeasuredHubness, measure_hubness, measured_record
-from hubless.builder.places import Place
+from hubless.builder.places import Order, Place
 from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.builder.surveying import survey
@@ -138,7 +138,8 @@ def make_indexed(
     sample : (s, d) queries of the bank, to store in the version
     """
     offsets = corrected.offsets
-    stored, record, recall = place.put(corrected, bank, asked, recipe, steps, checkpoints or NoCheckpoints())
+    order = Order(corrected, bank, asked, recipe)
+    stored, record, recall = place.put(order, steps, checkpoints or NoCheckpoints())
     return Made(
         targets=stored,
         offsets=offsets,

@@ -22,23 +22,28 @@ class Placed(NamedTuple):
     recall: float
 
 
+@dataclass(frozen=True)
+class Order:
+    """What a place is to take.
+
+    Parameters
+    ----------
+    corrected : targets with their offsets
+    bank : (b, d) example queries, others than those that are asked
+    asked : measures the index
+    """
+
+    corrected: Corrected
+    bank: VectorSource
+    asked: Asked
+    recipe: Recipe
+
+
 class Place(Protocol):
     """Takes the vectors of one version."""
 
-    def put(
-        self,
-        corrected: Corrected,
-        bank: VectorSource,
-        asked: Asked,
-        recipe: Recipe,
-        steps: Steps,
-        checkpoints: Checkpoints,
-    ) -> Placed:
+    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
         """Take the corrected targets, index them, and choose the search parameters by what is asked.
-
-        Parameters
-        ----------
-        bank : (b, d) example queries, others than those that are asked
 
         Raises
         ------
@@ -52,21 +57,13 @@ class InFile:
 
     path: Path | None = None
 
-    def put(
-        self,
-        corrected: Corrected,
-        bank: VectorSource,
-        asked: Asked,
-        recipe: Recipe,
-        steps: Steps,
-        checkpoints: Checkpoints,
-    ) -> Placed:
+    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
         """Build the index; a killed build goes on."""
-        targets, aims = corrected.targets, recipe.aims
+        targets, offsets, recipe = order.corrected.targets, order.corrected.offsets, order.recipe
+        aims, seed, most = recipe.aims, recipe.seed, recipe.shard_targets
 
         def build(path: Path | None) -> Indexed:
-            offsets, seed, most = corrected.offsets, recipe.seed, recipe.shard_targets
-            return build_index(recipe.index, targets, offsets, bank, asked, aims, path, seed, steps, most)
+            return build_index(recipe.index, targets, offsets, order.bank, order.asked, aims, path, seed, steps, most)
 
         made = checkpoints.indexed(self.path, build)
-        return Placed(made.targets, index_record(made, aims, recipe.shard_targets), made.setting.recall)
+        return Placed(made.targets, index_record(made, aims, most), made.setting.recall)

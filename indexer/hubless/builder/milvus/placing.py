@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from hubless.builder.checkpoints import Checkpoints
-from hubless.builder.correcting import Corrected
 from hubless.builder.indexing import Asked, aims_record, curve_record
 from hubless.builder.milvus.clearing import check_alias, clear, drop
 from hubless.builder.milvus.entities import Entities
 from hubless.builder.milvus.loading import check_dim, create, load
-from hubless.builder.places import Placed
-from hubless.builder.recipe import MILVUS, Recipe
+from hubless.builder.places import Order, Placed
+from hubless.builder.recipe import MILVUS
 from hubless.knn import Setting, cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
@@ -26,7 +25,6 @@ from hubless.search.engines.milvus.targets import MilvusTargets
 from hubless.store import outside
 from hubless.store.bundle import IndexRecord, MilvusRecord
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import VectorSource
 
 
 @dataclass
@@ -54,16 +52,9 @@ class InMilvus:
         """The connection to the server."""
         return client_of(self.server)
 
-    def put(
-        self,
-        corrected: Corrected,
-        bank: VectorSource,
-        asked: Asked,
-        recipe: Recipe,
-        steps: Steps,
-        checkpoints: Checkpoints,
-    ) -> Placed:
+    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
         """Load the targets, and choose the search parameters. A killed build loads them anew."""
+        corrected, recipe = order.corrected, order.recipe
         count, dim = corrected.targets.shape
         check_dim(dim)
         kind = chosen_kind(recipe.index, count, dim)
@@ -76,7 +67,7 @@ class InMilvus:
         built = load(self.client, self.name, entities, corrected.targets, corrected.offsets, kind, steps)
         targets = MilvusTargets(self.client, self.name, kind, count, dim, {}, fields=entities.fields)
         steps.step(f"tuning the {kind.name} index")
-        curve = _curve(targets, corrected.offsets, asked)
+        curve = _curve(targets, corrected.offsets, order.asked)
         setting = cheapest_setting(curve, recipe.aims)
         notes = [entities.note] if entities.note else []
         if setting.recall < recipe.aims.recall:
