@@ -16,7 +16,7 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -345,15 +345,13 @@ class Catalog:
             if `keep` is below 1.
         CollectionNotFound
         """
-        check_at_least("keep", keep, 1)
         self.current(name)
         home = self.path / name
         with storage_errors(home), _changing(home):
-            spared = unfinished(home / VERSIONS) | {self.current(name)}
-            superfluous = [version for version in self._version_ids(name)[:-keep] if version not in spared]
-            for version in superfluous:
+            deleted = superfluous(self._version_ids(name), keep, unfinished(home / VERSIONS) | {self.current(name)})
+            for version in deleted:
                 delete(home / VERSIONS / version)
-        return superfluous
+        return deleted
 
     @contextmanager
     def staging(self, name: str) -> Iterator[Staging]:
@@ -417,6 +415,18 @@ def version_before(name: str, current: str, known: Sequence[str]) -> str:
     if not older:
         raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
     return older[-1]
+
+
+def superfluous(known: Sequence[str], keep: int, spared: Set[str]) -> list[str]:
+    """All versions but the newest `keep` and those that are spared, of those that are known, oldest first.
+
+    Raises
+    ------
+    InputError
+        if `keep` is below 1.
+    """
+    check_at_least("keep", keep, 1)
+    return [version for version in known[:-keep] if version not in spared]
 
 
 def _new_version(versions: Path) -> str:

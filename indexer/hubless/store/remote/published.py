@@ -20,10 +20,9 @@ from hubless.errors import (
 from hubless.store.address import address_of, copy_folder
 from hubless.store.aliases import Alias, Table, parsed_aliases
 from hubless.store.bundle import MANIFEST
-from hubless.store.catalog import CURRENT, VERSIONS, VersionInfo, check_name, version_before
+from hubless.store.catalog import CURRENT, VERSIONS, VersionInfo, check_name, superfluous, version_before
 from hubless.store.remote.mirror import ALIASES, Mirror
 from hubless.store.remote.objects import Objects
-from hubless.vectors.arrays import check_at_least
 
 TRIES = 8
 """How often a change of the aliases is tried while others change them, too."""
@@ -138,15 +137,13 @@ class RemoteCatalog:
             if `keep` is below 1.
         CollectionNotFound
         """
-        check_at_least("keep", keep, 1)
         current = self.current(name)
         known = sorted({*self._mirror.version_ids(name), current})  # a late listing may lack it
-        deleted = []
-        for version in known[:-keep]:
-            if version == current or (version > current and self._is_recent(name, version)):
-                continue
-            if self._take_out(name, version):
-                deleted.append(version)
+        deleted = [
+            version
+            for version in superfluous(known, keep, {current})
+            if not (version > current and self._is_recent(name, version)) and self._take_out(name, version)
+        ]
         self._remove_left(name, current, known)
         return deleted
 
