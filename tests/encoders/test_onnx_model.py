@@ -1,29 +1,28 @@
 """Models in ONNX: onnxruntime runs small graphs that are written here, byte by byte."""
 
-import importlib.util
-import json
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-import httpx
 import numpy as np
 import pytest
 from support import small
-from support.model_folders import ROWS, SPECIAL, graph, hidden, tokens, write_json, write_modules, write_onnx
+from support.model_folders import (
+    ROWS,
+    SPECIAL,
+    graph,
+    hidden,
+    load_model,
+    tokens,
+    unit,
+    write_json,
+    write_modules,
+    write_onnx,
+)
 from support.onnx_bytes import INT32
-from support.serving import serving, wait_until_ready
 
-import hubless
-from hubless.encoders import load_encoder
-from hubless.errors import EncoderFailed, InputError
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
+from hubless.errors import InputError
 
 TEXTS = ["amber", "birch cedar birch", "delta nonsense ember fjord amber"]
-
-
-def load(folder, **fields):
-    (folder / "encoder.json").write_text(json.dumps({"type": "onnx", "path": "."} | fields))
-    return load_encoder(folder / "encoder.json", small.DIM)
+load = partial(load_model, "onnx")
 
 
 def of_tokens(text, most=None):
@@ -34,10 +33,6 @@ def of_tokens(text, most=None):
 
 def means(texts, most=None):
     return np.array([of_tokens(text, most).mean(axis=0) for text in texts])
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("batch", [1, 2, 32])
@@ -186,21 +181,6 @@ def test_pooling_of_the_description_stands_in_for_a_missing_file(tmp_path):
     np.testing.assert_allclose(found, [of_tokens(text)[0] for text in TEXTS], atol=1e-5)
 
 
-def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path):
-    encoder = load(write_onnx(tmp_path), dim=5)
-    with pytest.raises(InputError, match=r"a model of 5 dimensions, got .*, which has 8"):
-        encoder.check()
-    with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
-        encoder.encode(["amber"])
-
-
-def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "onnxruntime" else find(name))
-    with pytest.raises(InputError, match=r"pip install '\.\[onnx\]' in the repository, got 'onnx' without onnxruntime"):
-        load(write_onnx(tmp_path)).check()
-
-
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
@@ -213,30 +193,3 @@ def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
 def test_wrong_field_is_named(tmp_path, fields, problem):
     with pytest.raises(InputError, match=f"encoder, {problem}"):
         load(tmp_path, **fields)
-
-
-def test_several_threads_share_it(tmp_path):
-    encoder = load(write_onnx(tmp_path))
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(encoder.encode, [TEXTS] * 32))
-    for vectors in found:
-        np.testing.assert_allclose(vectors, means(TEXTS), atol=1e-5)
-    assert not encoder.quick
-
-
-def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path):
-    write_onnx(tmp_path / "mini")
-    description = tmp_path / "encoder.toml"
-    description.write_text('type = "onnx"\npath = "mini"\n')
-    small.build(tmp_path / "catalog", encoder=description)
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    np.testing.assert_allclose(opened.encode(["amber birch"]), means(["amber birch"]), atol=1e-5)
-    ask = "v1/collections/photos/query"
-    vector = means(["amber birch"])[0].tolist()
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
-        by_text, by_vector = (
-            httpx.post(f"{url}/{ask}", json=asked).json()["hits"]
-            for asked in ({"text": "amber birch"}, {"vector": vector})
-        )
-    assert [hit["id"] for hit in by_text] == [hit["id"] for hit in by_vector]

@@ -1,31 +1,19 @@
 """Static embeddings, with real tokenisers and tables made here."""
 
-import importlib.util
-import json
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
-import httpx
 import numpy as np
 import pytest
 from support import small
-from support.model_folders import ROWS, WORDS, tokeniser, tokens, write_modules, write_static
-from support.serving import serving, wait_until_ready
+from support.model_folders import ROWS, WORDS, load_model, tokeniser, tokens, unit, write_modules, write_static
 from tokenizers import models
 
-import hubless
-from hubless.encoders import load_encoder
-from hubless.errors import EncoderFailed, InputError, UnknownWords
-from hubless_service.app import create_app
-from hubless_service.settings import Settings
+from hubless.errors import InputError, UnknownWords
 
 TEXTS = ["amber", "birch cedar birch", "delta nonsense ember", "fjord " * 40]
 WEIGHTS = np.linspace(0.5, 2, len(WORDS)).astype(np.float32)
 MAPPING = np.arange(len(WORDS))[::-1].copy() // 2
-
-
-def load(folder, **fields):
-    (folder / "encoder.json").write_text(json.dumps({"type": "static", "path": "."} | fields))
-    return load_encoder(folder / "encoder.json", small.DIM)
+load = partial(load_model, "static")
 
 
 def mean(text, rows=ROWS, weights=None, mapping=None, unknown=False):
@@ -37,10 +25,6 @@ def mean(text, rows=ROWS, weights=None, mapping=None, unknown=False):
             total += rows[row].astype(np.float64) * (1 if weights is None else weights[token])
             count += 1
     return total / count
-
-
-def unit(rows):
-    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
@@ -196,80 +180,3 @@ def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path,
     damage(write_static(tmp_path))
     with pytest.raises(InputError, match=f"encoder, path: .*{problem}"):
         load(tmp_path).check()
-
-
-def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path):
-    encoder = load(write_static(tmp_path), dim=5)
-    with pytest.raises(InputError, match=r"a model of 5 dimensions, got .*, which has 8"):
-        encoder.check()
-    with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
-        encoder.encode(["amber"])
-
-
-def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch):
-    find = importlib.util.find_spec
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "safetensors" else find(name))
-    with pytest.raises(InputError, match=r"pip install '\.\[static\]' in the repository, got 'static' without safet"):
-        load(write_static(tmp_path)).check()
-
-
-def test_missing_model_is_a_failure_that_tells_no_paths(tmp_path):
-    encoder = load(tmp_path, path="secret/model")
-    with pytest.raises(EncoderFailed) as failed:
-        encoder.encode(["amber"])
-    assert "model model: the log of the server says why" in str(failed.value)
-    assert "secret" not in str(failed.value)
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"), [({"path": 3}, "path: expected a text, got 3"), ({"pth": "m"}, "did you mean path")]
-)
-def test_wrong_field_is_named(tmp_path, fields, problem):
-    with pytest.raises(InputError, match=f"encoder, .*{problem}"):
-        load(tmp_path, **fields)
-
-
-def test_several_threads_load_it_once_and_get_the_same_vectors(tmp_path, monkeypatch):
-    encoder = load(write_static(tmp_path))
-    read, loads = encoder._read, []
-    monkeypatch.setattr(encoder, "_read", lambda: loads.append(1) or read())
-    assert not encoder.quick  # a server must not load a model in the thread that answers requests
-    with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(encoder.encode, [TEXTS] * 32))
-    assert (len(loads), encoder.quick) == (1, True)
-    for vectors in found:
-        np.testing.assert_array_equal(vectors, found[0])
-
-
-def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path):
-    folder = write_static(tmp_path / "models" / "mini")
-    description = tmp_path / "encoder.toml"
-    description.write_text('type = "static"\npath = "models/mini"\n')
-    small.build(tmp_path / "catalog", encoder=description)
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    vector = ROWS[WORDS.index("amber")]
-    np.testing.assert_allclose(opened.encode(["amber"])[0], vector, atol=1e-6)
-    ask = "v1/collections/photos/query"
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
-        by_text = httpx.post(f"{url}/{ask}", json={"text": "amber"}).json()["hits"]
-        assert by_text == httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).json()["hits"]
-        refused = httpx.post(f"{url}/{ask}", json={"text": "nonsense"})
-        assert (refused.status_code, refused.json()["code"]) == (422, "unknown_words")
-    folder.rename(tmp_path / "moved")
-    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
-        wait_until_ready(url)
-        failed = httpx.post(f"{url}/{ask}", json={"text": "amber"})
-        assert (failed.status_code, failed.json()["code"]) == (502, "encoder_failed")
-        assert httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).status_code == 200
-    changed = {"photos": {"path": str(tmp_path / "moved")}}
-    with serving(create_app(Settings(catalog=tmp_path / "catalog", encoders=changed))) as url:
-        wait_until_ready(url)
-        assert httpx.post(f"{url}/{ask}", json={"text": "amber"}).json()["hits"] == by_text
-
-
-def test_build_with_a_damaged_model_is_refused(tmp_path):
-    damaged_table(write_static(tmp_path / "mini"))
-    with pytest.raises(InputError, match="safetensors of types"):
-        small.build(tmp_path / "catalog", encoder=load(tmp_path, path="mini"))
-    assert small.entries(tmp_path / "catalog") == []

@@ -8,6 +8,8 @@ from support import small
 from support.onnx_bytes import FLOAT, INT64, model, node, value
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
+from hubless.encoders import load_encoder
+
 WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *small.WORDS]
 SPECIAL = {"padded": 0, "unknown": 1, "cls": 2, "sep": 3}
 ROWS = np.random.default_rng(7).normal(size=(len(WORDS), small.DIM)).astype(np.float32)
@@ -16,6 +18,16 @@ ROWS = np.random.default_rng(7).normal(size=(len(WORDS), small.DIM)).astype(np.f
 def write_json(file, content):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(content), "utf-8")
+
+
+def load_model(kind, folder, **fields):
+    """The encoder of a folder, by a description that is written into it."""
+    (folder / "encoder.json").write_text(json.dumps({"type": kind, "path": "."} | fields))
+    return load_encoder(folder / "encoder.json", small.DIM)
+
+
+def unit(rows):
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def tokeniser(*, sentence=False, unknown="[UNK]"):

@@ -1,13 +1,14 @@
-"""Checks descriptions of encoders, field by field."""
+"""Checks descriptions of encoders, field by field, and writes them."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from hubless.errors import InputError
+from hubless.errors import InputError, storage_errors
 
 ENCODER_FILE = "encoder.json"
 """File with the description of an encoder, in the folder of a version."""
@@ -39,6 +40,12 @@ def parse_description(model: type[M], description: Mapping[str, Any]) -> M:
         first = error.errors()[0]
         field = str(first["loc"][0])
         raise InputError(f"encoder, {field}", *_expected_and_received(model, field, first)) from None
+
+
+def write_description(folder: Path, description: BaseModel) -> None:
+    """Write `encoder.json`, without the fields that are not set, into an existing folder."""
+    with storage_errors(Path(folder)):
+        (Path(folder) / ENCODER_FILE).write_text(description.model_dump_json(exclude_none=True), "utf-8")
 
 
 def _expected_and_received(model: type[BaseModel], field: str, error: ErrorDetails) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from hubless.encoders.base import checked
 from hubless.encoders.breaker import Breaker
-from hubless.encoders.descriptions import ENCODER_FILE, parse_description
+from hubless.encoders.descriptions import parse_description, write_description
 from hubless.encoders.refusals import MOST_READ, refusal
-from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, storage_errors
+from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError
 from hubless.vectors.arrays import F32
 
 if TYPE_CHECKING:
@@ -132,8 +132,7 @@ class Endpoint:
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json` into an existing folder."""
-        with storage_errors(Path(folder)):
-            (Path(folder) / ENCODER_FILE).write_text(self.description.model_dump_json(exclude_none=True), "utf-8")
+        write_description(folder, self.description)
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:

@@ -12,8 +12,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from hubless.encoders.base import brief, checked
-from hubless.encoders.descriptions import ENCODER_FILE, parse_description
-from hubless.errors import EncoderFailed, InputError, UnknownWords, how_to_install, one_line, storage_errors
+from hubless.encoders.descriptions import parse_description, write_description
+from hubless.errors import EncoderFailed, InputError, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
 
 log = logging.getLogger("hubless.encoders")
@@ -117,9 +117,7 @@ class FolderModel(ABC):
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json` into an existing folder. The model stays where it is."""
-        with storage_errors(Path(folder)):
-            text = self.description.model_dump_json(exclude_none=True)
-            (Path(folder) / ENCODER_FILE).write_text(text, "utf-8")
+        write_description(folder, self.description)
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:

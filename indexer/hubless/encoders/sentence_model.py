@@ -10,8 +10,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from hubless.encoders.base import checked
-from hubless.encoders.descriptions import ENCODER_FILE, parse_description
-from hubless.errors import EncoderFailed, InputError, how_to_install, storage_errors
+from hubless.encoders.descriptions import parse_description, write_description
+from hubless.errors import EncoderFailed, InputError, how_to_install
 from hubless.vectors.arrays import F32
 
 PACKAGE = "sentence_transformers"
@@ -82,9 +82,7 @@ class SentenceModel:
 
     def save(self, folder: Path) -> None:
         """Write `encoder.json` into an existing folder."""
-        with storage_errors(Path(folder)):
-            text = self.description.model_dump_json(exclude_none=True)
-            (Path(folder) / ENCODER_FILE).write_text(text, "utf-8")
+        write_description(folder, self.description)
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:

@@ -1,0 +1,121 @@
+"""What all encoders with a model in a folder share."""
+
+import importlib.util
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from support import small
+from support.model_folders import load_model, write_onnx, write_static
+from support.serving import serving, wait_until_ready
+
+import hubless
+from hubless.errors import EncoderFailed, InputError
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
+
+TEXTS = ["amber", "birch cedar birch", "fjord " * 40]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of encoder, how to write a small model of it, and what it needs."""
+
+    name: str
+    write: Any
+    file: str
+    package: str
+    quick: bool
+
+    def load(self, folder, **fields):
+        return load_model(self.name, folder, **fields)
+
+
+@pytest.fixture(
+    params=[
+        Kind("static", write_static, "model.safetensors", "safetensors", quick=True),
+        Kind("onnx", write_onnx, "model.onnx", "onnxruntime", quick=False),
+    ],
+    ids=lambda kind: kind.name,
+)
+def kind(request):
+    return request.param
+
+
+def test_model_of_other_dimensions_is_refused_with_both_numbers(tmp_path, kind):
+    encoder = kind.load(kind.write(tmp_path), dim=5)
+    with pytest.raises(InputError, match=r"a model of 5 dimensions, got .*, which has 8"):
+        encoder.check()
+    with pytest.raises(EncoderFailed, match="8 dimensions, the collection has 5"):
+        encoder.encode(["amber"])
+
+
+def test_without_the_package_it_says_what_to_install(tmp_path, monkeypatch, kind):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == kind.package else find(name))
+    expected = rf"pip install '\.\[{kind.name}\]' in the repository, got '{kind.name}' without {kind.package}"
+    with pytest.raises(InputError, match=expected):
+        kind.load(kind.write(tmp_path)).check()
+
+
+def test_missing_model_is_a_failure_that_tells_no_paths(tmp_path, kind):
+    encoder = kind.load(tmp_path, path="secret/model")
+    with pytest.raises(EncoderFailed) as failed:
+        encoder.encode(["amber"])
+    assert "model model: the log of the server says why" in str(failed.value)
+    assert "secret" not in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"), [({"path": 3}, "path: expected a text, got 3"), ({"pth": "m"}, "did you mean path")]
+)
+def test_wrong_field_is_named(tmp_path, kind, fields, problem):
+    with pytest.raises(InputError, match=f"encoder, .*{problem}"):
+        kind.load(tmp_path, **fields)
+
+
+def test_several_threads_load_it_once_and_get_the_same_vectors(tmp_path, monkeypatch, kind):
+    encoder = kind.load(kind.write(tmp_path))
+    read, loads = encoder._read, []
+    monkeypatch.setattr(encoder, "_read", lambda: loads.append(1) or read())
+    assert not encoder.quick  # a server must not load a model in the thread that answers requests
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(encoder.encode, [TEXTS] * 32))
+    assert (len(loads), encoder.quick) == (1, kind.quick)
+    for vectors in found:
+        np.testing.assert_allclose(vectors, found[0], atol=1e-6)
+
+
+def test_collection_is_built_with_it_and_asked_in_words_over_http(tmp_path, kind):
+    folder = kind.write(tmp_path / "models" / "mini")
+    vector = kind.load(folder).encode(["amber birch"])[0]
+    description = tmp_path / "encoder.toml"
+    description.write_text(f'type = "{kind.name}"\npath = "models/mini"\n')
+    small.build(tmp_path / "catalog", encoder=description)
+    opened = hubless.open(tmp_path / "catalog", "photos")
+    np.testing.assert_array_equal(opened.encode(["amber birch"])[0], vector)
+    ask, in_words = "v1/collections/photos/query", {"text": "amber birch"}
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        by_text = httpx.post(f"{url}/{ask}", json=in_words).json()["hits"]
+        assert by_text == httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).json()["hits"]
+    folder.rename(tmp_path / "moved")
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        failed = httpx.post(f"{url}/{ask}", json=in_words)
+        assert (failed.status_code, failed.json()["code"]) == (502, "encoder_failed")
+        assert httpx.post(f"{url}/{ask}", json={"vector": vector.tolist()}).status_code == 200
+    changed = {"photos": {"path": str(tmp_path / "moved")}}
+    with serving(create_app(Settings(catalog=tmp_path / "catalog", encoders=changed))) as url:
+        wait_until_ready(url)
+        assert httpx.post(f"{url}/{ask}", json=in_words).json()["hits"] == by_text
+
+
+def test_build_without_the_model_is_refused_and_leaves_nothing(tmp_path, kind):
+    (kind.write(tmp_path / "mini") / kind.file).unlink()
+    with pytest.raises(InputError, match="which does not exist"):
+        small.build(tmp_path / "catalog", encoder=kind.load(tmp_path, path="mini"))
+    assert small.entries(tmp_path / "catalog") == []
