@@ -195,6 +195,7 @@ def files(tmp_path_factory):
     np.save(folder / "groups.npy", RIGHT % 2)
     (folder / "short.txt").write_text("one\ntwo")
     (folder / "wrong.json").write_text("{}")
+    (folder / "wrong.csv").write_text("one")
     return folder
 
 
@@ -271,7 +272,7 @@ class TestCommand:
             ("nowhere.txt", "there is no such file"),
             ("short.txt", "groups: expected 120, one a target, got 2"),
             ("wrong.json", "expected a list, one group a target, got dict"),
-            ("wrong.csv", "there is no such file"),
+            ("wrong.csv", "error: groups (wrong.csv): expected a file ending in .npy, .json or .txt, got .csv"),
         ],
     )
     def test_groups_that_cannot_be_read_are_named(self, run, name, message):

@@ -1,7 +1,7 @@
 """Which targets are right for each query: read, checked, and brought to one shape."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,20 +27,8 @@ def read_relevant(path: str | Path) -> Relevant:
     InputError
         if it holds anything else.
     """
-    path = Path(path)
-    name = f"relevant ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, "relevant: there is no such file")
-    try:
-        match path.suffix:
-            case ".npy":
-                return read_npy(path)
-            case ".json":
-                read: Relevant = json.loads(path.read_text("utf-8"))
-                return read
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
-    raise InputError(name, "a file ending in .npy or .json", path.suffix or "no ending")
+    read: Relevant = _read(Path(path), "relevant", {".npy": read_npy, ".json": _json})
+    return read
 
 
 def read_groups(path: Path) -> Sequence[Any]:
@@ -53,24 +41,36 @@ def read_groups(path: Path) -> Sequence[Any]:
     InputError
         if it holds anything else.
     """
-    name = f"groups ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, "groups: there is no such file")
-    try:
-        match path.suffix:
-            case ".npy":
-                groups: Any = read_npy(path).tolist()
-            case ".json":
-                groups = json.loads(path.read_text("utf-8"))
-            case ".txt":
-                groups = path.read_text("utf-8").splitlines()
-            case _:
-                raise InputError(name, "a file ending in .npy, .json or .txt", path.suffix or "no ending")
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(name, f"a readable {path.suffix} file", one_line(error)) from error
+    groups = _read(path, "groups", {".npy": _list_of_npy, ".json": _json, ".txt": _lines})
     if not isinstance(groups, list):
-        raise InputError(name, "a list, one group a target", type(groups).__name__)
+        raise InputError(f"groups ({path.name})", "a list, one group a target", type(groups).__name__)
     return groups
+
+
+def _read(path: Path, name: str, readers: Mapping[str, Callable[[Path], Any]]) -> Any:
+    """What a file holds, by the reader of its ending."""
+    file = f"{name} ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, f"{name}: there is no such file")
+    if path.suffix not in readers:
+        *some, last = readers
+        raise InputError(file, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
+    try:
+        return readers[path.suffix](path)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(file, f"a readable {path.suffix} file", one_line(error)) from error
+
+
+def _json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
+
+
+def _list_of_npy(path: Path) -> Any:
+    return read_npy(path).tolist()
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text("utf-8").splitlines()
 
 
 def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
