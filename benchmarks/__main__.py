@@ -15,6 +15,7 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "build_stages": (["--targets", "20000"], ["--targets", "100000"]),
     "layers": (["--targets", "20000"], ["--targets", "100000"]),
     "opening": (["--targets", "50000"], ["--targets", "400000"]),
+    "swap": (["--large", "50000", "--rounds", "1"], ["--large", "400000"]),
     "shards": (["--targets", "20000"], ["--targets", "400000"]),
     "filters": ([], ["--targets", "20000", "100000"]),
     "overload": (["--targets", "20000", "--seconds", "3"], ["--targets", "400000"]),

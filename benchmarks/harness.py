@@ -174,6 +174,12 @@ def write(name, result, plot=None, packages=PACKAGES, tables=None):
     return path
 
 
+def earlier(name, field):
+    """What an earlier call of a benchmark left under a field of its result; {} without one."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text())[field] if path.is_file() else {}
+
+
 def markdown(rows):
     """Return a table of columns and rows in Markdown, figures to the right."""
     columns, *lines = rows

@@ -9,7 +9,6 @@ after the other come into one table.
 
 import argparse
 import gc
-import json
 import os
 import sys
 import tempfile
@@ -251,28 +250,27 @@ def plot(result, figure):
     axes.set(xlabel="measured / beside")
 
 
-def earlier():
-    """The parts that were measured before."""
-    path = harness.RESULTS / "http_goals.json"
-    return json.loads(path.read_text())["parts"] if path.is_file() else {}
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
+def add_sizes(parser):
+    """Add what says where the collections are, how large they are, and how long they are asked."""
     parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
-    parser.add_argument("--build", action="store_true", help="only build what the parts need")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--small", type=int, default=1000, metavar="TARGETS")
     parser.add_argument("--medium", type=int, default=100_000, metavar="TARGETS")
     parser.add_argument("--large", type=int, default=1_000_000, metavar="TARGETS")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", nargs="+", choices=PARTS, default=PARTS)
+    parser.add_argument("--build", action="store_true", help="only build what the parts need")
+    add_sizes(parser)
     options = parser.parse_args()
     if not wrk.is_installed():
         sys.exit("wrk is not installed: apt-get install wrk")
     with tempfile.TemporaryDirectory() as temporary:
         measuring = Measuring(options.catalog or Path(temporary) / "catalog", temporary, options)
-        parts = earlier()
+        parts = harness.earlier("http_goals", "parts")
         for part in options.part:
             if options.build:
                 measuring.build_all(part)

@@ -69,7 +69,7 @@ def process(url, command, **settings):
                     break
             except httpx.TransportError:
                 pass
-            sleep(0.1)
+            sleep(0.02)
         yield server.pid
     finally:
         server.terminate()

@@ -40,13 +40,13 @@ class Connection(asyncio.Protocol):
         self.received += data
         head, end, body = self.received.partition(b"\r\n\r\n")
         if end and len(body) >= int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0]):
-            self.seen[head[9:12].decode()].append((self.due, perf_counter()))
+            self.seen[head[9:12].decode()].append((self.due, perf_counter(), body))
             self.due, self.received = None, b""
             self.free.append(self)
 
     def connection_lost(self, error):
         if self.due is not None:
-            self.seen["broken"].append((self.due, perf_counter()))
+            self.seen["broken"].append((self.due, perf_counter(), b""))
         if self in self.free:
             self.free.remove(self)
 
@@ -54,7 +54,7 @@ class Connection(asyncio.Protocol):
 async def offer(url, requests, rate, seconds):
     """Send requests at a rate.
 
-    Returns status -> (when due, when answered) of each, how many there were, and how many went late.
+    Returns status -> (when due, when answered, what was answered) of each, how many there were, and how many went late.
     """
     loop, parts = asyncio.get_running_loop(), urlsplit(url)
     free, seen, count, late = [], defaultdict(list), 0, 0
@@ -63,7 +63,7 @@ async def offer(url, requests, rate, seconds):
         try:
             _, made = await loop.create_connection(lambda: Connection(free, seen), parts.hostname, parts.port)
         except OSError:
-            seen["refused"].append((due, perf_counter()))
+            seen["refused"].append((due, perf_counter(), b""))
         else:
             made.send(request, due)
 
@@ -98,10 +98,10 @@ def main():
     seen, count, late, start = uvloop.run(offer(options.url, requests, options.rate, options.seconds))
     statuses = {}
     for status, times in seen.items():
-        taken = np.array([answered - due for due, answered in times]) * 1e3
+        taken = np.array([answered - due for due, answered, _ in times]) * 1e3
         quantiles = {f"p{q}_ms": float(np.percentile(taken, q)) for q in (50, 99)}
         statuses[status] = {"answers": len(times), **quantiles}
-    good = [answered - start for _, answered in seen.get("200", [])]
+    good = [answered - start for _, answered, _ in seen.get("200", [])]
     # the time at the beginning in which the queue fills is left out, and that in which it empties
     within = [moment for moment in good if options.seconds / 4 < moment <= options.seconds]
     found = {

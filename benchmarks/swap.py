@@ -1,0 +1,228 @@
+"""A version takes over under load: `python -m benchmarks.swap [--catalog DIR]`.
+
+The service has a large collection, of 1,000,000 targets in `fastscan` unless told, and a small one, of 1,000 in `flat`.
+Both are asked at a fixed rate, with vectors of 512 numbers; a latency counts from when its request was due. Then
+another version of the large one becomes current, and half a second later one of the small one. The service compares the
+files with their hashes, opens them and asks the canary queries, and the version takes its place. `before` and `after`
+are the seconds beside that.
+
+The files of the new version are in the system's memory, as after a build on this machine, or not. `swap` is the time
+from when the version is current until the first answer from it; for the small one also while nothing else is opened.
+The first query is the first that the new version answers, beside the median after the swap. Server and load generator
+share a machine. Of all rounds, latencies are taken together, and the other figures are medians. Sides that run one
+after the other come into one table.
+
+While a disk is read, this machine stops now and then: a process that only slept woke up to 91 ms late while another one
+read a file of 2 GB. That is in the latencies of versions that are not in memory.
+"""
+
+import argparse
+import asyncio
+import multiprocessing
+import os
+import shutil
+import tempfile
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from time import perf_counter, sleep
+
+import httpx
+import numpy as np
+import orjson
+import uvloop
+
+import hubless
+from benchmarks import harness
+from benchmarks.http_goals import DIM, QUERIES, build
+from benchmarks.http_service import PACKAGES, PATH, hubless_service
+from benchmarks.load import BINARY, request_of
+from benchmarks.open_load import offer
+from hubless.store.bundle import MANIFEST, read_manifest
+
+LARGE, SMALL = "large", "small"
+SIDES = {"in memory": True, "not in memory": False}
+"""Whether the files of the new version are in the system's memory."""
+PHASES = ("before", "during", "after")
+SECONDS, LATER, POLL, MOST = 3.0, 0.5, 0.02, 60.0
+COLUMNS = ("new version", "asked", "swap s", *(f"{phase}: p50, p99, worst ms" for phase in PHASES), "first ms", "× p50")
+
+
+def two_versions(source, catalog, name):
+    """Make a collection of two equal versions out of one: files of their own, the older one current."""
+    if name in hubless.Catalog(catalog).collections():
+        return
+    (from_name,) = hubless.Catalog(source).collections()
+    folder, target = hubless.Catalog(source).folder(from_name), hubless.Catalog(catalog)
+    manifest = read_manifest(folder).model_copy(update={"collection": name})
+    for _ in range(2):
+        with target.staging(name) as staging:
+            for path in folder.iterdir():
+                if path.name != MANIFEST:
+                    shutil.copyfile(path, staging.folder / path.name)
+            staging.publish(manifest.model_copy(update={"version": staging.version}))
+    target.rollback(name)
+
+
+def read_or_forget(folder, *, cached):
+    """Have the files of a version in the system's memory, or not."""
+    for path in folder.iterdir():
+        with path.open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            while cached and file.read(2**20):
+                pass
+
+
+def ask(urls, rates, seconds):
+    """Ask all collections for a while; (due, answered, version) of each answer, which are all to be good."""
+    rows = harness.low_rank(QUERIES, DIM, 2, harness.LEAN)
+
+    async def ask_all():
+        requests = [[request_of(url, row.astype("<f4").tobytes(), BINARY) for row in rows] for url in urls]
+        offers = zip(urls, requests, rates, strict=True)
+        return await asyncio.gather(*(offer(url, given, rate, seconds) for url, given, rate in offers))
+
+    answers = []
+    for seen, count, _, _ in uvloop.run(ask_all()):
+        assert {status: len(each) for status, each in seen.items()} == {"200": count}
+        answers.append([(due, answered, orjson.loads(body)["version"]) for due, answered, body in seen["200"]])
+    return answers
+
+
+def change(catalog, name, *, cached):
+    """Make the version current that is not; what it is, and when that was."""
+    store = hubless.Catalog(catalog)
+    (other,) = set(store.version_ids(name)) - {store.current(name)}
+    read_or_forget(store.folder(name, other), cached=cached)
+    moment = perf_counter()
+    store.rollback(name, other)
+    return other, moment
+
+
+def served(side, version):
+    """Wait until the version answers."""
+    ends = perf_counter() + MOST
+    url = side.url.removesuffix("/query")
+    while httpx.get(url).json()["version"] != version:
+        assert perf_counter() < ends, "the version is not served"
+        sleep(0.05)
+
+
+def one_side(catalog, cached, options):
+    """Swap some times under load; what was asked, and the moments."""
+    names = (LARGE, SMALL)
+    with hubless_service(catalog, LARGE, poll_seconds=POLL) as side, worker() as pool:
+        urls = [side.url.replace(PATH.format(LARGE), PATH.format(name)) for name in names]
+        # more than enough: what is asked after the last round is left out
+        seconds = options.rounds * (options.each + 4 * SECONDS)
+        asking = pool.submit(ask, urls, options.rates, seconds)
+        sleep(2 * SECONDS)
+        moments = []
+        for _ in range(options.rounds):
+            alone = change(catalog, SMALL, cached=True)
+            sleep(SECONDS)
+            large = change(catalog, LARGE, cached=cached)
+            sleep(LATER)
+            small = change(catalog, SMALL, cached=True)
+            served(side._replace(url=urls[0]), large[0])
+            sleep(SECONDS)
+            moments.append({LARGE: large, SMALL: small, "alone": alone})
+        answers = dict(zip(names, asking.result(), strict=True))
+    return answers, moments
+
+
+def worker():
+    """A process for the load."""
+    return ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+
+
+def first_of(answers, version, moment):
+    """When the first answer of a version came after a moment, and what it took, in seconds."""
+    due, answered = min(((due, end) for due, end, by in answers if by == version and end > moment), key=lambda a: a[1])
+    return answered, answered - due
+
+
+def figures(answers, moments):
+    """One line for each collection: latencies by phase, and how long the swaps took."""
+    lines = []
+    for name in (LARGE, SMALL):
+        phases = {phase: [] for phase in PHASES}
+        swaps, firsts, alone = [], [], []
+        for each in moments:
+            version, moment = each[LARGE]
+            done, _ = first_of(answers[LARGE], version, moment)
+            bounds = (moment - SECONDS + 1, moment, done, done + SECONDS)
+            for phase, begin, end in zip(PHASES, bounds, bounds[1:], strict=False):
+                phases[phase] += [late - due for due, late, _ in answers[name] if begin <= due < end]
+            found, first = first_of(answers[name], *each[name])
+            swaps.append(found - each[name][1])
+            firsts.append(1e3 * first)
+            if name == SMALL:
+                alone.append(first_of(answers[name], *each["alone"])[0] - each["alone"][1])
+        line = {phase: spread(phases[phase]) for phase in PHASES}
+        line |= {"name": name, "swap": float(np.median(swaps)), "first": float(np.median(firsts))}
+        line |= {"firsts": firsts, "alone": float(np.median(alone)) if alone else None}
+        lines.append(line)
+    return lines
+
+
+def spread(seconds):
+    """p50, p99 and the worst, in milliseconds."""
+    return [float(each) for each in np.percentile(1e3 * np.array(seconds), (50, 99, 100))]
+
+
+def tables(result):
+    rows = []
+    for side, lines in result["sides"].items():
+        for line in lines:
+            alone = "" if line["alone"] is None else f" (alone {line['alone']:.2f})"
+            rows.append(
+                [
+                    side,
+                    line["name"],
+                    f"{line['swap']:.2f}{alone}",
+                    *(", ".join(f"{each:.1f}" for each in line[phase]) for phase in PHASES),
+                    f"{line['first']:.1f}",
+                    f"{line['first'] / line['after'][0]:.1f}",
+                ]
+            )
+    return [[COLUMNS, *rows]]
+
+
+def plot(result, figure):
+    """Draw p99 before, during and after."""
+    axes = figure.subplots()
+    for side, lines in result["sides"].items():
+        for line in lines:
+            axes.plot(PHASES, [line[phase][1] for phase in PHASES], marker="o", label=f"{line['name']}: {side}")
+    axes.set(ylabel="p99 in ms", ylim=(0, None))
+    axes.legend(fontsize=7)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--catalog", type=Path, help="where the collections are, or are to be built")
+    parser.add_argument("--sides", nargs="+", choices=SIDES, default=list(SIDES))
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--each", type=float, default=14, help="seconds that a swap may take")
+    parser.add_argument("--rates", type=float, nargs=2, default=(40, 100), help="queries a second of each")
+    parser.add_argument("--small", type=int, default=1000, metavar="TARGETS")
+    parser.add_argument("--large", type=int, default=1_000_000, metavar="TARGETS")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        built = options.catalog or Path(temporary)
+        catalog = built / f"swap-{options.large}"
+        catalog.mkdir(parents=True, exist_ok=True)
+        two_versions(build(built, "fastscan", options.large)[0], catalog, LARGE)
+        two_versions(build(built, "flat", options.small)[0], catalog, SMALL)
+        os.sync()  # what is not on the disk yet stays in memory
+        sides = harness.earlier("swap", "sides")
+        for side in options.sides:
+            answers, moments = one_side(catalog, SIDES[side], options)
+            sides[side] = figures(answers, moments)
+    sides = {side: sides[side] for side in SIDES if side in sides}
+    measured = {"large": options.large, "rates": options.rates, "rounds": options.rounds, "sides": sides}
+    harness.write("swap", measured, plot, PACKAGES, tables)
+
+
+if __name__ == "__main__":
+    main()
