@@ -4,11 +4,15 @@ import json
 
 import numpy as np
 import pytest
+from pymilvus import MilvusClient
+from pymilvus.exceptions import MilvusException
 from support import small
+from support.milvus import proxied
 
 import hubless
 from hubless.errors import BundleTooNew, EngineError, EngineTimeout, EngineUnavailable, InputError
 from hubless.search.engines.deadline import within
+from hubless.search.engines.milvus.client import client_of
 from hubless.search.engines.milvus.names import alias_name, collection_name
 from hubless.search.engines.milvus.server import Server
 from hubless.store import bundle
@@ -137,7 +141,7 @@ def test_canaries_pass_and_notice_a_changed_vector(tmp_path, milvus):
     everything = [
         {"row": row, "vector": [9.0] * (small.DIM + 1), "id": row, "offset": 0.0} for row in range(row, row + 1)
     ]
-    milvus.client().upsert(made.index.milvus.collection, everything)
+    milvus.client.upsert(made.index.milvus.collection, everything)
     with pytest.raises(hubless.HublessError, match="canary"):
         opened(tmp_path, "canaries").check_canaries()
 
@@ -213,21 +217,21 @@ def test_limit_and_exact_that_milvus_does_not_have_are_refused(catalog):
 
 def test_lost_collection_is_named(tmp_path, milvus):
     made = small.build(tmp_path, "lost", engine="milvus")
-    milvus.client().drop_collection(made.index.milvus.collection)
+    milvus.client.drop_collection(made.index.milvus.collection)
     with pytest.raises(EngineError, match=f"has no collection {made.index.milvus.collection}"):
         opened(tmp_path, "lost")
 
 
 def test_collection_with_fewer_vectors_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "fewer", engine="milvus")
-    milvus.client().delete(made.index.milvus.collection, ids=[3])
+    milvus.client.delete(made.index.milvus.collection, ids=[3])
     with pytest.raises(EngineError, match="holds 39 vectors, and not 40"):
         opened(tmp_path, "fewer")
 
 
 def test_collection_of_somebody_else_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "theirs", engine="milvus")
-    name, client = made.index.milvus.collection, milvus.client()
+    name, client = made.index.milvus.collection, milvus.client
     client.drop_collection(name)
     client.create_collection(name, small.DIM + 1)
     with pytest.raises(EngineError, match="was not made by hubless"):
@@ -236,7 +240,7 @@ def test_collection_of_somebody_else_is_refused(tmp_path, milvus):
 
 def test_collection_with_vectors_of_another_size_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "sizes", engine="milvus")
-    name, client = made.index.milvus.collection, milvus.client()
+    name, client = made.index.milvus.collection, milvus.client
     properties = client.describe_collection(name)["properties"]
     client.drop_collection(name)
     client.create_collection(name, small.DIM - 3, properties={"hubless": properties["hubless"]})
@@ -249,6 +253,16 @@ def test_dead_milvus_is_unavailable_and_says_where_it_was_sought(catalog, monkey
     monkeypatch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
     with pytest.raises(EngineUnavailable, match=r"Milvus at http://127.0.0.1:1 cannot be reached"):
         opened(catalog, "flat")
+
+
+def test_other_clients_in_the_process_keep_their_own_way_with_errors(milvus):
+    with proxied(milvus.port) as proxy:
+        other = MilvusClient(proxy.uri, timeout=10)
+        client_of(Server(proxy.uri)).call("list_collections")
+        proxy.cut()
+        with pytest.raises(MilvusException):  # and not gRPC's error, which ours lets pass
+            other.list_collections(timeout=0.5)
+        other.close()
 
 
 def test_call_without_time_left_is_not_made(catalog):
@@ -264,11 +278,11 @@ def test_build_that_fails_leaves_nothing_in_milvus(tmp_path, milvus, monkeypatch
     def broken(*_):
         raise RuntimeError("no room")
 
-    before = set(milvus.client().list_collections())
+    before = set(milvus.client.list_collections())
     monkeypatch.setattr("hubless.builder.job.write_made", broken)
     with pytest.raises(RuntimeError, match="no room"):
         small.build(tmp_path, "failing", engine="milvus")
-    assert set(milvus.client().list_collections()) == before
+    assert set(milvus.client.list_collections()) == before
 
 
 def test_names_in_milvus_never_meet():

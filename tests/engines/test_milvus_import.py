@@ -44,7 +44,7 @@ def importer(milvus, store, monkeypatch):
 @pytest.fixture
 def collections(milvus):
     """The collections in Milvus, which a build that fails leaves as they were."""
-    return lambda: set(milvus.client().list_collections())
+    return lambda: set(milvus.client.list_collections())
 
 
 def build(catalog, name, **options):

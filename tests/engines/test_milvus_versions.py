@@ -13,7 +13,7 @@ from hubless.search.engines.milvus.names import alias_name, collection_name
 @pytest.fixture(autouse=True)
 def client(milvus, monkeypatch):
     monkeypatch.setenv("HUBLESS_MILVUS_URI", milvus.uri)
-    return milvus.client()
+    return milvus.client
 
 
 def build(catalog, name, **options):

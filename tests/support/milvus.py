@@ -1,5 +1,6 @@
 """Milvus over the network: the server of milvus-lite, which answers as a cluster does as far as tests ask."""
 
+import signal
 import socket
 import struct
 import subprocess
@@ -7,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 
 from pymilvus import MilvusClient
@@ -14,6 +16,12 @@ from pymilvus.exceptions import MilvusException
 
 _PATIENCE = 120
 _TRIES = 5
+_RARE_PINGS = {"grpc.keepalive_time_ms": 300_000}
+"""The server has gRPC's usual limits: while it is slow, it takes pymilvus' pings for an attack."""
+
+
+def _connect(uri, timeout):
+    return MilvusClient(uri, timeout=timeout, dedicated=True, grpc_options=_RARE_PINGS)
 
 
 class Double:
@@ -30,9 +38,10 @@ class Double:
         self._folder = folder
         self._process = None
 
+    @cached_property
     def client(self):
-        """A new client of it."""
-        return MilvusClient(self.uri, timeout=_PATIENCE)
+        """A client of it, for all tests."""
+        return _connect(self.uri, _PATIENCE)
 
     def start(self):
         """Start it, with what it held when it was stopped. False if another program has taken the port."""
@@ -49,10 +58,18 @@ class Double:
 
     def _answers(self):
         try:
-            MilvusClient(self.uri, timeout=1).close()
+            _connect(self.uri, 1).close()
         except MilvusException:
             return False
         return True
+
+    def pause(self):
+        """Let it do nothing until it goes on, as if its machine were busy."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def go_on(self):
+        """Go on after a pause."""
+        self._process.send_signal(signal.SIGCONT)
 
     def stop(self):
         """Stop it, and wait until it has ended."""

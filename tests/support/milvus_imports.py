@@ -53,7 +53,7 @@ class Importer:
             objects = self._store.objects()
             for key in self.jobs[-1]:
                 rows = pq.read_table(io.BytesIO(objects[key])).to_pylist()
-                self._double.client().insert(content["collectionName"], rows[self.spared :])
+                self._double.client.insert(content["collectionName"], rows[self.spared :])
         self._polls = 0
         return {"jobId": str(len(self.jobs))}
 

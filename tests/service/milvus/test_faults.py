@@ -1,6 +1,8 @@
 """A Milvus that stalls, resets, is away or comes back: answers within the deadline, and /readyz that tells."""
 
 from contextlib import contextmanager
+from threading import Timer
+from time import sleep
 
 import httpx
 import pytest
@@ -10,6 +12,8 @@ from support.serving import serving
 from support.until import until
 
 import hubless
+from hubless.search.engines.milvus.client import client_of
+from hubless.search.engines.milvus.server import Server
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -133,11 +137,21 @@ def test_milvus_that_is_started_anew_answers_again(tmp_path, monkeypatch):
 
 
 def test_collection_that_is_gone_from_milvus_is_a_502(client, catalog, milvus):
-    own = milvus.client()
-    own.drop_collection(hubless.open(catalog, "photos").manifest.index.milvus.collection)
-    own.close()
+    milvus.client.drop_collection(hubless.open(catalog, "photos").manifest.index.milvus.collection)
     refused(client.post(f"{PHOTOS}/query", json=QUERY), 502, "engine_failed")
     assert until(lambda: state(client).get("code")) == "engine_failed"
+
+
+@pytest.mark.slow
+def test_milvus_that_is_busy_for_long_does_not_break_the_connection(tmp_path):
+    """gRPC's servers break a connection that is pinged while nothing is sent: more than twice in five minutes."""
+    with double.running(tmp_path) as own:
+        client = client_of(Server(own.uri))
+        client.call("list_collections")
+        sleep(25)
+        own.pause()
+        Timer(35, own.go_on).start()
+        assert client.call("list_collections", seconds=50) == []
 
 
 def test_server_without_the_address_says_what_to_set(catalog, monkeypatch):

@@ -18,8 +18,15 @@ NOT_FOUND = 100
 """Milvus' code for a collection or an alias that is not there."""
 NOT_LOADED = 101
 _CONNECT_FAILED = 2
-_CHANNEL = {"grpc.initial_reconnect_backoff_ms": 100, "grpc.max_reconnect_backoff_ms": 2000}
-"""gRPC would wait for up to two minutes before it looks whether a server is back."""
+_CHANNEL = {
+    "grpc.initial_reconnect_backoff_ms": 100,
+    "grpc.max_reconnect_backoff_ms": 2000,
+    "grpc.keepalive_time_ms": 300_000,
+    "grpc.keepalive_permit_without_calls": 0,
+}
+"""gRPC would wait for up to two minutes before it looks whether a server is back. And pymilvus would ping the server
+every ten seconds. Servers and proxies with gRPC's usual limits break the connection for more than one in five minutes.
+A lost connection is found all the same: the kernel gives up what nobody has received in five seconds."""
 _REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
@@ -109,8 +116,14 @@ def _connect(server: Server, timeout: float) -> Any:
         raise InputError("engine", f"an installed pymilvus: {how_to_install('milvus')}", "none") from error
     # it logs each error with its traceback; we raise each
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+    # dedicated: pymilvus would share one connection, with the options of whoever connected first
     client = MilvusClient(
-        server.uri, token=server.token, db_name=server.database, timeout=timeout, grpc_options=dict(_CHANNEL)
+        server.uri,
+        token=server.token,
+        db_name=server.database,
+        timeout=timeout,
+        grpc_options=dict(_CHANNEL),
+        dedicated=True,
     )
     # At an error pymilvus would connect anew, one thread after another, each beyond its own time. The channel
     # connects by itself, so the error is passed on at once.
