@@ -7,10 +7,10 @@ files with their hashes, opens them and asks the canary queries, and the version
 are the seconds beside that.
 
 The files of the new version are in the system's memory, as after a build on this machine, or not. `swap` is the time
-from when the version is current until the first answer from it; for the small one also while nothing else is opened.
-The first query is the first that the new version answers, beside the median after the swap. Server and load generator
-share a machine. Of all rounds, latencies are taken together, and the other figures are medians. Sides that run one
-after the other come into one table.
+from when the version is current until the first answer from it. The first query is the first that the new version
+answers, beside the median after the swap. `alone` is a swap of the small one while nothing else is opened. Server and
+load generator share a machine. Of all rounds, latencies are taken together, and the other figures are medians. Sides
+that run one after the other come into one table.
 
 While a disk is read, this machine stops now and then: a process that only slept woke up to 91 ms late while another one
 read a file of 2 GB. That is in the latencies of versions that are not in memory.
@@ -146,7 +146,7 @@ def figures(answers, moments):
     lines = []
     for name in (LARGE, SMALL):
         phases = {phase: [] for phase in PHASES}
-        swaps, firsts, alone = [], [], []
+        swaps, firsts, alone = [], [], []  # alone: (swap, first)
         for each in moments:
             version, moment = each[LARGE]
             done, _ = first_of(answers[LARGE], version, moment)
@@ -157,10 +157,11 @@ def figures(answers, moments):
             swaps.append(found - each[name][1])
             firsts.append(1e3 * first)
             if name == SMALL:
-                alone.append(first_of(answers[name], *each["alone"])[0] - each["alone"][1])
+                found, first = first_of(answers[name], *each["alone"])
+                alone.append((found - each["alone"][1], 1e3 * first))
         line = {phase: spread(phases[phase]) for phase in PHASES}
         line |= {"name": name, "swap": float(np.median(swaps)), "first": float(np.median(firsts))}
-        line |= {"firsts": firsts, "alone": float(np.median(alone)) if alone else None}
+        line |= {"firsts": firsts, "alone": np.median(alone, axis=0).tolist() if alone else None}
         lines.append(line)
     return lines
 
@@ -174,17 +175,14 @@ def tables(result):
     rows = []
     for side, lines in result["sides"].items():
         for line in lines:
-            alone = "" if line["alone"] is None else f" (alone {line['alone']:.2f})"
-            rows.append(
-                [
-                    side,
-                    line["name"],
-                    f"{line['swap']:.2f}{alone}",
-                    *(", ".join(f"{each:.1f}" for each in line[phase]) for phase in PHASES),
-                    f"{line['first']:.1f}",
-                    f"{line['first'] / line['after'][0]:.1f}",
-                ]
-            )
+            usual = line["after"][0]
+            swap, first, ratio = f"{line['swap']:.2f}", f"{line['first']:.1f}", f"{line['first'] / usual:.1f}"
+            if line["alone"]:
+                seconds, latency = line["alone"]
+                swap, first = f"{swap} (alone {seconds:.2f})", f"{first} (alone {latency:.1f})"
+                ratio = f"{ratio} (alone {latency / usual:.1f})"
+            phases = [", ".join(f"{each:.1f}" for each in line[phase]) for phase in PHASES]
+            rows.append([side, line["name"], swap, *phases, first, ratio])
     return [[COLUMNS, *rows]]
 
 
