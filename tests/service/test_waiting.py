@@ -121,9 +121,38 @@ def test_request_that_would_wait_too_long_is_refused_at_once_and_one_that_has_th
     queue.note([new_job(0, 1, size=100)], 100 * PACE)
     for _ in range(5):
         queue.add(new_job(0, 10, size=100))
-    # a second of work, of which the mean knows less than a third after one search
+    # a second of work
     assert code_of(queue, 0.4, 0.5) == "too_many_requests"
     assert code_of(queue, 0.4, 20) is None
+
+
+@pytest.mark.parametrize("key", ["alike", "seen for the first time"])
+def test_search_that_the_system_held_up_does_not_keep_out_those_that_came_meanwhile(new_job, key):
+    queue = waiting(threads=2)
+    for _ in range(20):
+        queue.note([new_job(0, 1)], PACE)
+    queue.note([new_job(0, 1)], 250 * PACE)
+    for _ in range(50):
+        queue.add(new_job(0, 5, key))
+    assert code_of(queue, 0, 5) is None
+
+
+def test_wait_is_reckoned_by_what_waits_and_not_by_what_was_searched_last(new_job):
+    queue = waiting()
+    for _ in range(20):
+        queue.note([new_job(0, 1, "cheap")], PACE / 20)
+        queue.note([new_job(0, 1, "dear")], 100 * PACE)
+    for _ in range(100):
+        queue.add(new_job(0, 1, "cheap"))
+    assert code_of(queue, 0, 0.1) is None  # 10 ms of work
+    for _ in range(5):
+        queue.add(new_job(0, 10, "dear"))
+    assert code_of(queue, 0, 3) == "too_many_requests"  # a second
+    queue.take(0)
+    queue.take(0)
+    for _ in range(100):
+        queue.add(new_job(0, 1, "cheap"))
+    assert code_of(queue, 0, 0.1) is None
 
 
 def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new_job):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.costs import Costs
+from hubless_service.searching.costs import Costs, usual
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
@@ -59,6 +59,7 @@ class Job:
     future : gets the answer; a job that has one already is not taken
     submitted : when it began to wait
     timer : ends the request at its deadline
+    work : seconds that a thread is expected to need for it, told when it begins to wait
     """
 
     key: Hashable | None
@@ -72,6 +73,7 @@ class Job:
     future: Reply
     submitted: float
     timer: asyncio.TimerHandle
+    work: float = 0.0
 
 
 class Taken(NamedTuple):
@@ -107,7 +109,8 @@ class Waiting:
         self._oldest = inf  # when that one came
         self._running: set[Hashable] = set()  # keys of searches that take all processors now
         self._paces = Costs(_WEIGHT)  # seconds a query, by key
-        self._pace = 0.0  # seconds a query, over all keys
+        self._usual = 0.0  # seconds a query, for keys that are not known
+        self._work = 0.0  # of all that wait
 
     def check_room(self) -> None:
         """Raise `too_many_requests` if no more queries may wait."""
@@ -124,9 +127,9 @@ class Waiting:
         seconds : that the request has in all
         """
         wait = late
-        if queries := self.queries:
+        if self.queries:
             # as long as those need that wait already, and no less than the first of them has waited
-            wait += max(now - self._oldest, queries * self._pace / self._threads)
+            wait += max(now - self._oldest, self._work / self._threads)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
             raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
@@ -135,7 +138,9 @@ class Waiting:
         """Have a job wait."""
         self._groups.setdefault(object() if job.key is None else job.key, deque()).append(job)
         self._in_order[job] = None
-        self._count(job.size)
+        pace = self._paces.of(job.key)
+        job.work = job.size * (self._usual if pace == inf else pace) * (self._threads if job.whole else 1)
+        self._count(job.size, job.work)
 
     def take(self, now: float, share: int | None = None) -> Taken | None:
         """Take the jobs whose turn it is; None if there are none.
@@ -177,9 +182,9 @@ class Waiting:
 
     def note(self, jobs: Sequence[Job], seconds: float) -> None:
         """Learn how long a call took that answered some jobs."""
-        first, pace = jobs[0], seconds / queries_of(jobs)
-        self._paces.note(first.key, pace)
-        self._pace += _WEIGHT * (pace * (self._threads if first.whole else 1) - self._pace)
+        pace = max(seconds, 1e-6) / queries_of(jobs)
+        self._paces.note(jobs[0].key, pace)
+        self._usual = usual(self._usual or pace, pace, _WEIGHT)
 
     def _pop(self, key: Hashable, now: float, most: int | None = None, share: int | None = None) -> Taken:
         group = self._groups.pop(key)
@@ -191,7 +196,7 @@ class Waiting:
         while group and (not jobs or size + group[0].size <= most):
             job = group.popleft()
             del self._in_order[job]
-            self._count(-job.size)
+            self._count(-job.size, -job.work)
             if job.future.done():
                 job.timer.cancel()
             elif job.deadline <= now:
@@ -219,9 +224,10 @@ class Waiting:
         in_time = size if pace == inf else int(_SEARCHING * (first.deadline - first.submitted) / pace)
         return max(first.size, min(size, self._together, in_time))
 
-    def _count(self, more: int) -> None:
+    def _count(self, queries: int, work: float) -> None:
         self._oldest = next(iter(self._in_order)).submitted if self._in_order else inf
-        self.queries += more
+        self.queries += queries
+        self._work = self._work + work if self.queries else 0.0
 
 
 def queries_of(jobs: Sequence[Job]) -> int:
