@@ -83,7 +83,8 @@ def ask(urls, rates, seconds):
 
     answers = []
     for seen, count, _, _ in uvloop.run(ask_all()):
-        assert {status: len(each) for status, each in seen.items()} == {"200": count}
+        statuses = {status: len(each) for status, each in seen.items()}
+        assert statuses == {"200": count}, f"of {count} requests: {statuses}"
         answers.append([(due, answered, orjson.loads(body)["version"]) for due, answered, body in seen["200"]])
     return answers
 
