@@ -174,6 +174,16 @@ def write(name, result, plot=None, packages=PACKAGES, tables=None):
     return path
 
 
+def read_or_forget(folder, *, cached):
+    """Have all files below a folder in the system's memory, or not."""
+    for path in folder.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+                while cached and file.read(2**20):
+                    pass
+
+
 def earlier(name, field):
     """What an earlier call of a benchmark left under a field of its result; {} without one."""
     path = RESULTS / f"{name}.json"

@@ -17,6 +17,7 @@ import os
 import sys
 import tempfile
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 
@@ -56,14 +57,12 @@ def empty(kind):
         yield Side(url, pid)
 
 
-def at_most(what, measured, beside, of, goal, ratio=None):
-    """One goal: what was measured, what it stands beside, and the most that it, or the ratio, is to be."""
-    return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": ["≤", goal, ratio]}
+def line(sign, what, measured, beside, of, goal, ratio=None):
+    """One goal: what was measured, what it stands beside, and the bound of it, or of the ratio."""
+    return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": [sign, goal, ratio]}
 
 
-def at_least(what, measured, beside, of, goal, ratio=None):
-    """One goal: what was measured, what it stands beside, and the least that it, or the ratio, is to be."""
-    return {"what": what, "measured": measured, "beside": beside, "of": of, "goal": ["≥", goal, ratio]}
+at_most, at_least = partial(line, "≤"), partial(line, "≥")
 
 
 def wording(sign, goal, ratio):
@@ -71,13 +70,13 @@ def wording(sign, goal, ratio):
     return f"{sign} {_figure(goal)}" + ("" if ratio is None else f", or {ratio:.2f} ×")
 
 
-def reached(line):
+def reached(found):
     """Whether a goal is: `yes`, `as a ratio`, or `no`."""
-    sign, goal, ratio = line["goal"]
+    sign, goal, ratio = found["goal"]
     good = operator.le if sign == "≤" else operator.ge
-    if good(line["measured"], goal):
+    if good(found["measured"], goal):
         return "yes"
-    return "as a ratio" if ratio is not None and good(line["measured"] / line["of"], ratio) else "no"
+    return "as a ratio" if ratio is not None and good(found["measured"] / found["of"], ratio) else "no"
 
 
 class Measuring:

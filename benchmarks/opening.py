@@ -38,12 +38,7 @@ def alone(catalog, name, queries, *, cached, warmed):
 
 def first_queries(catalog, name, queries, cached, warmed):
     """Open, and return the seconds of opening and of each query."""
-    for path in Path(catalog).rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-                while cached and file.read(2**20):
-                    pass
+    harness.read_or_forget(Path(catalog), cached=cached)
     faiss.omp_set_num_threads(1)
     started = perf_counter()
     collection = open_collection(catalog, name, hashes=False)

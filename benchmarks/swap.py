@@ -63,15 +63,6 @@ def two_versions(source, catalog, name):
     target.rollback(name)
 
 
-def read_or_forget(folder, *, cached):
-    """Have the files of a version in the system's memory, or not."""
-    for path in folder.iterdir():
-        with path.open("rb") as file:
-            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-            while cached and file.read(2**20):
-                pass
-
-
 def ask(urls, rates, seconds):
     """Ask all collections for a while; (due, answered, version) of each answer, which are all to be good."""
     rows = harness.low_rank(QUERIES, DIM, 2, harness.LEAN)
@@ -93,7 +84,7 @@ def change(catalog, name, *, cached):
     """Make the version current that is not; what it is, and when that was."""
     store = hubless.Catalog(catalog)
     (other,) = set(store.version_ids(name)) - {store.current(name)}
-    read_or_forget(store.folder(name, other), cached=cached)
+    harness.read_or_forget(store.folder(name, other), cached=cached)
     moment = perf_counter()
     store.rollback(name, other)
     return other, moment
