@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 from hubless_service.http.problems import RETRY_AFTER, Problem
 from hubless_service.http.trace import Trace
-from hubless_service.searching.costs import Costs, usual
+from hubless_service.searching.costs import Costs
 
 # answers items in their order, each with its result, or with an exception that is its own
 Answer = Callable[[Sequence[Any]], Sequence[Any]]
@@ -109,7 +109,6 @@ class Waiting:
         self._oldest = inf  # when that one came
         self._running: set[Hashable] = set()  # keys of searches that take all processors now
         self._paces = Costs(_WEIGHT)  # seconds a query, by key
-        self._usual = 0.0  # seconds a query, for keys that are not known
         self._work = 0.0  # of all that wait
 
     def check_room(self) -> None:
@@ -139,7 +138,7 @@ class Waiting:
         self._groups.setdefault(object() if job.key is None else job.key, deque()).append(job)
         self._in_order[job] = None
         pace = self._paces.of(job.key)
-        job.work = job.size * (self._usual if pace == inf else pace) * (self._threads if job.whole else 1)
+        job.work = job.size * (self._paces.usual if pace == inf else pace) * (self._threads if job.whole else 1)
         self._count(job.size, job.work)
 
     def take(self, now: float, share: int | None = None) -> Taken | None:
@@ -182,9 +181,7 @@ class Waiting:
 
     def note(self, jobs: Sequence[Job], seconds: float) -> None:
         """Learn how long a call took that answered some jobs."""
-        pace = max(seconds, 1e-6) / queries_of(jobs)
-        self._paces.note(jobs[0].key, pace)
-        self._usual = usual(self._usual or pace, pace, _WEIGHT)
+        self._paces.note(jobs[0].key, seconds / queries_of(jobs))
 
     def _pop(self, key: Hashable, now: float, most: int | None = None, share: int | None = None) -> Taken:
         group = self._groups.pop(key)
