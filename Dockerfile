@@ -1,5 +1,5 @@
 FROM python:3.11-slim-bookworm AS build
-# Extras of hubless to install too, such as s3,milvus: requirements/image-NAME.txt.
+# Extras of hubless to install too, such as object-storage,milvus: requirements/image-NAME.txt.
 ARG EXTRAS=""
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore
 WORKDIR /src
@@ -40,9 +40,8 @@ RUN useradd --no-log-init --uid 10001 --user-group --no-create-home --home-dir /
     && /tmp/trim-base.sh "$(command -v python3.11)"
 
 
-# From nothing: a layer on the base image could hide its files, but would still carry them. The stage is named scratch
-# for builders that know the base image and names of stages only.
-FROM scratch AS scratch
+# From nothing: a layer on the base image could hide its files, but would still carry them.
+FROM scratch
 LABEL org.opencontainers.image.title="hubless" \
       org.opencontainers.image.description="Vector search without hubs: build job and HTTP service" \
       org.opencontainers.image.version="0.2.0" \

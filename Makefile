@@ -12,32 +12,45 @@ OPENAPI := docs/openapi.json
 # Adapters have environments of their own: what they ask for must be enough
 ADAPTERS := langchain llama-index haystack
 # tests of other folders that have rows in the table of attacks
-ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/service/test_fuzzed.py \
-	tests/store/catalog/test_interrupted.py
+ATTACKS := tests/attack tests/faults/test_signals.py tests/faults/test_killed_worker.py tests/faults/test_every_call.py tests/service/test_fuzzed.py
 
 # kills at random moments, each also in a short form that runs with the other tests
-CRASHES := tests/faults/test_crash.py tests/faults/test_reindex_killed.py
+CRASHES := tests/faults/test_crash.py tests/faults/test_every_call.py tests/faults/test_reindex_killed.py
 
-EXTRAS := tests/builder/test_ray.py tests/vectors/test_lance.py tests/measures/test_umap.py
+NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
+
+# they need large packages, so they have an environment of their own; `make test` skips them
+EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/test_notebook.py tests/docs/test_site.py \
+	tests/measures/test_umap.py tests/vectors/test_array_likes.py tests/vectors/test_lance.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
 
+# --no-compile: Python compiles what is imported; all of it would be 80 to 280 MB of bytecode
 setup: $(STAMP)  ## a .venv with locked dependencies; nothing to do when nothing changed
 
 $(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-		{ echo "hubless needs Python 3.11 or newer, $(PYTHON) is $$($(PYTHON) --version); try make PYTHON=python3.11" >&2; exit 1; }
+	@$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e clients/python
 	@touch $@
 
-demo: setup  ## search Python's standard library in plain English, raw beside corrected (ARGS=--once ends by itself)
-	$(BIN)/hubless demo $(ARGS)
+# an environment of just what a plain install brings: half a minute in place of several
+demo: .venv-demo/.ready  ## search Python's standard library in plain English, raw beside corrected (ARGS=--once ends by itself)
+	.venv-demo/bin/hubless demo $(ARGS)
+
+.venv-demo/.ready: requirements/service.txt requirements/build.txt pyproject.toml
+	@$(NEW_ENOUGH)
+	test -x .venv-demo/bin/python || $(PYTHON) -m venv .venv-demo
+	.venv-demo/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes \
+		-r requirements/service.txt -r requirements/build.txt
+	.venv-demo/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
 
 test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint, types, import contracts, tests
 	$(MAKE) --no-print-directory lint
@@ -55,23 +68,26 @@ attack: setup  ## everything that strangers, disks, clocks and kills may do, and
 crash: setup  ## kill servers and jobs with -9, hundreds of times, and look whether anything is lost
 	$(PYTEST) $(CRASHES) $(ARGS)
 
+simulate: setup  ## random histories of a catalog in one process, 100,000 of them (ARGS="--count 1000")
+	OMP_WAIT_POLICY=passive PYTHONPATH=tests $(BIN)/python -m support.simulate $(ARGS)
+
 lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: setup  ## benchmarks: ratios against something measured in the same run, about 10 minutes
-	$(BIN)/python -m benchmarks $(ARGS)
+bench: .venv-extras/.ready  ## benchmarks: ratios against something measured in the same run, about 10 minutes
+	.venv-extras/bin/python -m benchmarks $(ARGS)
 
-bench-full: setup  ## the same at the sizes that the goals are about, an hour
-	$(BIN)/python -m benchmarks --full $(ARGS)
+bench-full: .venv-extras/.ready  ## the same at the sizes that the goals are about, an hour
+	.venv-extras/bin/python -m benchmarks --full $(ARGS)
 
-docs: setup  ## the documentation site, in site/
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
+docs: .venv-extras/.ready  ## the documentation site, in site/
+	NO_MKDOCS_2_WARNING=1 .venv-extras/bin/mkdocs build --strict $(ARGS)
 
-notebook: setup  ## run the notebook of the docs and store what it shows
-	$(BIN)/python docs/.hooks/run_notebook.py
+notebook: .venv-extras/.ready  ## run the notebook of the docs and store what it shows
+	.venv-extras/bin/python docs/.hooks/run_notebook.py
 
 openapi: setup  ## store the HTTP contract anew, in docs/openapi.json
 	$(BIN)/python -m hubless_service.contract >$(OPENAPI).new
@@ -87,7 +103,7 @@ llama-index: setup .venv-llama-index/.ready  ## test the LlamaIndex adapter, in 
 haystack: setup .venv-haystack/.ready  ## test the Haystack adapter, in an environment of its own
 	$(PYTEST) tests/adapters/test_haystack.py $(ARGS)
 
-extras: .venv-extras/.ready  ## test what large extras bring: Ray, Lance and UMAP, in an environment that has them
+extras: .venv-extras/.ready  ## test what needs large packages, such as Ray and UMAP, in an environment that has them
 	OMP_WAIT_POLICY=passive .venv-extras/bin/python -m pytest $(EXTRAS) $(ARGS)
 
 .venv-extras/.ready: requirements/dev.txt requirements/extras.txt pyproject.toml clients/python/pyproject.toml
@@ -98,13 +114,12 @@ extras: .venv-extras/.ready  ## test what large extras bring: Ray, Lance and UMA
 		-e . -e clients/python
 	@touch $@
 
-clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against emulators; Azurite needs Node 20
-	PYTHONPATH=.venv-clouds $(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
+clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Azurite needs Node 20
+	$(PYTEST) tests/store/remote/test_clouds.py $(ARGS)
 
-# what .venv lacks: the clients, an emulator, and Azurite, which has no package for Python
-.venv-clouds/.ready: requirements/clouds.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --upgrade \
-		--target .venv-clouds -r $<
+# Azurite has no package for Python
+.venv-clouds/.ready:
+	@mkdir -p .venv-clouds
 	@if node --eval 'process.exit(Number(process.versions.node.split(".")[0]) < 20 ? 1 : 0)' 2>/dev/null && command -v npm >/dev/null; then \
 		npm install --silent --no-audit --no-fund --no-package-lock --no-save --ignore-scripts --prefix .venv-clouds azurite@3.35.0; \
 	else echo "no Node 20 or newer with npm: az:// is not tested" >&2; fi
@@ -135,10 +150,10 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := az gs milvus otel s3
+IMAGE_EXTRAS := milvus object-storage otel
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--upgrade pyproject.toml --extra demo --extra lab --extra milvus --extra onnx --extra otel --extra s3 --extra static --group dev \
+		--upgrade pyproject.toml --extra lab --extra milvus --extra object-storage --extra onnx --extra otel --extra static --group dev \
 		-o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group extras -o requirements/extras.txt
@@ -161,9 +176,6 @@ lock:  ## lock the dependencies anew (needs uv)
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group stores -o requirements/stores.txt
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		-c requirements/dev.txt pyproject.toml --extra az --extra gs --group clouds \
-		$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/dev.txt) -o requirements/clouds.txt
 	for name in $(ADAPTERS); do \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			clients/$$name/pyproject.toml --group clients/$$name/pyproject.toml:test \
@@ -187,4 +199,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache

@@ -1,13 +1,12 @@
-"""The gains of README.md, and their picture: `python -m benchmarks.gains FOLDER [FOLDER ...]`.
+"""The figures of README.md: `python -m benchmarks.gains [--demo] [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. All sets follow the strict protocol (docs/lab.md), so that they can be
-compared. Banks have 100, 300, 1,000 queries and all that there are, each drawn anew for every split. Keeps each single
-change of R@1 in `docs/images/gains.json`, prints the table of the README and how often `auto` gains and loses, and
-draws `docs/images/gains.svg`. Without folders it only draws and prints what was kept.
+compared. Banks have 100, 300, 1,000 queries and all that there are, each drawn anew for every split. `--demo` runs what
+the demo measures. All that is measured is kept in `docs/images/gains.json`. From there come the sentences and the table
+of the README, which this prints, and both pictures in `docs/images`.
 """
 
 import argparse
-import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
 from hubless import measures
+from hubless.demo import picture
+from hubless.demo.measuring import Ranking
+from hubless.demo.story import learn_and_measure
 from hubless.kernels.reductions import top_k
+from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, bent
 from hubless.lab.entries import Entry
 from hubless.vectors.sources import ArrayVectors
 
@@ -42,7 +43,8 @@ SEEDS = 10
 NOISE = 0.5
 """Points. A smaller change counts as none."""
 IMAGES = Path(__file__).parents[1] / "docs" / "images"
-ACCENT, GREY, INK = "#0072B2", "#8A8A8A", "#222222"
+KEPT = IMAGES / "gains.json"
+BAR = "#B3D5E8"
 
 
 def measure(data: Set) -> dict[str, Any]:
@@ -111,54 +113,74 @@ def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 def draw(sets: Sequence[Mapping[str, Any]], path: Path) -> None:
     """A line a set: the range of single builds with `auto`, its mean with all of the bank, and the other methods."""
-    boxed = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 1}}
-    figure = Figure(figsize=(7.6, 0.62 * len(sets) + 1.2), layout="constrained")
-    axes = figure.add_subplot()
+    names = {float(place): NAMES.get(found["set"], found["set"]) for place, found in enumerate(sets[::-1])}
+    ticks = {tick: signed(tick, 0) if tick else "0" for tick in (-5, -2, 0, 2, 5, 10, 20, 40)}
+    label = "change of R@1 against raw, in points; bars: every single build with auto"
+    x = Axis(label, -8.5, 48, ticks, bent(5, 1.2), grid=True)
+    chart = Chart(x, Axis("", -0.6, len(sets) - 0.3, names), (800, 62 * len(sets) + 60))
+    chart.rule(INK, x=0)
     for place, found in enumerate(sets[::-1]):
         every = changes(found)
-        axes.plot([min(every), max(every)], [place, place], color=ACCENT, alpha=0.3, linewidth=9, solid_capstyle="butt")
+        chart.line([min(every), max(every)], [place, place], BAR, width=11)
         for label, mark in zip([label for label in ENTRIES if label != "auto"], ("^", "s", "x"), strict=True):
-            shown = {"label": label} if not place else {}
-            axes.plot(mean(found, label), place, mark, color=GREY, markersize=6, **shown)
-        shown = {"label": "auto"} if not place else {}
-        axes.plot(mean(found, "auto"), place, "o", color=ACCENT, markersize=9, **shown)
-        text = signed(mean(found, "auto"))
-        axes.annotate(
-            text, (mean(found, "auto"), place), (0, 9), textcoords="offset points", ha="center", color=ACCENT, **boxed
-        )
-    axes.axvline(0, color=INK, linewidth=1)
-    axes.set_xscale("symlog", linthresh=5, linscale=1.2)
-    axes.set_xticks(ticks := [-5, -2, 0, 2, 5, 10, 20, 40], ["0" if not tick else signed(tick, 0) for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(-8.5, 48)
-    axes.set_ylim(-0.6, len(sets) - 0.3)
-    axes.set_yticks(range(len(sets)), [NAMES.get(found["set"], found["set"]) for found in sets[::-1]])
-    axes.set_xlabel("change of R@1 against raw, in points; bars: every single build with auto")
-    axes.tick_params(length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.grid(axis="x", color="#DDDDDD", linewidth=0.6)
-    axes.set_axisbelow(True)
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles[::-1], labels[::-1], loc="outside upper right", ncols=len(ENTRIES), frameon=False)
-    written = io.StringIO()
-    with rc_context({"svg.hashsalt": "gains"}):
-        figure.savefig(written, format="svg", metadata={"Date": None, "Creator": None})
-    path.write_text("\n".join(line.rstrip() for line in written.getvalue().splitlines()) + "\n")
+            chart.point(mean(found, label), place, RAW, mark, name="" if place else label)
+        chart.point(mean(found, "auto"), place, ACCENT, name="" if place else "auto")
+        chart.text(mean(found, "auto"), place, signed(mean(found, "auto")), ACCENT, up=11)
+    chart.save(path)
+
+
+def reach(sets: Sequence[Mapping[str, Any]]) -> str:
+    """The mean gains with all of the bank, from the smallest to the largest."""
+    means = [mean(found, "auto") for found in sets]
+    return f"{min(means):.1f} to {max(means):.0f}"
+
+
+def measure_demo() -> dict[str, Any]:
+    """Of the demo: how many functions, R@1 in percent, and how often each function is found, the most found first."""
+    found = learn_and_measure(None, 0)
+    rankings = {
+        ranking.name: {
+            "recall_at_1": round(100 * ranking.recall[1], 1),
+            "occurrence": sorted(ranking.occurrence.tolist(), reverse=True),
+        }
+        for ranking in (found.rankings[0], found.rankings[-1])
+    }
+    return {"library": found.library.name, "functions": len(found.pairs), "rankings": rankings}
+
+
+def sentences(demo: Mapping[str, Any]) -> str:
+    """What the README says of the demo."""
+    raw, auto = demo["rankings"]["raw"], demo["rankings"]["auto"]
+    found = raw["occurrence"]
+    return (
+        f"The demo searches Python's standard library in plain English. Raw, one function is among the first ten for "
+        f"{found[0]:,} of {len(found):,} questions, and {found.count(0):,} functions are never found. "
+        f"Corrected, the right function comes first for {auto['recall_at_1']:.1f} % of the questions instead of "
+        f"{raw['recall_at_1']:.1f} %."
+    )
+
+
+def draw_demo(demo: Mapping[str, Any], path: Path) -> None:
+    """The picture of the demo, as the demo draws it."""
+    raw, auto = (Ranking(name, {}, np.array(demo["rankings"][name]["occurrence"])) for name in ("raw", "auto"))
+    picture.draw(raw, auto, path)
 
 
 def main() -> None:
-    """Measure the folders, or take what was kept."""
+    """Measure what is asked for, and take what was kept of the rest."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="*", type=Path)
-    parser.add_argument("--output", type=Path, default=IMAGES / "gains.json")
+    parser.add_argument("--demo", action="store_true")
     given = parser.parse_args()
-    if given.folders:
-        sets = [measure(open_set(folder)) for folder in given.folders]
-        lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
-        given.output.write_text(f"[\n{lines}\n]\n")
-    sets = sorted(json.loads(given.output.read_text()), key=lambda found: -mean(found, "auto"))
-    print("\n".join(markdown(sets)))
-    draw(sets, given.output.with_suffix(".svg"))
+    kept = json.loads(KEPT.read_text())
+    demo = measure_demo() if given.demo else kept["demo"]
+    sets = [measure(open_set(folder)) for folder in given.folders] or kept["sets"]
+    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
+    KEPT.write_text(f'{{"demo": {json.dumps(demo)},\n"sets": [\n{lines}\n]}}\n')
+    sets = sorted(sets, key=lambda found: -mean(found, "auto"))
+    print(sentences(demo), f"From {reach(sets)} points of R@1", *markdown(sets), sep="\n")
+    draw(sets, IMAGES / "gains.svg")
+    draw_demo(demo, IMAGES / "k-occurrence.svg")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,8 @@ export function bins(histogram, most) {
   return made;
 }
 
-const TENS = Array.from({ length: 10 }, (_, power) => 10 ** power);
+// like a logarithm from 10 on, but with a zero, where bars stand and empty bins lie
+const TENS = [0, ...Array.from({ length: 10 }, (_, power) => 10 ** power)];
 const label = ([first, last]) => (first === last ? `${first}` : `${first}–${last}`);
 
 export function Histogram({ raw, corrected }) {
@@ -62,7 +63,7 @@ export function Histogram({ raw, corrected }) {
     </details>`;
 }
 
-function optionsOf(Plot, before, box) {
+export function optionsOf(Plot, before, box) {
   const style = getComputedStyle(document.documentElement);
   const [ink, line, raw, accent] = ["--quiet", "--line", "--raw", "--accent"].map((name) => style.getPropertyValue(name).trim());
   const axis = { stroke: ink, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: "12px system-ui, sans-serif" };
@@ -70,7 +71,7 @@ function optionsOf(Plot, before, box) {
   return {
     width: box.clientWidth,
     height: 240,
-    scales: { x: { time: false, range: [-0.6, before.length - 0.4] }, y: { distr: 3, range: (plot, low, high) => [0.7, Math.max(10, high) * 1.3] } },
+    scales: { x: { time: false, range: [-0.6, before.length - 0.4] }, y: { distr: 4, asinh: 1, range: (plot, low, high) => [0, Math.max(10, high) * 1.3] } },
     axes: [
       { ...axis, grid: { show: false }, splits: () => before.map((_, i) => i), values: (plot, at) => at.map((i) => (before[i] ? label(before[i]) : "")), label: "queries that find the target (N₁₀)", labelSize: 22, labelFont: axis.font, size: 28 },
       { ...axis, splits: (plot, axis, low, high) => TENS.filter((n) => n < high * 0.8), values: (plot, at) => at.map(count), label: "targets", labelSize: 22, labelFont: axis.font, size: 56 },

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints what an image with some extras installs, with hashes: `requirements.sh s3,milvus`. Each package once.
+# Prints what an image with some extras installs, with hashes: `requirements.sh object-storage,milvus`. Each package once.
 set -eu
 files=requirements/service.txt
 for extra in $(echo "$1" | tr , ' '); do

@@ -3,6 +3,7 @@
 import os
 import signal
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,7 @@ def store(_object_storage, monkeypatch, tmp_path):
     for name, value in _object_storage.variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
-    monkeypatch.setattr(objects, "PAUSE_SECONDS", 0)
+    monkeypatch.setitem(objects.PAUSES, "init_backoff", timedelta(milliseconds=1))
     return _object_storage
 
 

@@ -18,12 +18,23 @@ export default function Collections() {
   return html`<h1>Collections</h1>
     <${Loaded} of=${state}>
       ${({ served, others, note }) => html`
+        <${Intro} first=${served[0]?.name} />
         ${note && html`<p class="quiet">${note}</p>`}
         ${others.map((one) => html`<${Unserved} key=${one.name} ...${one} />`)}
         ${served.length > 0 && html`<${Table} served=${served} />`}
       `}
     <//>`;
 }
+
+/** What hubs are, and what to do next. */
+const Intro = ({ first }) =>
+  html`<div class="intro">
+    <p class="lead">In vector search a few targets, the <strong>hubs</strong>, are found by far too many queries, and many targets by none. hubless measures how far each target is a hub, and ranks without it.</p>
+    ${first
+      ? html`<p>Next: <a href=${link(first, "search")}>search ${first}</a> and see both rankings side by side, raw and corrected. <a href=${link(first, "hubs")}>Hubs</a> shows which targets are found too often, <a href=${link(first, "report")}>Report</a> what the correction changes.</p>`
+      : html`<p>Next: build a collection in the catalog of this server, from vectors and example queries. It is served as soon as it is there.</p>
+          <pre class="code" tabindex="0">hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy</pre>`}
+  </div>`;
 
 // while collections are being loaded there is no list of them yet, but /readyz names them
 async function list(signal) {
@@ -53,28 +64,26 @@ async function hubness({ name }, signal) {
   }
 }
 
-/** Queries a second between two looks. Each find counts half after `half_life` queries, which is undone here. */
+/** Queries a second between two looks; null where another worker answered, or the version is new. */
 function rate(before, now) {
   if (!before || !now || before.version !== now.version) return null;
-  const left = (at) => now.window - (at.served?.queries ?? 0);
-  if (left(now) < now.window * 1e-6) return null; // the sum no longer tells
-  return Math.max(0, (now.window * Math.log(left(before) / left(now))) / ((now.at - before.at) / 1000));
+  return now.seen < before.seen ? null : (now.seen - before.seen) / ((now.at - before.at) / 1000);
 }
 
 function others(ready, served) {
   const states = Object.entries(ready.collections ?? {});
   const shown = new Set(served.map((one) => one.name));
   return states
-    .filter(([name, state]) => !shown.has(name) || state.refused)
+    .filter(([name, state]) => !shown.has(name) || state.refused || state.log)
     .map(([name, state]) => ({ name, ...state, served: shown.has(name) }));
 }
 
-function Unserved({ name, status, code, detail, refused, served }) {
+function Unserved({ name, status, code, detail, refused, log, served }) {
   if (status === "loading") return html`<p class="notice"><strong>${name}</strong> is being loaded.</p>`;
-  const why = refused ?? { code, detail };
+  const why = refused ?? log ?? { code, detail };
   const text = typeof why === "string" ? why : why.detail;
   return html`<div class="problem">
-    <p><strong>${name}</strong> ${served ? "has a newer version that cannot be served" : "cannot be served"}. ${text}</p>
+    <p><strong>${name}</strong> ${refused ? "has a newer version that cannot be served" : served ? "is served without its last writes" : "cannot be served"}. ${text}</p>
     ${why.code && html`<p class="small"><code>${why.code}</code> <a href=${link(name, "versions")}>Its versions</a></p>`}
   </div>`;
 }

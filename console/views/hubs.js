@@ -38,14 +38,14 @@ export async function titlesOf(about, ids, signal) {
 function Built({ address, access, about, built, titles }) {
   const [params, setParams] = useParams(address);
   const by = params.by === "corrected" ? "corrected" : "raw";
-  const { raw, corrected, never } = built;
+  const { raw, corrected, chance, never } = built;
   if (!raw) return html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`;
   const places = built.queries * built.k;
   return html`
     <dl class="figures">
       <${Figure} term="skewness" label="Skewness of N₁₀"><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
       <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
-      <${Figure} term="antihub" label="Never found" note=${`of ${count(about.count)} targets`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
+      <${Figure} term="antihub" label="Never found" note=${`of ${count(about.count)} targets; ${count(chance.antihub_share * about.count)} by chance`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
       <${Figure} label="Places that the first hub takes"><${Change} from=${raw.most / places} to=${corrected.most / places} as=${(share) => percent(share, 1)} /><//>
     </dl>
     <p class="quiet small">${built.source === "build" ? `Measured by the build, with ${count(built.queries)} bank queries${built.held_out ? " that the measured correction had not seen" : ""}.` : `Counted over ${count(built.queries)} stored bank queries.`}</p>
@@ -64,7 +64,7 @@ function Built({ address, access, about, built, titles }) {
       <section>
         ${params.id !== undefined && html`<${FoundBy} about=${about} may=${access.bank_queries} id=${params.id} title=${[...titles].find(([id]) => String(id) === params.id)?.[1] ?? params.id} />`}
         <h2>Never found</h2>
-        <p>${count(never.both)} targets are found by no query in either ranking; the correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before.</p>
+        <p>${count(never.both)} targets are found by no query in either ranking; the correction brings in <strong class="corrected">${count(Math.max(0, never.raw - never.both))}</strong> that were not found before. ${count(built.queries)} queries that found random targets would leave ${count(chance.antihub_share * about.count)} unfound.</p>
         <ul class="plain">${never.ids.map((id) => html`<li key=${`${typeof id} ${id}`}>${titles.get(id) ?? name(id)}</li>`)}</ul>
       </section>
     </div>`;
@@ -161,7 +161,7 @@ function Planted({ collection }) {
   );
   return html`<section aria-label="Planted hubs">
     <h2><${Term} of="scan">Planted hubs<//></h2>
-    <${Loaded} of=${kept}>${({ scan, about, titles }) => (scan ? html`<${Scan} scan=${scan} about=${about} titles=${titles} />` : html`<p class="quiet">No scan was kept. <code>hubless scan --collection ${collection} --queries logged.npy --keep</code> looks for targets that someone made to be found by every query.</p>`)}<//>
+    <${Loaded} of=${kept}>${({ scan, about, titles }) => (scan ? html`<${Scan} scan=${scan} about=${about} titles=${titles} />` : html`<p class="quiet">No scan was kept. <code>hubless scan --catalog catalog --collection ${collection} --queries logged.npy --keep</code> looks for targets that someone made to be found by every query.</p>`)}<//>
   </section>`;
 }
 

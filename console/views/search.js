@@ -63,13 +63,14 @@ function Searching({ address, access, collection }) {
   const options = optionsOf(params, collection);
   const { kind, q, strength, limit, filter, fields, exact } = options;
   const filterJson = useMemo(() => readFilter(filter), [filter]);
+  const [example, draw] = useExample(collection, (kind === "bank" || kind === "text") && !q.trim() && access.bank_queries);
 
   const found = useLoad(
     async (signal) => {
       if (filterJson === undefined) return null;
       await new Promise((resume) => setTimeout(resume, WAIT));
       if (signal.aborted) return null;
-      const what = await subject({ kind, q }, collection, signal);
+      const what = await subject(example === null ? { kind, q } : { kind: "bank", q: String(example) }, collection, signal);
       if (!what) return null;
       const body = { ...what, limit };
       if (collection.payload_columns.length) body.with = ["payload"];
@@ -91,7 +92,7 @@ function Searching({ address, access, collection }) {
         strength,
       };
     },
-    [collection.name, kind, q, strength, limit, filterJson, exact],
+    [collection.name, kind, q, example, strength, limit, filterJson, exact],
   );
 
   const more = useCallback((id) => setParams({ kind: "id", q: String(id) }, true), [setParams]);
@@ -113,10 +114,27 @@ function Searching({ address, access, collection }) {
       <${More} ...${{ collection, filter, fields, setParams, wrong: filterJson === undefined }} />
     </div>
     <${Problem} failure=${found.failure} again=${found.again} />
+    ${example !== null && html`<p class="example">An example: query ${count(example)} of the <${Term} of="bank">bank<//>. <button type="button" class="plain" onClick=${draw}>Another one</button></p>`}
     ${found.data
       ? html`<${Results} ...${{ found: found.data, collection, fields, more, busy: found.busy, access }} />`
       : !found.failure && html`<p class="quiet">${found.busy ? "Searching …" : nothingYet(kind)}</p>`}
   `;
+}
+
+/** The number of a bank query to show until something is asked, and a function that draws another; null for none. */
+function useExample(collection, wanted) {
+  const [drawn, setDrawn] = useState(null);
+  const [stored, setStored] = useState(0);
+  const draw = useCallback(() => setDrawn(stored ? Math.floor(Math.random() * stored) : null), [stored]);
+  useEffect(() => {
+    if (!wanted) return;
+    const mine = new AbortController();
+    // without a bank there is no example, and the page says what to type
+    get("read the bank queries", of(collection.name, "bank", "0"), { signal: mine.signal }).then((bank) => setStored(bank.stored), () => {});
+    return () => mine.abort();
+  }, [collection.name, wanted]);
+  useEffect(draw, [draw]);
+  return [wanted ? drawn : null, draw];
 }
 
 const nothingYet = (kind) =>
@@ -252,7 +270,7 @@ function Hit({ hit, rank, other, fields, collection, widest, more, term, over, s
   const there = other.get(hit.id);
   const [text, kind] = term === "corrected" ? moved(rank, there) : there === undefined ? ["out", "out"] : ["", ""];
   const title = titleOf(hit.id, hit.payload, fields.length ? fields : collection.payload_columns);
-  const image = fields.map((column) => imageIn(column, hit.payload?.[column])).find(Boolean);
+  const image = collection.payload_columns.map((column) => imageIn(column, hit.payload?.[column])).find(Boolean);
   const isOpen = open?.id === hit.id && open.term === term;
   const toggle = () => setOpen(isOpen ? null : { id: hit.id, term });
   const shown = fields.filter((column) => hit.payload?.[column] !== title && !imageIn(column, hit.payload?.[column]));

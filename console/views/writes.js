@@ -24,7 +24,7 @@ function Written({ about }) {
       <${Figure} label="Version built">${ago(about.created)}<//>
     </dl>
     ${added + removed > 0
-      ? html`<p><code>hubless merge --collection ${about.name}</code> builds the next version with them.</p>`
+      ? html`<p><code>hubless merge --catalog catalog --collection ${about.name}</code> builds the next version with them.</p>`
       : html`<p class="quiet">All targets lie in the index.</p>`}
   </section>`;
 }

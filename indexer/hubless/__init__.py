@@ -1,28 +1,28 @@
 """Vector search without hubs: measure the hubness of each target offline, rank without it at no cost per query."""
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from hubless.builder.arrays import augment_queries, augment_targets, choose_strength, offsets
-from hubless.builder.index import Index
-from hubless.builder.index import open_index as open
-from hubless.builder.job import build
-from hubless.builder.merging import merge
-from hubless.builder.refitting import refit
-from hubless.corrections import CORRECTIONS
-from hubless.errors import HublessError
-from hubless.search.collection import Collection
-from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
-from hubless.store.aliases import Alias
-from hubless.store.bundle import Manifest
-from hubless.store.catalog import Catalog, VersionInfo
-from hubless.store.remote.published import RemoteCatalog
-
 if TYPE_CHECKING:
+    from hubless.builder.arrays import augment_queries, augment_targets, choose_strength, offsets
+    from hubless.builder.index import Index
+    from hubless.builder.index import open_index as open
+    from hubless.builder.job import build
+    from hubless.builder.merging import merge
+    from hubless.builder.refitting import refit
     from hubless.builder.reindex.run import reindex
+    from hubless.corrections import CORRECTIONS
+    from hubless.errors import HublessError
     from hubless.exporting.export import export
     from hubless.lab.arrays import compare, diagnose, plot_occurrence, scan, tune
     from hubless.lab.evaluate import evaluate
     from hubless.lab.matrices import SimilarityMatrices
+    from hubless.search.collection import Collection
+    from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
+    from hubless.store.aliases import Alias
+    from hubless.store.bundle import Manifest
+    from hubless.store.catalog import Catalog, VersionInfo
+    from hubless.store.remote.published import RemoteCatalog
 
 __all__ = [
     "CORRECTIONS",
@@ -58,27 +58,49 @@ __all__ = [
     "tune",
 ]
 
-_LATER = {
-    "SimilarityMatrices": "lab.matrices",
-    "compare": "lab.arrays",
-    "diagnose": "lab.arrays",
-    "evaluate": "lab.evaluate",
-    "export": "exporting.export",
-    "plot_occurrence": "lab.arrays",
-    "reindex": "builder.reindex.run",
-    "scan": "lab.arrays",
-    "tune": "lab.arrays",
+_PLACES = {
+    "Alias": "store.aliases.Alias",
+    "CORRECTIONS": "corrections.CORRECTIONS",
+    "Catalog": "store.catalog.Catalog",
+    "Collection": "search.collection.Collection",
+    "Explanation": "search.results.Explanation",
+    "Hit": "search.results.Hit",
+    "HublessError": "errors.HublessError",
+    "Index": "builder.index.Index",
+    "Manifest": "store.bundle.Manifest",
+    "Point": "search.results.Point",
+    "RemoteCatalog": "store.remote.published.RemoteCatalog",
+    "Results": "search.results.Results",
+    "SideBySide": "search.results.SideBySide",
+    "SimilarityMatrices": "lab.matrices.SimilarityMatrices",
+    "VersionInfo": "store.catalog.VersionInfo",
+    "augment_queries": "builder.arrays.augment_queries",
+    "augment_targets": "builder.arrays.augment_targets",
+    "build": "builder.job.build",
+    "choose_strength": "builder.arrays.choose_strength",
+    "compare": "lab.arrays.compare",
+    "diagnose": "lab.arrays.diagnose",
+    "evaluate": "lab.evaluate.evaluate",
+    "export": "exporting.export.export",
+    "merge": "builder.merging.merge",
+    "offsets": "builder.arrays.offsets",
+    "open": "builder.index.open_index",
+    "plot_occurrence": "lab.arrays.plot_occurrence",
+    "refit": "builder.refitting.refit",
+    "reindex": "builder.reindex.run.reindex",
+    "scan": "lab.arrays.scan",
+    "tune": "lab.arrays.tune",
 }
-"""What a service never uses, by their module: read when they are first used."""
+"""Where each public name is. It is imported when it is first used: `import hubless` itself reads nothing heavy."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _PLACES:
         raise AttributeError(f"module 'hubless' has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(f"hubless.{_LATER[name]}"), name)
+    module, _, attribute = _PLACES[name].rpartition(".")
+    found = globals()[name] = getattr(import_module(f"hubless.{module}"), attribute)
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATER})
+    return sorted({*globals(), *_PLACES})

@@ -21,7 +21,7 @@
     ├── CollectionAliased       aliases stand for the collection that is to be deleted
     ├── BundleError             a version on disk cannot be served
     │   ├── BundleDamaged
-    │   └── BundleTooNew
+    │   └── UnsupportedBundle
     ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
     │   └── EncoderTimeout
     ├── EngineError             the engine that holds the vectors, such as Milvus, refuses or answers wrongly
@@ -197,10 +197,10 @@ class BundleDamaged(BundleError):
     code = "bundle_damaged"
 
 
-class BundleTooNew(BundleError):
-    """The bundle was written in a format that this version of hubless does not know yet."""
+class UnsupportedBundle(BundleError):
+    """The bundle was made by an older hubless, or by a newer one."""
 
-    code = "bundle_too_new"
+    code = "unsupported_bundle"
 
 
 class EncoderFailed(HublessError):

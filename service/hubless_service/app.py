@@ -17,7 +17,8 @@ from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import READ_ONLY, Authenticate, known_access
 from hubless_service.access.keys import EVERYTHING, Keys
 from hubless_service.http import handlers
-from hubless_service.observing.metrics import Metrics
+from hubless_service.observing.live import FIGURES
+from hubless_service.observing.metrics import LiveGauge, Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.observing.observer import Observer
 from hubless_service.processes.door import Door
@@ -44,7 +45,6 @@ from hubless_service.routes.at_once import QueriesAtOnce
 from hubless_service.routes.direct import QuickRoutes, match_whole_paths
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.remote import RemoteSource
-from hubless_service.searching.slots import STATES
 from hubless_service.searching.source import CatalogSource
 from hubless_service.settings import Settings
 from hubless_service.state import AppState
@@ -145,7 +145,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, metrics, door or Door(), tracing, at_once),
+        lifespan=_lifespan(engine, keys, door or Door(), tracing, at_once),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
@@ -155,9 +155,7 @@ def create_app(
     if settings.console:
         console.install(app)
     handlers.install(app)
-    _measure(engine, metrics)
-    if store is not None:
-        metrics.show_store(lambda: store.state)
+    _measure(engine, metrics, store)
     app.at_once = at_once
     _add_middlewares(app, settings, keys, attempts, metrics, observer)
     return app
@@ -193,7 +191,6 @@ def _tracing_of(settings: Settings) -> "Tracing | None":
 def _lifespan(
     engine: Engine,
     keys: Keys,
-    metrics: Metrics,
     door: Door,
     tracing: "Tracing | None",
     at_once: QueriesAtOnce,
@@ -208,11 +205,11 @@ def _lifespan(
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         at_once.stop()
-        metrics.count()  # for the other workers
         threads = [*engine.stop(), *keys.stop()]
         if tracing:
             threads.append(_begun(tracing.close))
         await join(threads)
+        await join([_begun(engine.close)])
 
     return lifespan
 
@@ -224,26 +221,52 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def _measure(engine: Engine, metrics: Metrics) -> None:
+def _measure(engine: Engine, metrics: Metrics, store: RemoteSource | None) -> None:
     """Have the metrics show what the engine does and holds."""
     shelf, live, sampling = engine.shelf, engine.live, engine.sampling
-    metrics.show(
-        lambda: {state: shelf.count(state) for state in STATES},
-        shelf.versions,
-        shelf.load_times,
-        live.hubness,
-        live.drift,
-        live.strengths,
-        live.recommended_strengths,
-        lambda: [(collection.name, float(collection.added)) for collection in shelf.served()],
-        lambda: [(collection.name, float(collection.removed)) for collection in shelf.served()],
-        lambda: [(collection.name, collection.frozen_share) for collection in shelf.served()],
-        shelf.bank_coverages,
-        shelf.engines,
-        sampling.sizes if sampling else tuple,
-        sampling.failures if sampling else tuple,
-        lambda: engine.waiting,
-    )
+    gauges = [
+        LiveGauge("hubless_collections", "Collections by state", shelf.counts, ["state"]),
+        LiveGauge(
+            "hubless_version_info",
+            "Versions that are served or were refused",
+            lambda: ((labels, 1.0) for labels in shelf.versions()),
+            ["collection", "version", "state"],
+        ),
+        LiveGauge("hubless_load_seconds", "Time to open and prove the version that is served", shelf.load_times),
+        LiveGauge("hubless_drift", "How far queries are from the query bank: 1 is the border of chance", live.drift),
+        LiveGauge("hubless_added_points", "Targets that stand beside the index", shelf.added),
+        LiveGauge("hubless_removed_points", "Targets of the version that are gone or were replaced", shelf.removed),
+        LiveGauge(
+            "hubless_frozen_share", "Share of the targets that came after the correction was fitted", shelf.frozen
+        ),
+        LiveGauge("hubless_bank_coverage", "Share of the targets that the query bank covers", shelf.bank_coverages),
+        LiveGauge("hubless_engine_answers", "Whether the engine outside answers", shelf.engines),
+        LiveGauge("hubless_strength", "Strength of queries that give none", live.strengths),
+        LiveGauge(
+            "hubless_recommended_strength",
+            "Strength that spreads the answers to live queries most evenly",
+            live.recommended_strengths,
+        ),
+    ]
+    gauges += [
+        LiveGauge(f"hubless_live_{figure}", help_, partial(live.figures, figure), ["collection", "ranking"])
+        for figure, help_ in FIGURES.items()
+    ]
+    if sampling:
+        cannot = "Whether the queries of the query sample cannot be written"
+        gauges += [
+            LiveGauge("hubless_query_sample_queries", "Queries that the query sample has in files", sampling.sizes),
+            LiveGauge("hubless_query_sample_failing", cannot, sampling.failures),
+        ]
+    if store:
+        failing = "Whether something in the object storage of the catalog cannot be brought here"
+        synced = "When all of it was brought here, in seconds since 1970; 0 for never"
+        gauges += [
+            LiveGauge("hubless_store_failing", failing, lambda: [((), float(bool(store.state.trouble)))], []),
+            LiveGauge("hubless_store_synced_seconds", synced, lambda: [((), store.state.synced)], []),
+        ]
+    metrics.add_gauges(gauges)
+    metrics.watch_queue(lambda: engine.waiting)
     engine.report(metrics.observe_batch, metrics.set_breaker, metrics.count_failure)
 
 

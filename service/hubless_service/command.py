@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from hubless_service.settings import Settings
 
 FAILED, WRONG_USAGE = 1, 2
-SECRETS = ("read_keys", "admin_keys", "encoders", "milvus_token")
-"""Settings with secrets, which no message shows."""
 
 
 def serve(
@@ -53,6 +51,8 @@ def serve(
     settings = _settings(options)
     open_to_all = _is_open_to_all(settings)
     _log(settings)
+    if settings.address is None:
+        _make_catalog(settings.catalog)
     _check_encoders(settings)
     signals = _signals(once=settings.workers == 1)
     with _listen(settings.host, settings.port) as listener:
@@ -71,7 +71,6 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
     """Return settings from options and environment, checked without loading any collection."""
     from pydantic import ValidationError
 
-    from hubless import Catalog
     from hubless.errors import HublessError
     from hubless.store.query_sample import Limits, SampleWriter
     from hubless.store.remote.objects import Objects
@@ -80,9 +79,7 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
 
     try:
         settings = Settings(**{name: value for name, value in options.items() if value is not None})
-        if settings.address is None:
-            Catalog(settings.catalog).check_exists()
-        else:
+        if settings.address is not None:
             Objects(settings.address)  # says if its package is not installed
         Keys(settings)
         if settings.query_sample:
@@ -97,15 +94,37 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
     return settings
 
 
+def _make_catalog(folder: Path) -> None:
+    """Make an empty catalog if its folder is missing.
+
+    The folder that it stands in must be there: without it a path is wrong, or a disk is not mounted.
+    """
+    import logging
+
+    from hubless import Catalog
+    from hubless.errors import HublessError, storage_errors
+    from hubless.store.durable import make_folder
+
+    try:
+        with storage_errors(folder):
+            if folder.parent.is_dir() and not folder.exists():
+                make_folder(folder)
+                logging.getLogger("hubless").info("made an empty catalog, %s", folder)
+        Catalog(folder).check_exists()
+    except HublessError as error:
+        _fail(str(error), FAILED)
+
+
 def _is_open_to_all(settings: "Settings") -> bool:
     """Return whether other machines may ask without a key. Fail unless the settings allow it."""
     from hubless_service.access.authentication import is_loopback
     from hubless_service.access.keys import Keys
+    from hubless_service.settings import KEYS
 
     if Keys(settings).wanted or is_loopback(settings.host):
         return False
     if not settings.insecure:
-        keys = "HUBLESS_READ_KEYS, HUBLESS_ADMIN_KEYS or HUBLESS_KEYS_FILE"
+        keys = " or ".join(f"HUBLESS_{name.upper()}" for name in [*KEYS, "keys_file"])
         _fail(f"host {settings.host} lets other machines in: set {keys}, or pass --insecure", WRONG_USAGE)
     return True
 
@@ -129,7 +148,8 @@ def _announce(settings: "Settings", listener: socket.socket, *, open_to_all: boo
     log = logging.getLogger("hubless")
     if open_to_all:
         log.warning("there are no API keys: anyone who reaches host %s may ask and administer", settings.host)
-    log.info("listening on %s, documentation at /docs", _url(listener))
+    pages = "console at /console, documentation at /docs" if settings.console else "documentation at /docs"
+    log.info("listening on %s, %s", _url(listener), pages)
 
 
 def _url(listener: socket.socket) -> str:
@@ -189,6 +209,8 @@ def _listen(host: str, port: int) -> socket.socket:
 
 def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
     """Return the first wrong setting in a line: `--port (HUBLESS_PORT): Input should be ..., got 'x'`."""
+    from hubless_service.settings import SECRETS
+
     first = error.errors()[0]
     if not first["loc"]:
         return str(first["msg"])

@@ -22,7 +22,7 @@ from hubless_service.http.requests import REQUESTS, RequestModel
 from hubless_service.settings import Settings
 
 # why a collection, or all of them, may not be served
-UNSERVED = ("not_ready", "engine_unavailable", "bundle_damaged", "bundle_too_new", "storage")
+UNSERVED = ("not_ready", "engine_unavailable", "bundle_damaged", "unsupported_bundle", "storage")
 # why a request that needs a search thread may not get one
 SEARCHED = ("too_many_requests", "engine_failed", *UNSERVED, "deadline_exceeded")
 Json = dict[str, Any]

@@ -4,7 +4,7 @@ import re
 from functools import cached_property
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -13,8 +13,16 @@ from hubless.errors import HublessError, how_to_install
 from hubless.kernels.threads import own_cores
 from hubless.search.engines.milvus.server import BULK, DATABASE, TOKEN, TOKEN_FILE, URI, Server
 from hubless.store.address import address_of, copy_folder
+from hubless.store.catalog import Catalog
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
+Role = Literal["read", "write", "admin"]
+ROLES: tuple[Role, ...] = get_args(Role)
+"""Each may do what those before it may."""
+KEYS = [f"{role}_keys" for role in ROLES]
+"""Settings with the API keys of each role."""
+SECRETS = [*KEYS, "milvus_token", "encoders"]
+"""Settings that no message shows."""
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
 
@@ -41,7 +49,7 @@ class Settings(BaseSettings):
     read_keys: SecretStr | None = Field(default=None, description="API keys that may read.")
     write_keys: SecretStr | None = Field(default=None, description="API keys that may read and write points.")
     admin_keys: SecretStr | None = Field(default=None, description="API keys that may read, write and administer.")
-    bank_readers: Literal["read", "write", "admin"] = Field(
+    bank_readers: Role = Field(
         default="admin", description="Lowest role that may read stored bank queries: read, write or admin."
     )
     keys_file: Path | None = Field(default=None, description="File with more API keys; read again when it changes.")
@@ -145,18 +153,11 @@ class Settings(BaseSettings):
     encoder_threads: int = Field(
         default=4, ge=1, description="Encoder calls that run at the same time, per collection."
     )
-    hubness: bool = Field(default=True, description="Count how often each target is found; takes 12 bytes a target.")
-    hubness_half_life: int = Field(
-        default=10_000, ge=1, description="Queries after which a find counts half in the live hubness."
+    hubness: bool = Field(
+        default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."
     )
     hubness_share: float = Field(
         default=0.01, ge=0, le=1, description="Share of queries searched again without correction; 0 is none."
-    )
-    drift_sample: int = Field(
-        default=512,
-        ge=0,
-        le=4096,
-        description="Queries kept in memory for drift, per collection; 0 is none.",
     )
     follow_strength: bool = Field(
         default=False, description="Let the strength of queries that give none follow the live queries."
@@ -216,6 +217,12 @@ class Settings(BaseSettings):
         """The folder with the collections, or with copies of them."""
         return self.catalog if self.address is None else copy_folder(self.address, "serve", self.cache)
 
+    @property
+    def keys(self) -> list[tuple[Role, str]]:
+        """API keys with their roles, without those of `keys_file`."""
+        given: list[SecretStr | None] = [getattr(self, name) for name in KEYS]
+        return [(role, key) for role, keys in zip(ROLES, given, strict=True) if keys for key in _listed(keys)]
+
     @cached_property
     def milvus(self) -> Server | None:
         """Where Milvus is, and how to log in; None if no address is set."""
@@ -236,12 +243,16 @@ class Settings(BaseSettings):
         """`cors_origins` one by one."""
         return frozenset(split(self.cors_origins or ""))
 
-    @field_validator("read_keys", "admin_keys")
+    @field_validator("catalog")
+    @classmethod
+    def _absolute(cls, catalog: Path) -> Path:
+        return catalog if address_of(catalog) else Catalog(catalog).path
+
+    @field_validator(*KEYS)
     @classmethod
     def _long_enough(cls, keys: SecretStr | None) -> SecretStr | None:
-        for key in split(keys.get_secret_value() if keys else ""):
-            if len(key) < SHORTEST_KEY or not (key.isascii() and key.isprintable()):
-                raise ValueError(f"expected keys of {SHORTEST_KEY} or more printable ASCII characters")
+        for key in _listed(keys) if keys else []:
+            check_key(key)
         return keys
 
     @field_validator("cors_origins")
@@ -264,7 +275,7 @@ class Settings(BaseSettings):
 
     @model_validator(mode="after")
     def _sample_outside_the_catalog(self) -> "Settings":
-        if self.query_sample and self.query_sample.resolve().is_relative_to(self.folder.resolve()):
+        if self.query_sample and self.query_sample.resolve().is_relative_to(Catalog(self.folder).path):
             raise ValueError(f"HUBLESS_QUERY_SAMPLE: expected a folder outside the catalog, got {self.query_sample}")
         return self
 
@@ -301,3 +312,13 @@ class Settings(BaseSettings):
 def split(listed: str) -> list[str]:
     """What stands between commas."""
     return [part.strip() for part in listed.split(",") if part.strip()]
+
+
+def check_key(key: str) -> None:
+    """Raise `ValueError` if an API key could be guessed, or no header can hold it."""
+    if len(key) < SHORTEST_KEY or not (key.isascii() and key.isprintable()):
+        raise ValueError(f"expected keys of {SHORTEST_KEY} or more printable ASCII characters")
+
+
+def _listed(keys: SecretStr) -> list[str]:
+    return split(keys.get_secret_value())

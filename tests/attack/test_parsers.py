@@ -74,9 +74,9 @@ def test_cursors(fuzzed, catalog):
 
     def read(text):
         with suppress(InputError, Problem):
-            assert 0 <= cursors.read_cursor(text, collection, None) < collection.count
+            assert 0 <= cursors.read_cursor(text, None).row(collection) <= collection.count
 
-    assert cursors.read_cursor(right, collection, None) == 5
+    assert cursors.read_cursor(right, None).row(collection) == 5
     fuzzed("cursors", texts | changed, read)
 
 

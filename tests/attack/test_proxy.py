@@ -10,6 +10,7 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from time import sleep
 
 import httpx
 import numpy as np
@@ -204,9 +205,9 @@ def test_hang_ups_leave_nothing_behind(proxy, attack):
     with proxy.client() as client:
         assert client.post(QUERY, json={"text": "amber"}).status_code == 200
         while client.get("/metrics").text.count("hubless_waiting_queries 0.0") != 1:
-            pass
+            sleep(0.01)
     while resources(proxy.server.pid)["descriptors"] > idle + 16:  # those that nginx keeps
-        pass
+        sleep(0.01)
 
 
 SMUGGLED = request("GET", "/v1/aliases", f"X-API-Key: {KEY}")
@@ -280,12 +281,12 @@ def test_stop_under_load_loses_no_request_that_had_begun(catalog, tmp_path, atta
         for thread in threads:
             thread.start()
         while len(statuses) < 100:
-            pass
+            sleep(0.01)
         server.process.send_signal(signal.SIGTERM)
         before = len(statuses)
         assert server.process.wait(60) == 0
         while len(statuses) < before + 200:
-            pass
+            sleep(0.01)
         stopped.set()
         for thread in threads:
             thread.join()

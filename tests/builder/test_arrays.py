@@ -1,7 +1,10 @@
 """Offsets, augmented vectors and the lab, as functions of arrays."""
 
+import ast
+import importlib
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,6 +158,14 @@ class TestLab:
     def test_index_brings_its_own(self, index, option):
         with pytest.raises(InputError, match="expected none, as the index has its own, got one"):
             hubless.diagnose(index, PROBLEM.bank, **option)
+
+
+def test_public_names_are_what_an_editor_and_a_type_checker_read():
+    (block,) = (node for node in ast.parse(Path(hubless.__file__).read_text()).body if isinstance(node, ast.If))
+    read = {(each.asname or each.name, node.module, each.name) for node in block.body for each in node.names}
+    assert {name for name, _, _ in read} == set(hubless.__all__)
+    for name, module, attribute in read:
+        assert getattr(hubless, name) is getattr(importlib.import_module(module), attribute)
 
 
 def test_public_names_are_there():

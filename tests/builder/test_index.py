@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.problems import with_hubs
+from support.problems import centred, with_hubs
 from support.serving import serving, wait_until_ready
 
 import hubless
@@ -205,6 +205,27 @@ class TestFit:
         assert index.query([0.0, 1.0]).ids == [["y", "x"]]
         index.add(np.array([[0, 2]], np.float16), ids=["z"])
         assert index.query([0.0, 1.0]).ids == [["z", "y", "x"]]
+
+
+@pytest.mark.parametrize(
+    ("queries", "k", "said"),
+    [
+        (150, 128, []),
+        (140, 128, ["Measured without the held-out queries: k is 126 instead of 128, as there are 126 bank queries."]),
+        (60, 60, ["k is 60 instead of 128, as there are 60 bank queries."]),
+    ],
+)
+def test_nnn_takes_all_of_a_bank_that_is_smaller_than_its_published_k_and_says_so(tmp_path, caplog, queries, k, said):
+    given = with_hubs(bank=queries)
+    manifest = hubless.build(
+        tmp_path, "c", given.targets, given.bank, correction="nnn", metric="cosine", progress=False
+    )
+    assert manifest.correction.details["k"] == k
+    assert [note for note in manifest.notes if "k is" in note] == said
+    assert all(note in caplog.text for note in said)
+    offsets = hubless.open(tmp_path, "c").offsets
+    alone = CORRECTIONS["nnn"](k=k).fit(*(unit(rows) for rows in (given.bank, given.targets)))
+    np.testing.assert_allclose(offsets, centred(alone.offsets(unit(given.targets))), atol=1e-6)
 
 
 class TestAdd:

@@ -15,7 +15,7 @@ from hubless.store import bundle
 from hubless.vectors.sources import ArrayVectors
 
 TARGETS, DIM = 12_000, 16
-"""More than a fit takes without a sample."""
+"""With the bank, more than a fit takes without a sample."""
 
 
 class Counted:
@@ -60,7 +60,7 @@ def readings(tmp_path, monkeypatch):
 
 @pytest.fixture
 def inputs():
-    return {"targets": normal(TARGETS, DIM, seed=1), "query_bank": normal(400, DIM, seed=2) + 0.3}
+    return {"targets": normal(TARGETS, DIM, seed=1), "query_bank": normal(1000, DIM, seed=2) + 0.3}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,16 @@ from support.jobs import NAME, names, run, stored, unit, vector, write_targets
 
 import hubless
 from hubless.builder.creating import create
-from hubless.errors import DimensionMismatch, DuplicateIds, InputError, JobRunning, PreconditionFailed, StorageError
+from hubless.builder.reindex import run as reindexing
+from hubless.errors import (
+    BundleDamaged,
+    DimensionMismatch,
+    DuplicateIds,
+    InputError,
+    JobRunning,
+    PreconditionFailed,
+    StorageError,
+)
 from hubless.store import lease as leases
 from hubless.store.lease import lease
 from hubless.store.log import Log
@@ -61,6 +71,22 @@ def test_first_run_gives_the_offsets_of_a_build_with_the_same_files(folder):
     np.testing.assert_array_equal(ours.offsets, theirs.offsets)
     assert done.manifest.measured == other.measured
     assert ours.payload([0]) == theirs.payload([0])
+
+
+def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch):
+    write_targets(built / "items" / "c.parquet", ["item-70"])
+    before, build = hubless.Catalog(built / "catalog").version_ids(NAME), reindexing.build_version
+
+    def wrong(*given):
+        version = build(*given)
+        fitted = version.made.correction
+        moved = replace(fitted, constant=fitted.constant + 0.5)
+        return replace(version, made=replace(version.made, correction=moved))
+
+    monkeypatch.setattr(reindexing, "build_version", wrong)
+    with pytest.raises(BundleDamaged, match=r"nothing is published: .* offsets differ"):
+        run(built)
+    assert hubless.Catalog(built / "catalog").version_ids(NAME) == before
 
 
 def test_nothing_changed_builds_nothing_whatever_the_times_say(built):
@@ -131,7 +157,7 @@ def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):
         plan = hubless.reindex(built / "job.yaml", catalog=built / "catalog", progress=False)
         client.put("/points", json={"points": [writing.point("second", 2)]})
         while client.post("/count").json()["version"] != plan.manifest.version:
-            pass
+            time.sleep(0.01)
         assert client.post("/count").json()["count"] == 62
         log = Log(built / "catalog" / NAME)
         assert (log.first(), log.last(), plan.cut) == (2, 2, 1)

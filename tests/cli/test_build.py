@@ -11,7 +11,7 @@ import hubless
 from hubless.builder import shards
 
 
-def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
+def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):
     ended = build()
     assert (ended.code, ended.err) == (0, "")
     shown = dict(ended.table)
@@ -21,9 +21,16 @@ def test_build_shows_what_it_built_and_makes_it_current(build, tmp_path):
     assert shown["targets"] == "40 of 8 dimensions, cosine"
     assert shown["index"] == "flat"
     assert shown["text queries"] == "no"
+    assert "fitted" not in shown
     bank = opened.manifest.bank.queries
+    shown = dict(run("inspect", "--catalog", tmp_path / "catalog", "--collection", "photos").table)
     assert shown["measured with"] == f"{bank // 10} held-out bank queries, and a fit on the other {bank - bank // 10}"
     assert shown["fitted"].startswith(f"on all {bank} bank queries; ")
+
+
+def test_build_of_many_parameters_prints_no_cell_of_several_lines(build, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert [row for row in build().table if not row[0]] == []
 
 
 def test_index_is_cut_into_shards_and_says_so(build, monkeypatch):

@@ -241,7 +241,7 @@ def test_inspect_says_that_queries_have_left_the_bank_and_what_to_do(run, prepar
     assert "Drift of 300 queries from the query bank: 0." in stayed.out
     assert stayed.err == ""
     left = run("inspect", *where, "--queries", prepared / "targets.npy")
-    assert "hubless build --query-bank" in left.err
+    assert "recent queries as the bank" in left.err
     assert run("inspect", *where, "--queries", prepared / "targets.npy", "--json").json["drift"]["drift"] > 3
 
 

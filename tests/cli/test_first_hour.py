@@ -8,6 +8,8 @@ import pytest
 from support.hubs import pairs
 from support.server_process import served
 
+import hubless
+
 COUNT = 400
 
 
@@ -91,4 +93,40 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
         assert ("Next: build with auto." in written) == (kind == "hubs")
     assert f"by hubless {metadata.version('hubless')}" in written
     assert run("report", *given, "--output", page).code == 0
-    assert "The most shown item comes up in" in page.read_text("utf-8")
+    # without labels, nothing tells this bank from one of another model
+    expected = "The query bank is unusable" if kind == "none" else "The most shown item comes up in"
+    assert expected in page.read_text("utf-8")
+
+
+def test_without_a_query_log_the_advice_is_printed_and_leads_to_a_served_collection(run, tmp_path):
+    files = data("hubs", tmp_path)
+    where = ["--catalog", tmp_path / "catalog", "--collection", "things"]
+    refused = run("build", *where, "--targets", files["targets"])
+    assert refused.code == 1
+    assert "--query-bank" in refused.err
+    assert "No queries yet? Encode captions or titles" in refused.err
+    assert "--correction none" in refused.err
+
+    built = run("build", *where, "--targets", files["targets"], "--correction", "none")
+    assert (built.code, built.err) == (0, "")
+    assert "HUBLESS_QUERY_SAMPLE" in built.out
+    shown = run("inspect", *where, "--json").json
+    assert (shown["measured"], shown["bank"], shown["count"]) == (None, None, COUNT)
+    assert set(shown["provenance"]["inputs"]) == {"targets"}
+    collection = hubless.open(tmp_path / "catalog", "things")
+    query = np.load(files["queries"])[:20]
+    assert collection.query(query, limit=5).rows.tolist() == exact(files["targets"], query, 5)
+    assert run("diagnose", *where, "--query-bank", files["bank"]).code == 0
+    with served(tmp_path / "catalog") as server:
+        at = f"{server.url}/v1/collections/things"
+        assert len(httpx.post(f"{at}/query", json={"vector": query[0].tolist(), "limit": 3}).json()["hits"]) == 3
+        assert httpx.get(f"{at}/occurrence").status_code == 200
+    given = ["--targets", files["targets"], "--query-bank", files["bank"]]
+    assert run("build", *where, *given).code == 0
+    assert hubless.open(tmp_path / "catalog", "things").manifest.measured is not None
+
+
+def exact(targets, queries, limit):
+    targets = np.load(targets)
+    cosines = queries @ (targets / np.linalg.norm(targets, axis=1, keepdims=True)).T
+    return np.argsort(-cosines, axis=1)[:, :limit].tolist()

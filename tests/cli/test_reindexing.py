@@ -1,14 +1,19 @@
 """The command `reindex`: what people read, what machines read, and exit codes."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
 import httpx
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support import jobs
 from support.jobs import NAME, names, write_targets
 from support.serving import serving, wait_until_ready
+from support.writing import writable
 
 import hubless
 from hubless.builder.reindex import waiting
+from hubless.errors import InputError
 from hubless.store.lease import lease
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
@@ -120,11 +125,74 @@ def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job,
         assert httpx.get(f"{url}/v1/collections/{NAME}").json()["version"] == ended.json["version"]
 
 
+@pytest.mark.parametrize("status", [401, 403])
+def test_service_that_refuses_the_key_ends_the_wait_at_once_and_the_variable_is_named(reindex, status):
+    asked = []
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, *words):
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
+        threading.Thread(target=server.serve_forever).start()
+        try:
+            ended = reindex("--wait-for", f"http://127.0.0.1:{server.server_port}")
+        finally:
+            server.shutdown()
+    assert ended.code == 5
+    assert f"it said status {status}: set HUBLESS_API_KEY" in ended.err
+    assert len(asked) == 1
+
+
+def test_catalog_is_asked_for_where_neither_command_nor_job_names_one(run, job, tmp_path, monkeypatch):
+    monkeypatch.delenv("HUBLESS_CATALOG", raising=False)
+    (tmp_path / "home").mkdir()
+    monkeypatch.chdir(tmp_path / "home")
+    for words in ([], ["--plan"]):
+        ended = run("reindex", job, *words)
+        assert (ended.code, ended.out) == (2, "")
+        assert "--catalog (HUBLESS_CATALOG): give it, or `catalog:` in job.yaml" in ended.err
+    with pytest.raises(InputError, match="catalog: expected a folder or an address, or `catalog:` in job"):
+        hubless.reindex(job)
+    jobs.rewrite(job.parent, catalog="kept")
+    assert run("reindex", "../job/job.yaml").code == 0
+    assert hubless.Catalog(job.parent / "kept").collections() == [NAME]
+    assert list((tmp_path / "home").iterdir()) == []
+    assert run("reindex", job, "--catalog", "other").code == 0
+    assert hubless.Catalog(tmp_path / "home" / "other").collections() == [NAME]
+
+
+def test_plan_evaluates_the_gates_of_the_number_of_targets(reindex, job):
+    gates = {"rows": {"min": 40, "max": 70, "max_change": 0.2}, "recall": {"min": 0.5}}
+    jobs.rewrite(job.parent, gates=gates)
+    assert [each["passed"] for each in reindex("--plan", "--json").json["gates"]] == [True, True, True]
+    assert reindex().code == 0
+    assert reindex("--plan", "--json").json["gates"] == []  # nothing is to be done
+    with writable(job.parent / "catalog") as client:
+        client.put("/points", json={"points": [{"id": f"own-{n}", "vector": [1.0 + n] * jobs.DIM} for n in range(3)]})
+        client.post("/points/delete", json={"ids": ["item-50"]}).raise_for_status()
+    (job.parent / "items" / "b.parquet").unlink()
+    write_targets(job.parent / "items" / "c.parquet", ["item-80", "own-0"])
+    planned = reindex("--plan", "--json")
+    values = {each["gate"]: (each["value"], each["passed"]) for each in planned.json["gates"]}
+    assert planned.code == 4
+    assert planned.err.startswith("error: gate rows.max_change: ")
+    assert "rows.max_change" in reindex("--plan").out
+    assert values == {each["gate"]: (each["value"], each["passed"]) for each in reindex("--json").json["gates"][:3]}
+    assert values["rows.min"] == (43 + 1, True)
+
+
 def test_service_that_does_not_switch_exits_with_5_and_old_versions_stay(reindex, job, monkeypatch):
     monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
     reindex()
     jobs.rewrite(job.parent, retention={"versions": 1})
     ended = reindex("--full", "--wait-for", "http://127.0.0.1:1", "--timeout", "0.1")
     assert ended.code == 5
-    assert "did not switch in 0.1 seconds" in ended.err
+    assert "did not switch; it said" in ended.err
+    assert "for 0.1 seconds" in ended.err
     assert len(hubless.Catalog(job.parent / "catalog").version_ids(NAME)) == 2

@@ -208,6 +208,14 @@ finally:
 """
 
 
+@pytest.mark.parametrize("words", [[], ["--version"]])
+def test_package_and_its_version_need_no_large_package(environment, words):
+    code = AFTER if words else "import sys, hubless; print(*sys.modules, file=sys.stderr)"
+    command = [sys.executable, "-c", code, *words]
+    ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert {"faiss", "numpy", "pyarrow", "pydantic", "rich", *HEAVY} & set(ended.stderr.split()) == set()
+
+
 @pytest.mark.parametrize("words", [["--help"], ["serve", "--help"], ["list"]])
 def test_command_imports_nothing_that_it_does_not_need(catalog, environment, words):
     words = [*words, "--catalog", str(catalog)] if words == ["list"] else words

@@ -52,7 +52,7 @@ CONTRACT = {
     "engine_unavailable": (503, hubless_client.ApiEngineUnavailable),
     "not_ready": (503, hubless_client.ApiNotReady),
     "bundle_damaged": (503, hubless_client.ApiBundleDamaged),
-    "bundle_too_new": (503, hubless_client.ApiBundleTooNew),
+    "unsupported_bundle": (503, hubless_client.ApiUnsupportedBundle),
     "storage": (503, hubless_client.ApiStorage),
     "deadline_exceeded": (504, hubless_client.ApiDeadlineExceeded),
 }

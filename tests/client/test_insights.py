@@ -19,6 +19,7 @@ def test_occurrence_counts_every_target_and_names_the_largest_hub(client):
     assert found.raw.hubs[0].raw == found.raw.most == max(found.raw.histogram)
     assert sum(found.raw.histogram.values()) == catalogs.COUNT
     assert found.never.raw == found.raw.histogram.get(0, 0)
+    assert found.chance.antihub_share == pytest.approx((1 - found.k / catalogs.COUNT) ** found.queries)
     assert found.corrected.skewness < found.raw.skewness
 
 

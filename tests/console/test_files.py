@@ -84,6 +84,7 @@ def test_setting_leaves_the_console_out(console):
     with console(console=False) as base:
         assert httpx.get(f"{base}/console/").status_code == 404
         assert httpx.get(f"{base}/console/main.js").status_code == 404
+        assert httpx.get(base, follow_redirects=True).url.path == "/docs"
 
 
 def test_files_need_no_key_and_data_does(console):

@@ -61,7 +61,8 @@ def test_keyboard_reaches_search_and_explains_a_hit(visit):
     page.get_by_role("searchbox").focus()
     page.keyboard.type("amber")
     page.keyboard.press("Enter")
-    expect(page.locator(".side.raw .hit")).to_have_count(10)
+    expect(page.locator(".example")).to_have_count(0)
+    expect(page.locator("pre")).to_contain_text("amber")
     page.locator(".side.corrected .hit .row").first.focus()
     page.keyboard.press("Enter")
     expect(page.locator(".why")).to_contain_text("Raw rank")
@@ -86,12 +87,29 @@ def test_keyboard_opens_a_hub_and_moves_the_map(visit, server):
         page.wait_for_function("before => document.querySelector('.map canvas').toDataURL() != before", arg=before)
 
 
+def test_narrow_window_shows_every_view_and_keeps_values_whole(visit):
+    page = visit("words")
+    page.set_viewport_size({"width": 360, "height": 900})
+    for title in ("Search", "Hubs", "Map", "Versions", "Writes & bank", "Report"):
+        expect(page.get_by_role("link", name=title, exact=True)).to_be_in_viewport(ratio=1)
+    page.get_by_role("link", name="hubless: all collections").click()
+    gaps = page.locator("td > span.quiet").evaluate_all(
+        """spans => spans.map(span => {
+            const before = document.createRange();
+            before.selectNode(span.previousSibling);
+            return span.getBoundingClientRect().left - before.getBoundingClientRect().right;
+        })"""
+    )
+    assert gaps
+    assert max(gaps) < 10  # pixels: a space, not the width of the window
+
+
 def test_first_view_is_small(browser, server):
     context = browser.new_context()
     page, sizes = context.new_page(), []
     page.on("response", lambda answer: sizes.append(len(answer.body())) if "/console" in answer.url else None)
     page.goto(f"{server}/console/")
-    expect(page.get_by_role("link", name="words")).to_be_visible()
+    expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
     page.wait_for_load_state("networkidle")
     assert 20_000 < sum(sizes) < LARGEST
     context.close()

@@ -4,9 +4,12 @@ import json
 import re
 
 import httpx
+import pytest
 from playwright.sync_api import expect
 from support import catalogs
 from support.console import address_of
+
+import hubless
 
 QUESTION = "amber cedar"
 
@@ -132,6 +135,39 @@ def test_bank_query_is_drawn_and_a_vector_pasted(visit, server):
     page.get_by_role("textbox", name="Vector").fill("[1, 2]")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_role("alert")).to_contain_text("dimension_mismatch")
+
+
+@pytest.mark.parametrize("collection", ["words", "numbers"])
+def test_search_opens_with_the_answers_to_a_bank_query_until_something_is_asked(visit, collection):
+    page = visit(collection)
+    for side in ("raw", "corrected"):
+        expect(page.locator(f".side.{side} .hit")).to_have_count(10)
+    expect(page.locator(".example")).to_contain_text(re.compile(r"An example: query \d+ of the bank"))
+    first = page.locator("pre").inner_text()
+    expect(page.locator("pre")).to_contain_text('"vector":[')
+    page.get_by_role("slider").fill("0")
+    settled(page, "corrected", titles(page, "raw"))
+    assert page.locator("pre").inner_text().partition('"vector"')[2][:60] == first.partition('"vector"')[2][:60]
+    if collection == "words":
+        page.get_by_role("searchbox").fill(QUESTION)
+        page.get_by_role("searchbox").press("Enter")
+        expect(page.locator("pre")).to_contain_text(QUESTION)
+    else:
+        page.get_by_role("button", name="Id").click()
+    expect(page.locator(".example")).to_have_count(0)
+
+
+def test_image_is_shown_whatever_its_place_among_the_columns(open_page, console):
+    pixel = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+    rows = [{"title": f"thing {row}", "a": row, "b": row, "c": row, "d": pixel} for row in range(catalogs.COUNT)]
+
+    def build(path):
+        data = catalogs.words()
+        hubless.build(path, "words", data.targets, data.query_bank, payload=rows, progress=False)
+
+    with console(build) as base:
+        page = open_page(f"{base}/console/#/words/search")
+        expect(page.locator(".side.raw .hit img.thumb")).to_have_count(10)
 
 
 def test_copied_python_call_gives_the_hits_on_the_screen(visit, server, capsys):

@@ -5,6 +5,7 @@ import socket
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import sleep
 
 import httpx
 import pytest
@@ -55,7 +56,7 @@ def test_key_that_is_taken_back_is_asked_for_anew(open_page, console, tmp_path):
         expect(page.locator(".side.raw .hit")).to_have_count(10)
         allow("another-0123456789")
         while httpx.get(f"{base}/v1/access", headers={"X-API-Key": READ_KEY}).status_code == 200:
-            pass
+            sleep(0.01)
         page.get_by_role("slider").fill("0.5")
         expect(page.get_by_role("dialog")).to_contain_text("it was taken back")
         give(page, "another-0123456789")
@@ -93,9 +94,9 @@ def test_server_that_goes_is_named_and_its_return_is_noticed(open_page, catalog)
         port = listener.getsockname()[1]
         with server_at(listener, create_app(Settings(catalog=catalog))) as base:
             page = open_page(f"{base}/console/")
-            expect(page.get_by_role("link", name="words")).to_be_visible()
+            expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
     expect(page.get_by_role("alert")).to_contain_text("Could not list the collections. The server cannot be reached")
-    expect(page.get_by_role("link", name="words")).to_be_visible()
+    expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
     with listen(port) as listener, server_at(listener, create_app(Settings(catalog=catalog))):
         page.get_by_role("button", name="Try again").click()
         expect(page.get_by_role("alert")).to_have_count(0)
@@ -123,7 +124,7 @@ def test_refused_collection_says_why(open_page, console):
     with console(build) as base:
         page = open_page(f"{base}/console/")
         expect(page.locator(".problem")).to_contain_text("numbers cannot be served. offsets.npy: missing")
-        expect(page.get_by_role("link", name="words")).to_be_visible()
+        expect(page.get_by_role("link", name="words", exact=True)).to_be_visible()
 
 
 def test_hostile_payload_is_text(open_page, console, hostile):

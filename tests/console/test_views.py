@@ -32,10 +32,33 @@ def test_hubs_are_those_of_the_build_and_the_histogram_counts_all_targets(visit,
     first = page.locator("tbody .clip button").first
     expect(first).to_have_text(title_of(server, built["raw"]["hubs"][0]["id"]))
     expect(page.locator(".figures").first).to_contain_text(f"{built['raw']['skewness']:.2f}")
+    unfound = f"{built['chance']['antihub_share'] * catalogs.COUNT:.0f}"
+    expect(page.locator(".figures").first).to_contain_text(f"{unfound} by chance")
     expect(page.locator(".uplot canvas")).to_be_visible()
     page.get_by_text("The same in numbers").click()
     counted = page.locator(".numbers tbody td:nth-child(2)").all_inner_texts()
     assert sum(int(text.replace(",", "")) for text in counted) == catalogs.COUNT
+
+
+def test_axis_of_the_histogram_begins_with_a_zero(visit):
+    page = visit("words", "hubs")
+    axis = page.evaluate(
+        """async () => {
+            const { optionsOf } = await import(new URL('histogram.js', location.href));
+            const options = optionsOf({ paths: { bars: () => null } }, [[0, 0, 5]], document.body);
+            return [options.scales.y.range(null, 1, 50)[0], options.axes[1].splits(null, 0, 0, 65)];
+        }"""
+    )
+    assert axis == [0, [0, 1, 10]]
+
+
+def test_first_page_says_what_hubs_are_and_where_to_go(visit):
+    page = visit()
+    expect(page.locator(".intro")).to_contain_text("found by far too many queries")
+    for name, title in (("search numbers", "Search"), ("Hubs", "Hubs"), ("Report", "Report")):
+        page.locator(".intro").get_by_role("link", name=name).click()
+        expect(page.get_by_role("link", name=title, exact=True)).to_have_attribute("aria-current", "page")
+        page.go_back()
 
 
 def test_newcomer_sees_the_largest_hub_corrected_in_three_clicks(visit, server):
@@ -77,7 +100,7 @@ def test_hubs_show_the_kept_scan(visit, console):
         expect(planted.locator("tbody tr")).to_have_count(2)
         expect(planted.locator("tbody tr").first).to_contain_text(kept.WHY)
         page.goto(f"{base}/console/#/numbers/hubs")
-        expect(planted).to_contain_text("hubless scan --collection numbers")
+        expect(planted).to_contain_text("hubless scan --catalog catalog --collection numbers")
         page.close()
 
 
@@ -237,7 +260,7 @@ def test_empty_collection_has_every_view(open_page, console):
         wanted = {"dim": 4, "metric": "cosine", "id_type": "string"}
         assert httpx.put(f"{base}/v1/collections/empty", json=wanted).status_code == 201
         page = open_page(f"{base}/console/")
-        expect(page.get_by_role("link", name="empty")).to_be_visible()
+        expect(page.get_by_role("link", name="empty", exact=True)).to_be_visible()
         for view, text in {
             "hubs": "Nobody has counted",
             "map": "There are no targets to draw",

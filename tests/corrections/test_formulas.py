@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from support import formulas
-from support.problems import Problem
+from support.problems import Problem, with_hubs
 from support.rankings import best, dense, similarities
 
 import hubless
@@ -48,12 +48,23 @@ def test_mutual_proximity_of_the_nearest_queries_is_that_of_the_published_formul
 
 @pytest.mark.parametrize("weight", [0, 0.5, 1.5])
 @pytest.mark.parametrize("name", ["dn", "cent"])
-def test_offsets_of_dn_and_cent_are_the_similarity_to_a_mean(problem, name, weight):
+def test_offsets_of_dn_and_cent_are_the_similarity_to_the_mean_query(problem, name, weight):
     found = CORRECTIONS[name](weight=weight).fit(problem.bank, problem.targets).offsets(problem.targets)
     _s, b, _ = similarities(problem)
-    of_targets = problem.targets.astype(np.float64) @ problem.targets.astype(np.float64).mean(axis=0)
-    expected = b.mean(axis=0) if name == "dn" else of_targets
-    np.testing.assert_allclose(found, weight * expected, atol=1e-6)
+    np.testing.assert_allclose(found, weight * b.mean(axis=0), atol=1e-6)
+
+
+def test_cent_ranks_as_if_each_side_were_centred_by_its_own_mean():
+    """Bank and targets lie apart, as texts and images do. The mean of both sides would turn the ranking round."""
+    rng = np.random.default_rng(0)
+    meaning, away = rng.normal(size=(60, 16)), 3 * rng.normal(size=16)
+    targets, queries = meaning - away, meaning + 0.5 * rng.normal(size=(60, 16)) + away
+    bank = rng.normal(size=(500, 16)) + away
+    given = Problem(*(rows.astype(np.float32) for rows in (targets, bank, targets, queries)))
+    s, b, _ = similarities(given)
+    np.testing.assert_array_equal(best(dense(given, "cent"), 60), best(s - b.mean(axis=0), 60))
+    right = np.arange(60)
+    assert (dense(given, "cent").argmax(axis=1) == right).mean() > (s.argmax(axis=1) == right).mean()
 
 
 def test_offsets_of_dual_is_are_those_of_is_over_either_bank_weighed(problem):
@@ -151,7 +162,54 @@ class TestTail:
         np.testing.assert_array_equal(best(found, 400), best(expected, 400))
 
 
+@pytest.mark.parametrize(
+    ("name", "named"),
+    [("nnn", {}), ("csls", {}), ("dn", {}), ("cent", {}), ("is", {"temperature": 0.1}), ("dual_is", {})],
+)
+def test_later_target_has_the_offset_that_it_would_have_had_in_the_fit(problem, name, named):
+    whole, part = (
+        CORRECTIONS[name](**named).fit(problem.bank, targets, problem.target_bank)
+        for targets in (problem.targets, problem.targets[::2])
+    )
+    np.testing.assert_allclose(part.offsets(problem.targets), whole.offsets(problem.targets), atol=1e-6)
+
+
+class TestCopiesOfTargets:
+    """The raw first target of a query is then any of its copies, which the index chooses."""
+
+    @pytest.mark.parametrize("index", ["flat", "hnsw", "fastscan"])
+    @pytest.mark.parametrize("name", ["dis", "dual_dis"])
+    def test_gate_is_on_for_the_same_queries(self, name, index):
+        once = with_hubs(targets=100, bank=60, target_bank=60, queries=100, dim=32)
+        alone = corrected(once, name, index)
+        assert 0.1 < alone.mean() < 0.9
+        for copies in (2, 5):
+            twice = replace(once, targets=np.repeat(once.targets, copies, axis=0))
+            np.testing.assert_array_equal(corrected(twice, name, index), alone)
+
+    def test_hundred_copies_of_one_target_are_active_together(self):
+        once = with_hubs(targets=100, bank=60, queries=100, dim=32)
+        first = (once.bank @ once.targets.T).argmax(axis=1)[0]
+        copies = np.repeat(once.targets[first : first + 1], 100, axis=0)
+        fitted = CORRECTIONS["dis"]().fit(once.bank, np.concatenate([once.targets, copies]))
+        assert fitted.query_time(np.concatenate([once.targets, copies])).active[100:].all()
+
+
+def corrected(problem, name, index):
+    """Which queries (m,) the gate corrects."""
+    built = hubless.Index(correction=name, metric="cosine", index=index)
+    built.fit(problem.bank, problem.targets, target_bank=problem.target_bank, progress=False)
+    return built.query(problem.queries, 10).corrected
+
+
 class TestGateOnTargets:
+    def test_offsets_of_active_targets_have_mean_0_so_that_the_others_do_not_come_first(self, problem):
+        found = CORRECTIONS["dis"](temperature=0.1, gate="target").fit(problem.bank, problem.targets)
+        offsets = found.offsets(problem.targets)
+        active = np.flatnonzero(offsets)
+        assert 0 < len(active) < len(offsets)
+        assert offsets[active].mean() == pytest.approx(0, abs=1e-6)
+
     def test_ranking_is_that_of_the_published_formula(self, problem):
         s, b, _ = similarities(problem)
         found = dense(problem, "dis", temperature=0.1, k=2, gate="target")

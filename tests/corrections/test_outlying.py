@@ -106,15 +106,6 @@ def test_stored_thresholds_give_the_same_offsets():
     np.testing.assert_array_equal(restored.offsets(targets), fitted.offsets(targets))
 
 
-def test_state_of_an_older_version_shrinks_all_alike():
-    targets, bank, _ = with_planted_hub()
-    fitted = CORRECTIONS["auto"]().fit(bank, targets)
-    older = {name: array for name, array in fitted.state().items() if name != "outlying"}
-    got = FITTED["auto"].from_state(older, fitted.details).offsets(targets)
-    expected = fitted.shrinkage * CORRECTIONS["sn"]().fit(bank, targets).offsets(targets)
-    np.testing.assert_allclose(got, expected, rtol=0, atol=1e-6)
-
-
 def test_details_have_the_share_that_is_outlying():
     targets, bank, _ = with_planted_hub()
     details = CORRECTIONS["auto"]().fit(bank, targets).details

@@ -179,7 +179,7 @@ def test_package_that_is_one_file_is_that_file(tmp_path, monkeypatch):
 
 
 def test_package_can_be_named_as_it_is_installed():
-    assert installed_package("Scikit_Learn").files == installed_package("sklearn").files
+    assert installed_package("Import_Linter").files == installed_package("importlinter").files
 
 
 @pytest.mark.parametrize("name", ["no_such_package", "sys", "os.path", "../etc", "", "__main__", "-"])

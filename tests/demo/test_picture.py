@@ -13,30 +13,20 @@ def ranking(name, occurrence):
 RAW, CORRECTED = ranking("raw", [200, 60, 20, 0, 0, 0, 20]), ranking("auto", [50, 40, 40, 40, 40, 40, 50])
 
 
-@pytest.mark.parametrize(("ending", "start"), [("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")])
-def test_picture_is_written_in_the_format_of_its_ending_with_its_folders(tmp_path, ending, start):
-    path = tmp_path / "new" / f"picture.{ending}"
-    draw(RAW, CORRECTED, path)
-    assert path.read_bytes().startswith(start)
-
-
 def test_picture_says_how_often_the_largest_is_found_and_how_many_never(tmp_path):
-    import matplotlib as mpl
-
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        draw(RAW, CORRECTED, tmp_path / "picture.svg")
-    text = (tmp_path / "picture.svg").read_text("utf-8")
+    draw(RAW, CORRECTED, tmp_path / "new" / "picture.svg")
+    text = (tmp_path / "new" / "picture.svg").read_text("utf-8")
     assert "raw: up to 200 times, 3 never" in text
     assert "corrected (auto): up to 50 times, 0 never" in text
     assert "How often 30 questions find each function" in text
 
 
 def test_ending_that_is_no_format_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"ending in \.png, \.svg, \.pdf, got picture\.doc"):
+    with pytest.raises(InputError, match=r"ending in \.svg, got picture\.doc"):
         check_picture(tmp_path / "picture.doc")
 
 
 def test_folder_that_cannot_be_made_is_a_storage_error_that_names_it(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StorageError, match="file"):
-        draw(RAW, CORRECTED, tmp_path / "file" / "picture.png")
+        draw(RAW, CORRECTED, tmp_path / "file" / "picture.svg")

@@ -40,7 +40,7 @@ def test_settings_and_proxies_in_the_environment_do_not_reach_it(catalog, monkey
 
 
 def test_catalog_that_is_missing_is_said_in_the_servers_own_words(tmp_path):
-    with pytest.raises(ServerFailed, match="ended with code 1"), running_server(tmp_path / "nowhere"):
+    with pytest.raises(ServerFailed, match="ended with code 1"), running_server(tmp_path / "nowhere" / "catalog"):
         pass
 
 

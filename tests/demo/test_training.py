@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 from demo.conftest import make_pairs
-from sklearn.preprocessing import normalize
 
-from hubless.demo.training import DIMENSIONS, fit_map, fit_side, fold, train
+from hubless.demo.training import DIMENSIONS, fit_map, fit_side, fold, normalise, train
 from hubless.encoders import load_encoder
 
 UNSEEN = ["open the file", "count count COUNT numbers n3", "sort a listOfItems by n1, n2 and unheard_of words"]
@@ -11,25 +10,25 @@ UNSEEN = ["open the file", "count count COUNT numbers n3", "sort a listOfItems b
 
 @pytest.fixture(scope="module")
 def fitted(made_pairs):
-    text_side = fit_side([pair.doc for pair in made_pairs], sublinear=False, seed=0)
-    code_side = fit_side([pair.code for pair in made_pairs], sublinear=True, seed=0)
-    ridge = fit_map(
+    text_side = fit_side([pair.doc for pair in made_pairs], dampened=False, seed=0)
+    code_side = fit_side([pair.code for pair in made_pairs], dampened=True, seed=0)
+    linear = fit_map(
         text_side.encode([pair.doc for pair in made_pairs]), code_side.encode([pair.code for pair in made_pairs])
     )
-    return text_side, ridge
+    return text_side, linear
 
 
 def test_folded_encoder_equals_the_pipeline_it_was_folded_from(fitted, made_pairs):
-    text_side, ridge = fitted
+    text_side, linear = fitted
     texts = [pair.doc for pair in made_pairs] + UNSEEN
-    by_pipeline = normalize(ridge.predict(text_side.encode(texts)))
-    np.testing.assert_allclose(fold(text_side, ridge).encode(texts), by_pipeline, atol=1e-5)
+    by_pipeline = normalise(text_side.encode(texts) @ linear)
+    np.testing.assert_allclose(fold(text_side, linear).encode(texts), by_pipeline, atol=1e-5)
 
 
 def test_folded_encoder_still_equals_the_pipeline_after_a_round_trip_to_disk(fitted, tmp_path):
-    text_side, ridge = fitted
-    fold(text_side, ridge).save(tmp_path)
-    by_pipeline = normalize(ridge.predict(text_side.encode(UNSEEN)))
+    text_side, linear = fitted
+    fold(text_side, linear).save(tmp_path)
+    by_pipeline = normalise(text_side.encode(UNSEEN) @ linear)
     np.testing.assert_allclose(load_encoder(tmp_path).encode(UNSEEN), by_pipeline, atol=1e-5)
 
 

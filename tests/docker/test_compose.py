@@ -5,13 +5,17 @@ import sys
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 import yaml
 from support import jobs, small
+from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless.cli.application import main
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "docker.md").read_text("utf-8")
@@ -118,6 +122,29 @@ def test_reindex_runs_the_job_of_the_input_folder(tmp_path, monkeypatch):
     with patched_main(command[: command.index("--wait-for")], monkeypatch) as code:
         assert code == 0
     assert hubless.open(tmp_path / "catalog", jobs.NAME).count == 60
+
+
+def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(tmp_path, monkeypatch):
+    told = [re.findall(r"(?m)^(?:#   )?((?:KEY=|printf ).*)$", text)[:2] for text in (DOCS, COMPOSE.read_text())]
+    assert told[0] == told[1]
+    subprocess.run(["bash", "-ec", "\n".join(told[0])], cwd=tmp_path, check=True)
+    for name in ("service", "reindex"):
+        assert SERVICES[name]["env_file"] == [{"path": "hubless.env", "required": False}]
+        for line in (tmp_path / "hubless.env").read_text().splitlines():
+            monkeypatch.setenv(*line.split("=", 1))
+    jobs.write(tmp_path)
+    small.build(tmp_path / "catalog", jobs.NAME, ids=jobs.names(0, small.COUNT))
+    with serving(create_app(Settings(catalog=tmp_path / "catalog", poll_seconds=0.1))) as url:
+        wait_until_ready(url)
+        assert httpx.get(f"{url}/v1/collections", timeout=60).status_code == 401
+        places = {
+            "/catalog": tmp_path / "catalog",
+            "/input/job.yaml": tmp_path / "job.yaml",
+            "http://service:8000": url,
+        }
+        words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
+        with patched_main([str(places.get(word, word)) for word in words], monkeypatch) as code:
+            assert code == 0
 
 
 def test_cron_job_of_kubernetes_calls_the_command_rightly(tmp_path, monkeypatch):

@@ -33,6 +33,8 @@ DECLARED = {
     },
     # What the development group repeats of the client is justified on the client's list.
     "Development": set(names(PROJECT["dependency-groups"]["dev"])) - OF_CLIENT,
+    "Development, large packages": set(names(PROJECT["dependency-groups"]["extras"]))
+    - {"pylance", "ray", "umap-learn"},
 }
 
 

@@ -1,31 +1,47 @@
-"""The table of the README is what the kept measurements give, and so is its figure."""
+"""The figures of the README and of docs/auto.md are those of the kept measurements, and so are the pictures."""
 
 import json
 from pathlib import Path
 
-from benchmarks.gains import IMAGES, draw, markdown, mean
+import pytest
+from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences
 
 ROOT = Path(__file__).parents[2]
+MEASURED = json.loads(KEPT.read_text("utf-8"))
+SETS = sorted(MEASURED["sets"], key=lambda found: -mean(found, "auto"))
 
 
-def kept():
-    return sorted(json.loads((IMAGES / "gains.json").read_text()), key=lambda found: -mean(found, "auto"))
+def page(name):
+    """The text of a page, its lines joined."""
+    return " ".join((ROOT / name).read_text("utf-8").split())
 
 
 def test_table_of_the_readme_is_that_of_the_measurements():
     readme = (ROOT / "README.md").read_text("utf-8")
-    *table, _, summary = markdown(kept())
+    *table, _, summary = markdown(SETS)
     assert "\n".join(table) in readme
     shares = [word for word in summary.split() if word.endswith(("%", "%,"))]
     for share in shares:
         assert share.rstrip("%,") + " %" in readme
 
 
-def test_figure_is_small_and_shows_each_set(tmp_path):
-    draw(kept(), tmp_path / "gains.svg")
-    drawn = (tmp_path / "gains.svg").read_text()
-    assert drawn.count("<svg") == 1
-    assert len((IMAGES / "gains.svg").read_bytes()) < 100_000
+def test_sentences_of_the_readme_on_the_demo_are_those_of_the_measurements():
+    assert sentences(MEASURED["demo"]) in page("README.md")
+
+
+@pytest.mark.parametrize(("name", "before"), [("README.md", "From "), ("docs/auto.md", "it gained ")])
+def test_gains_reach_as_far_on_every_page(name, before):
+    assert f"{before}{reach(SETS)} points" in page(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "drawn", "measured"), [("gains", draw, SETS), ("k-occurrence", draw_demo, MEASURED["demo"])]
+)
+def test_picture_is_small_and_drawn_from_the_measurements(tmp_path, name, drawn, measured):
+    drawn(measured, tmp_path / "picture.svg")
+    kept = (IMAGES / f"{name}.svg").read_text("utf-8")
+    assert (tmp_path / "picture.svg").read_text("utf-8") == kept
+    assert len(kept) < 100_000
 
 
 def test_screenshots_are_small():

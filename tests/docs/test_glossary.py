@@ -1,14 +1,20 @@
 """The glossary is used: pages link to each of its terms, and every link to it leads to a term."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 import pytest
-from markdown.extensions.toc import slugify
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md")), ROOT / "clients" / "python" / "README.md"]
+
+
+def slug(term):
+    """The anchor that the site gives a heading: words of ASCII, joined by dashes."""
+    ascii_ = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_).strip().lower())
 
 
 def entries():
@@ -18,7 +24,7 @@ def entries():
 
 def anchors():
     """Anchor -> term."""
-    return {slugify(term, "-"): term for term in entries()}
+    return {slug(term): term for term in entries()}
 
 
 def links(page):

@@ -4,20 +4,19 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from hubless_service.app import create_app
 from hubless_service.http.trace import STAGES
-from hubless_service.observing.metrics import Metrics
-from hubless_service.searching.remote import StoreState
+from hubless_service.settings import Settings
 
 PAGE = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text()
 ROWS = re.findall(r"(?m)^\| `(hubless_\w+)` \|(.*?)\| (.*) \|$", PAGE)
 
 
-def families():
+def families(folder):
     """Every family of metrics that a server has, by its name on the page."""
-    metrics = Metrics()
-    metrics.show(dict, *[list] * 13, int)
-    metrics.show_store(StoreState)
-    found = text_string_to_metric_families(metrics.page().decode())
+    settings = Settings(catalog="s3://bucket/catalog", cache=folder / "cache", query_sample=folder / "sample")
+    page = create_app(settings).state.hubless.metrics.page()
+    found = text_string_to_metric_families(page.decode())
     return {
         f"{family.name}_total" if family.type == "counter" else family.name
         for family in found
@@ -25,8 +24,8 @@ def families():
     }
 
 
-def test_metrics_are_those_of_the_code():
-    assert {name for name, _, _ in ROWS} == families()
+def test_metrics_are_those_of_the_code(tmp_path):
+    assert {name for name, _, _ in ROWS} == families(tmp_path)
 
 
 def test_stages_are_those_of_the_code():

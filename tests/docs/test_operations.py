@@ -10,7 +10,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
 from hubless_service.http.problems import PROBLEM_TYPES
-from hubless_service.observing.version_hubness import RANKINGS
+from hubless_service.observing.live_version import RANKINGS
 from hubless_service.searching.slots import STATES
 from hubless_service.settings import Settings
 
@@ -78,4 +78,4 @@ def test_settings_that_are_named_exist():
 
 def test_codes_that_are_named_exist():
     named = set(re.findall(r"`([a-z]+(?:_[a-z]+)+)`", PAGE)) - {"timeout_ms"} - DOCUMENTED.keys()
-    assert {"bundle_damaged", "bundle_too_new", "encoder_failed"} <= named <= set(PROBLEM_TYPES)
+    assert {"bundle_damaged", "unsupported_bundle", "encoder_failed"} <= named <= set(PROBLEM_TYPES)

@@ -43,8 +43,6 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.split()[1:2]))
 def test_command_of_a_row_runs(command, folder, monkeypatch, capsys):
-    if "report" in command:
-        pytest.importorskip("matplotlib")
     if "--distances" in command or "otn" in command:
         pytest.importorskip("ot")
     monkeypatch.chdir(folder)

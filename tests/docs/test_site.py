@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("mkdocs", reason="needs what builds the site: make extras")
+
 ROOT = Path(__file__).parents[2]
 
 

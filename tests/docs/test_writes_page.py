@@ -17,6 +17,18 @@ PAGE = (Path(__file__).parents[2] / "docs" / "writes.md").read_text("utf-8")
 COMMANDS = re.findall(r"(?m)^(hubless (?:reindex|merge) .*)$", PAGE)
 
 
+PROMISES = re.findall(r"(?m)^\| .* \| `(test_\w+)` \|$", PAGE)
+
+
+def test_each_promise_names_a_test_that_there_is():
+    tests = Path(__file__).parents[1]
+    found = {
+        name for path in tests.rglob("test_*.py") for name in re.findall(r"def (test_\w+)", path.read_text("utf-8"))
+    }
+    assert len(PROMISES) >= 10
+    assert set(PROMISES) <= found
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """What the page takes as given."""

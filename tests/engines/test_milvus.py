@@ -10,7 +10,7 @@ from support import small
 from support.milvus import proxied
 
 import hubless
-from hubless.errors import BundleTooNew, EngineError, EngineTimeout, EngineUnavailable, InputError
+from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
 from hubless.search.engines.deadline import within
 from hubless.search.engines.milvus.client import client_of
 from hubless.search.engines.milvus.names import alias_name, collection_name
@@ -146,16 +146,12 @@ def test_canaries_pass_and_notice_a_changed_vector(tmp_path, milvus):
         opened(tmp_path, "canaries").check_canaries()
 
 
-def test_manifest_says_where_the_vectors_are_and_older_readers_refuse_it(catalog, monkeypatch):
+def test_manifest_says_where_the_vectors_are(catalog):
     made = hubless.Catalog(catalog).versions("graph")[0].manifest
-    assert (made.format_version, made.index.type, made.index.milvus.kind) == (2, "milvus", "hnsw")
+    assert (made.index.type, made.index.milvus.kind) == ("milvus", "hnsw")
     assert made.index.parameters["ef"] in (16, 32, 64)
     folder = catalog / "graph" / "versions" / made.version
     assert not (folder / bundle.INDEX).exists()
-    assert hubless.Catalog(catalog).versions("faiss")[0].manifest.format_version == 1
-    monkeypatch.setattr(bundle, "FORMAT_VERSION", 1)  # as the release before reads
-    with pytest.raises(BundleTooNew, match="upgrade hubless"):
-        bundle.read_manifest(folder)
 
 
 def test_token_stands_in_no_file(tmp_path, monkeypatch):

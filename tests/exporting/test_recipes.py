@@ -1,5 +1,9 @@
 import ast
 import json
+import os
+import socket
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +15,7 @@ import hubless
 from hubless.errors import InputError
 from hubless.exporting.engines import ENGINES
 from hubless.exporting.names import Names
+from hubless_service.settings import Settings
 
 
 def constants(folder):
@@ -184,3 +189,20 @@ def test_mapped_names_are_different_and_short_enough():
 
 def test_short_name_is_filled_up():
     assert Names(fewest=3).fitted("a") == "a00"
+
+
+@pytest.mark.parametrize(("engine", "variable"), [("elasticsearch", "ELASTICSEARCH_URL"), ("milvus", "MILVUS_URI")])
+def test_server_that_cannot_be_reached_is_told_in_a_sentence(engine, variable, written, tmp_path):
+    with socket.socket() as closed:  # bound, but nobody listens
+        closed.bind(("127.0.0.1", 0))
+        address = {variable: f"http://127.0.0.1:{closed.getsockname()[1]}"}
+        command = [sys.executable, written / engine / "recipe.py", "load"]
+        done = subprocess.run(command, env=os.environ | address, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert f"{ENGINES[engine].title} cannot be reached: start it, or set {variable} to where it is" in done.stderr
+
+
+def test_no_script_has_the_address_of_hubless_as_its_default(written):
+    for engine in ENGINES:
+        assert f":{Settings.model_fields['port'].default}" not in (written / engine / "recipe.py").read_text("utf-8")

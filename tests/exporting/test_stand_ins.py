@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
@@ -156,3 +157,24 @@ def test_refusal_of_the_server_ends_the_script_with_its_words(whole, tmp_path, m
         recipe = exports.script(tmp_path / "out")
         with pytest.raises(SystemExit, match="mapper says no"):
             recipe["load"](recipe["connect"](), False)
+
+
+@pytest.mark.parametrize(("lost", "share"), [(0, 1.0), (exports.COUNT // 2, 0.5)])
+def test_check_says_how_many_of_the_best_the_database_finds(lost, share, whole, tmp_path, monkeypatch, capsys):
+    hubless.export(whole, tmp_path / "out", to="elasticsearch")
+    np.save(tmp_path / "queries.npy", exports.queries())
+    store = Search()
+    with standing_in(store) as address:
+        monkeypatch.setenv("ELASTICSEARCH_URL", address)
+        recipe = exports.script(tmp_path / "out")
+        client = recipe["connect"]()
+        recipe["load"](client, False)
+        del store.ids[:lost], store.vectors[:lost]
+        assert recipe["check"](client, exports.queries()) == pytest.approx(share, abs=0.2)
+        monkeypatch.setattr(sys, "argv", ["recipe.py", "check", str(tmp_path / "queries.npy")])
+        if lost:
+            with pytest.raises(SystemExit, match=r"% of the ten best targets are found, expected 99%"):
+                recipe["main"]()
+        else:
+            recipe["main"]()
+            assert capsys.readouterr().out == "100.0% of the ten best targets are found\n"

@@ -110,6 +110,7 @@ def test_script_loads_and_finds_what_hubless_finds(engine, whole, text, tmp_path
                 for answer, (wanted, scores) in zip(answers, exports.best(index, strength), strict=True):
                     assert [hit["id"] for hit in answer] == wanted
                     np.testing.assert_allclose([hit["score"] for hit in answer], scores, rtol=1e-4, atol=1e-5)
+            assert "100.0% of the ten best" in run(script, "check", tmp_path / "queries.npy", **variables)
 
 
 def test_index_of_lancedb_is_made_from_as_many_rows_as_are_set(whole, tmp_path):

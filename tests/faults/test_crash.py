@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
-from support import crowd, faults, processes, writing
+from support import crowd, faults, processes, rivals, writing
 from support.disks import disk
 from support.nursery import Nursery, drained
 from support.server_process import served
@@ -150,6 +150,24 @@ def test_acknowledged_writes_survive_kills_of_one_of_two_workers_and_of_all(cata
                     working.wait(rng, LONGEST)
                     kill_all(server)
     print(sum(client.writes for client in clients), "writes,", changing.merged, "merges,", changing.killed, "killed")
+
+
+@pytest.mark.parametrize(("workers", "rounds"), [(2, 2), *(pytest.param(n, 40, marks=LONG) for n in (1, 2, 3))])
+def test_history_of_clients_of_the_same_points_is_possible_though_servers_are_killed(tmp_path, workers, rounds):
+    history = rivals.build(tmp_path)
+    rng, clients = random.Random(workers), [rivals.Rival(number, history) for number in range(4)]  # noqa: S311
+    for number in range(rounds + 1):
+        with served(tmp_path, "--workers", workers, **SOON) as server:
+            url = f"{server.url}/v1/collections/{rivals.NAME}"
+            server.wait_until_all_have_loaded(rivals.NAME, workers)
+            rivals.settle(history, url)
+            if number < rounds:
+                with rivals.at_work(clients, url):
+                    reached = history.last + rng.randint(5, 50)
+                    while history.last < reached:
+                        time.sleep(0.001)
+                    kill_all(server)
+    print(history.writes, "writes and", history.reads, "reads with", workers, "workers and", rounds, "kills")
 
 
 @pytest.mark.parametrize("lives", [1, pytest.param(20, marks=LONG)])

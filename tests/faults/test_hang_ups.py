@@ -4,6 +4,7 @@ import random
 import resource
 import socket
 import struct
+from time import sleep
 
 import httpx
 import pytest
@@ -35,7 +36,7 @@ def hang_up(url, count):
 def settled(server, most):
     """The server's resources, once no more descriptors are open than `most`, and no query waits."""
     while resources(server.pid)["descriptors"] > most or server.metrics()["hubless_waiting_queries"]:
-        pass
+        sleep(0.01)
     return resources(server.pid)
 
 
@@ -65,7 +66,7 @@ def test_server_out_of_descriptors_answers_again_when_it_has_some(catalog):
         for connection in crowd:
             connection.close()
         while resources(server.pid)["descriptors"] > 60:
-            pass
+            sleep(0.01)
         assert httpx.post(f"{server.url}{QUERY}", json={"text": "amber"}).status_code == 200
         ready = httpx.get(f"{server.url}/readyz")
         assert (ready.status_code, ready.json()["collections"]["words"]["status"]) == (200, "ready")

@@ -46,7 +46,7 @@ def test_catalog_that_vanishes_for_a_while_does_not_stop_what_is_served(copy):
     with served(copy, **QUICK) as server:
         gone = copy.rename(copy.with_name("gone"))
         while not any("the catalog cannot be served" in line for line in server.log):
-            pass
+            time.sleep(0.01)
         assert ask(server, "words") == 200
         assert httpx.get(f"{server.url}/readyz").status_code == 200
         gone.rename(copy)
@@ -81,7 +81,7 @@ def test_index_that_is_cut_costs_its_collection_alone_where_there_are_several_wo
             refusals = refusals + 1 if ask(server, "words") == 503 else 0
         assert {ask(server, "numbers") for _ in range(20)} == {200}
         while len(server.workers()) < 2:
-            pass  # the last to look at what was cut has yet to be replaced
+            time.sleep(0.01)  # the last to look at what was cut has yet to be replaced
 
 
 NO_WRITING = """

@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 from contextlib import closing, contextmanager, suppress
+from time import sleep
 
 import pytest
 from support.nursery import Nursery, drained
@@ -108,7 +109,7 @@ def test_all_searches_that_do_not_end_hold_up_the_end_no_longer_than_one(nursery
     together = {"search_threads": threads, "max_together": 1, "drain_seconds": 0, "grace_seconds": 0}
     with nursery.server(STUCK, **together) as server, drained(server.log) as log:
         while not any('"words" is ready' in line for line in log):
-            pass
+            sleep(0.01)
         connections = [socket.create_connection((server.host, server.port)) for _ in range(threads)]
         for connection in connections:
             connection.sendall(request)
@@ -132,7 +133,7 @@ def test_catalog_that_does_not_answer_does_not_hold_up_the_end(nursery):
     request = b"GET /v1/collections/words/versions HTTP/1.1\r\nHost: x\r\n\r\n"
     with nursery.server(UNREACHABLE, drain_seconds=0, grace_seconds=0) as server, drained(server.log) as log:
         while not any('"words" is ready' in line for line in log):
-            pass
+            sleep(0.01)
         with socket.create_connection((server.host, server.port)) as connection:
             connection.sendall(request)
             threading.Event().wait(0.5)

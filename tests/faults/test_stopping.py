@@ -18,7 +18,7 @@ async def queued(server):
     client = httpx.AsyncClient(base_url=server.url, timeout=60)
     tasks = [asyncio.create_task(client.post(busy.BATCH, **busy.batch(1000))) for _ in range(WAITING)]
     while (await asyncio.to_thread(server.metrics)).get("hubless_waiting_queries", 0) < 1000:
-        pass
+        await asyncio.sleep(0.01)
     return client, tasks
 
 
@@ -28,7 +28,7 @@ def test_queued_work_is_finished_after_sigterm_while_readyz_says_503(busy_catalo
         client, tasks = await queued(server)
         server.process.send_signal(signal.SIGTERM)
         while (ready := await client.get("/readyz")).status_code == 200:
-            pass
+            await asyncio.sleep(0.01)
         late = await client.post(busy.QUERY, **busy.batch(1))
         answers = await asyncio.gather(*tasks)
         await client.aclose()
@@ -49,7 +49,7 @@ def test_second_sigterm_ends_it_at_once_with_work_in_the_queue(busy_catalog, wor
         client, tasks = await queued(server)
         server.process.send_signal(signal.SIGTERM)
         while (await client.get("/readyz")).status_code == 200:
-            pass
+            await asyncio.sleep(0.01)
         server.process.send_signal(signal.SIGTERM)
         status = await asyncio.to_thread(server.process.wait, 30)
         answers = await asyncio.gather(*tasks, return_exceptions=True)

@@ -60,14 +60,14 @@ def test_query_that_a_part_lacks_does_not_count_however_near_it_is():
 
 
 def test_means_over_parts_of_a_bank_come_from_products_with_the_whole(multiplied):
-    found = top_k_mean_each(BANKS, TARGETS, 20)
+    found = top_k_mean_each(BANKS, TARGETS, [20] * len(BANKS))
     assert multiplied == [220, 30]
     for ours, bank in zip(found, BANKS, strict=True):
         np.testing.assert_allclose(ours, top_k_mean(bank, TARGETS, 20), rtol=0, atol=1e-6)
 
 
 def test_part_alone_is_multiplied_alone(multiplied):
-    top_k_mean_each([PART], TARGETS, 20)
+    top_k_mean_each([PART], TARGETS, [20])
     assert multiplied == [len(KEPT)]
 
 

@@ -99,7 +99,16 @@ class TestStepsOverAllTargets:
         np.testing.assert_allclose(fitted.potentials, self.expected(of_sample=5, over_all=1), rtol=0, atol=1e-4)
 
     def test_sample_is_never_more_than_a_tenth_of_the_targets(self):
-        assert fit(PROBLEM, fit_sample=200).details["fitted_on"] == 31
+        assert fit(PROBLEM, fit_sample=100).details["fitted_on"] == 31
+
+    @pytest.mark.parametrize(("targets", "bank", "sampled"), [(12_000, 400, 12_000), (12_000, 900, 1_200)])
+    def test_sample_is_taken_only_where_it_saves_time(self, targets, bank, sampled):
+        fitted = CORRECTIONS["sn"](temperature=0.1).fit(normal(bank, 8, seed=1), normal(targets, 8, seed=2))
+        assert fitted.details["fitted_on"] == sampled
+
+    def test_many_targets_are_sampled_whatever_the_size_of_the_bank(self):
+        fitted = CORRECTIONS["sn"](temperature=0.1).fit(normal(10, 4, seed=1), normal(25_001, 4, seed=2))
+        assert fitted.details["fitted_on"] == 2501
 
     def test_single_step_is_over_all(self):
         fitted = fit(PROBLEM, fit_sample=31, iterations=1)

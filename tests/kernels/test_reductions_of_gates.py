@@ -24,17 +24,12 @@ class TestSizesThatStraddleTheBlocks:
             expected = np.sort(naive.similarities(targets, bank), axis=1)[:, -k:]
             np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-5, atol=1e-5)
 
-    def test_nearest_are_the_rows_of_the_largest(self, b, n):
-        queries, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
-        for k in {1, 3, n}:
-            found = reductions.nearest(source(queries), source(targets), k)
-            expected = np.argsort(-naive.similarities(queries, targets), axis=1)[:, :k]
-            np.testing.assert_array_equal(np.sort(found, axis=1), np.sort(expected, axis=1))
-
-
-def test_nearest_of_more_than_there_are_is_all():
-    found = reductions.nearest(source(normal(3, 4, seed=0)), source(normal(2, 4, seed=1)), 9)
-    np.testing.assert_array_equal(np.sort(found, axis=1), [[0, 1]] * 3)
+    def test_targets_reach_a_threshold_where_any_bank_query_is_as_similar(self, b, n):
+        bank, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
+        similar = naive.similarities(targets, bank)
+        thresholds = (similar.max(axis=0) - 0.5).astype(np.float32)
+        found = reductions.reaches(source(bank), source(targets), thresholds)
+        np.testing.assert_array_equal(found, (similar >= thresholds).any(axis=1))
 
 
 @pytest.mark.parametrize("shift", [0, 1000])

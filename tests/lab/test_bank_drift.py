@@ -26,7 +26,7 @@ def test_queries_of_the_bank_are_no_drift_and_others_are(built):
     assert (alike.queries, alike.advice) == (200, None)
     moved = bank_drift(collection, np.load(built / "targets.npy"))
     assert moved.drift > 3
-    assert "hubless build --query-bank" in moved.advice
+    assert "recent queries as the bank" in moved.advice
 
 
 def test_too_few_different_queries_are_refused(built):

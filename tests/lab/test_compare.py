@@ -108,8 +108,8 @@ def test_default_entries_are_those_that_the_banks_allow():
     assert [row.label for row in with_both.rows] == list(DEFAULT_CORRECTIONS)
     assert not with_both.notes
     small = compared(None, query_bank=BANK[:100])
-    assert [row.label for row in small.rows] == ["none", "csls", "is", "sn", "auto"]
-    assert "nnn is left out: query bank: expected at least 128 rows, as k is 128, got 100" in small.notes
+    assert [row.label for row in small.rows] == ["none", "csls", "nnn", "is", "sn", "auto"]
+    assert "nnn: k is 100 instead of 128, as there are 100 bank queries" in small.notes
     assert (
         "dbsn is left out: target bank: expected vectors, as dbsn needs them (sn does without), got none" in small.notes
     )
@@ -119,7 +119,7 @@ def test_correction_that_was_asked_for_and_cannot_be_fitted_is_an_error():
     with pytest.raises(InputError, match="target bank: expected vectors, as dbsn needs them"):
         compared([Entry("dbsn")], query_bank=BANK)
     with pytest.raises(InputError, match="query bank: expected at least 128 rows"):
-        compared([Entry("nnn")], query_bank=BANK[:100])
+        compared([Entry("nnn", {"k": 128})], query_bank=BANK[:100])
 
 
 def test_target_bank_without_a_query_bank_is_refused():

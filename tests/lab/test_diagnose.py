@@ -132,6 +132,34 @@ def test_without_hubs_a_small_bank_is_not_relied_on():
     assert "diagnose again with more" in diagnosis.verdict[-2]
 
 
+def test_few_queries_whose_skewness_is_well_above_chance_are_too_few_to_tell():
+    """All queries lean towards one direction, so targets there are found more often: up to 7 times, 4 by chance."""
+    rng = np.random.default_rng(0)
+    bank, targets = (rng.normal(size=(rows, 8)).astype(np.float32) for rows in (60, 1000))
+    bank[:, 0] += 0.4 * np.sqrt(8)
+    diagnosis = diagnose(open_gallery(targets), bank)
+    main = diagnosis.main
+    assert main.raw.skewness > main.chance.skewness + 0.7
+    assert main.raw.most <= 2 * main.chance.most
+    assert diagnosis.level == "unclear"
+    assert diagnosis.verdict[0].startswith("There are too few queries to tell")
+    assert "Diagnose again with 100 queries or more." in diagnosis.verdict
+    assert not any("no hubs to speak of" in sentence for sentence in diagnosis.verdict)
+
+
+def test_bank_of_another_model_is_called_unusable_first_and_nothing_is_promised():
+    """Another model's vectors are as a rotation of these: they fit each other, and not the targets."""
+    queries, targets, _ = pairs(1200)
+    turn = np.linalg.qr(np.random.default_rng(1).normal(size=(queries.shape[1],) * 2))[0].astype(np.float32)
+    own, other = (diagnose(open_gallery(targets), bank) for bank in (queries, queries @ turn))
+    assert other.verdict[0].startswith("The query bank is unusable")
+    assert other.bank.unusable
+    assert not any("large enough" in sentence or "Expect `auto`" in sentence for sentence in other.verdict)
+    assert not any("same model" in note for note in other.notes)
+    assert not own.bank.unusable
+    assert any("large enough" in sentence for sentence in own.verdict)
+
+
 def test_bank_that_asks_for_half_of_the_targets_covers_half():
     queries, targets, topic = pairs(COUNT, common=0)
     full = diagnose(open_gallery(targets), queries)

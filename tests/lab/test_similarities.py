@@ -8,7 +8,6 @@ import hubless
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, NotFinite
 from hubless.lab.matrices import unit_basis
-from hubless.lab.vectorless import BY_SIMILARITY
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
@@ -42,7 +41,7 @@ def assert_same(found, expected):
         assert qualities(found)[label] == pytest.approx(quality, abs=1e-9), label
 
 
-METHODS = {name: SMALL.get(name, {}) for name in BY_SIMILARITY if name != "auto"}
+METHODS = {name: SMALL.get(name, {}) for name in CORRECTIONS if name != "auto"}
 
 
 @pytest.mark.parametrize("name", [*METHODS, "sn_whole"])
@@ -51,12 +50,6 @@ def test_method_ranks_by_similarities_as_it_does_by_vectors(name):
     expected = by_vectors(asked, query_bank=BANK.queries, target_bank=BANK.targets)
     found = hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)
     assert_same(found, expected)
-
-
-def test_every_correction_works_on_similarities_or_says_that_it_needs_vectors():
-    for name in set(CORRECTIONS) - set(BY_SIMILARITY):
-        with pytest.raises(InputError, match=f"needs similarities only: .*, got {name}, which needs vectors"):
-            hubless.compare(similarities(), relevant=RELEVANT, corrections=[name], progress=False)
 
 
 def test_auto_by_similarities_is_auto_but_for_the_topic_and_says_so():
@@ -108,7 +101,7 @@ def test_tune_by_similarities_chooses_as_by_vectors():
 def test_tune_tries_by_default_what_similarities_are_enough_for():
     found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, seeds=1, progress=False)
     tried = {candidate.label.split()[0] for candidate in found.candidates}
-    assert tried == {"none", "auto", "dn", "csls", "nnn", "is", "sn", "dbsn"}
+    assert tried == {"none", "auto", "cent", "dn", "csls", "nnn", "is", "sn", "dbsn"}
     assert "auto: without vectors it takes no topic of a narrow bank out of the offsets" in found.notes
 
 

@@ -72,8 +72,8 @@ def test_metadata_promises_no_system_that_the_code_does_not_run_on(built):
     assert systems == (posix if distribution == "hubless" else [])
 
 
-def test_import_says_on_which_systems_it_runs_where_there_are_no_locks_of_posix():
-    code = "import sys; sys.modules['fcntl'] = None; import hubless"
+def test_first_use_says_on_which_systems_it_runs_where_there_are_no_locks_of_posix():
+    code = "import sys; sys.modules['fcntl'] = None; import hubless; hubless.open"
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert ended.returncode != 0
     assert "HublessError: hubless runs on Linux and macOS" in ended.stderr

@@ -21,8 +21,8 @@ def added(beside, ids, arrived, without=()):
     vectors = np.array([vector_of(wanted, arrived) for wanted in ids], np.float32).reshape(len(ids), DIM)
     has_vector = np.array([wanted not in without for wanted in ids], np.bool_)
     table = pa.table([pa.array(range(arrived, arrived + len(ids)), pa.int64())], SCHEMA)
-    arrivals = np.arange(arrived, arrived + len(ids))
-    return beside.with_more(vectors, vectors, vectors[:, 0], has_vector, ids, table, arrivals, arrivals)
+    seqs, ranks = np.full(len(ids), arrived), np.arange(len(ids))
+    return beside.with_more(vectors, vectors, vectors[:, 0], has_vector, ids, table, seqs, ranks)
 
 
 def vector_of(wanted, arrived):
@@ -57,7 +57,8 @@ def test_every_one_keeps_its_targets_whatever_others_grow_from_it(steps):
 
 def check(beside, model):
     assert beside.id_array().to_pylist() == [*model]
-    assert beside.arrivals.rows[beside.slots].tolist() == [place for place, _ in model.values()]
+    places = beside.seqs.rows[beside.slots] + beside.ranks.rows[beside.slots]
+    assert places.tolist() == [place for place, _ in model.values()]
     numbers = beside.payload.take(beside.slots)
     assert numbers == [{"n": place} for place, _ in model.values()]
     for wanted, (_, arrived) in model.items():

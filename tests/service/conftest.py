@@ -1,4 +1,5 @@
 from contextlib import contextmanager
+from time import sleep
 
 import httpx
 import pytest
@@ -28,7 +29,7 @@ def checked_client(base_url, contract):
 
 @pytest.fixture(scope="session")
 def contract(server):
-    return Contract(httpx.get(f"{server}/openapi.json").json())
+    return Contract(httpx.get(f"{server}/openapi.json", timeout=60).json())
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +73,7 @@ def serve(catalog, contract):
             try:
                 if not held:
                     while client.get("/readyz").headers.get("retry-after"):
-                        pass
+                        sleep(0.01)
                 yield client, source
             finally:
                 source.gate.set()

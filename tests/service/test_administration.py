@@ -247,7 +247,7 @@ def test_activation_and_alias_reach_all_workers_within_moments(template, tmp_pat
             return answer.json().get("version", answer.json().get("code"))
 
         while {ask(versions.NAME) for _ in range(20)} != {third}:
-            pass
+            time.sleep(0.01)
         assert httpx.post(f"{base_url}{SONGS}/versions/{first}/activate").status_code == 200
         assert httpx.put(f"{base_url}/v1/aliases/a", json={"collection": versions.NAME}).status_code == 200
         deadline = time.monotonic() + 20

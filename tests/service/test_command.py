@@ -11,9 +11,11 @@ import httpx
 import pytest
 import typer
 from support.processes import started
+from support.server_process import served
 from support.serving import wait_until_ready
 from typer.testing import CliRunner
 
+import hubless
 from hubless_service.command import serve
 
 SERVE = [sys.executable, "-c", "import typer; from hubless_service.command import serve; typer.run(serve)"]
@@ -53,10 +55,25 @@ def test_server_answers_until_it_is_told_to_stop(catalog, ending):
     assert any('collection "words" is ready' in line for line in log)
 
 
-def test_missing_catalog_is_told_in_a_line(tmp_path):
-    ended = run("--catalog", tmp_path / "none")
+def test_missing_catalog_is_made_and_takes_a_collection(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with served("catalog") as server:
+        assert any(f"made an empty catalog, {tmp_path / 'catalog'}" in line for line in server.log)
+        made = httpx.put(
+            f"{server.url}/v1/collections/notes", json={"dim": 2, "metric": "cosine", "id_type": "string"}, timeout=60
+        )
+        assert made.status_code == 201, made.text
+    assert [entry.name for entry in tmp_path.iterdir()] == ["catalog"]
+    assert hubless.Catalog("catalog").collections() == ["notes"]
+
+
+@pytest.mark.parametrize("missing", ["none/catalog", "file/catalog", "file"])
+def test_catalog_that_cannot_be_made_is_told_in_a_line(tmp_path, missing):
+    (tmp_path / "file").write_text("")
+    ended = run("--catalog", tmp_path / missing)
     assert ended.returncode == 1
-    assert ended.stderr == f"error: {tmp_path / 'none'}: there is no catalog here (hubless build makes one)\n"
+    assert ended.stderr == f"error: {tmp_path / missing}: there is no catalog here (hubless build makes one)\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
 def test_catalog_that_was_not_given_is_told_in_a_line():

@@ -4,6 +4,7 @@ import logging
 import signal
 import socket
 import threading
+from time import sleep
 
 import httpx
 import pytest
@@ -94,7 +95,7 @@ def test_worker_that_is_told_to_stop_before_it_was_let_in_takes_no_request(catal
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         while app.state.hubless.shelf.loading:
-            pass
+            sleep(0.01)
         assert not server.started
         signals.note(signal.SIGTERM)
         thread.join(30)

@@ -3,12 +3,11 @@
 import time
 
 import numpy as np
-import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 
 import hubless
-from hubless_service.observing.drift_sample import FEWEST, DriftSample
+from hubless_service.observing.live_version import COMPARED, FEWEST, LiveVersion
 
 BATCH = "/v1/collections/words/query/batch"
 HUBNESS = "/v1/collections/words/hubness"
@@ -48,7 +47,7 @@ def test_queries_about_something_else_are(serve, words):
         ask(client, texts(300, VOCABULARY[:8]))
         found = client.get(HUBNESS).json()["drift"]
         assert found["drift"] > 3
-        assert "hubless build --query-bank" in found["advice"]
+        assert "recent queries as the bank" in found["advice"]
 
 
 def test_log_says_once_that_queries_left_the_bank_and_what_to_do_though_nobody_asks(serve, words, caplog):
@@ -57,16 +56,16 @@ def test_log_says_once_that_queries_left_the_bank_and_what_to_do_though_nobody_a
     def lines():
         return [record.getMessage() for record in caplog.records if record.name == "hubless.live"]
 
-    with serve({"words": words}, drift_sample=300, hubness_half_life=5) as (client, _):
+    with serve({"words": words}) as (client, _):
         ask(client, texts(300, VOCABULARY[:8]))
         while not lines():
             time.sleep(0.01)
         (warned,) = lines()
         assert warned.startswith('collection "words", version ')
-        assert "hubless build --query-bank" in warned
+        assert "recent queries as the bank" in warned
         client.get(HUBNESS)
         assert lines() == [warned]
-        for seed in range(8):
+        for seed in range(2):
             ask(client, texts(300, VOCABULARY, seed))
         assert client.get(HUBNESS).json()["drift"]["advice"] is None
         while len(lines()) < 2:
@@ -82,7 +81,7 @@ def test_too_few_different_queries_say_nothing(serve, words):
 
 
 def test_nothing_is_kept_where_it_is_switched_off(serve, words):
-    with serve({"words": words}, drift_sample=0) as (client, _):
+    with serve({"words": words}, hubness=False) as (client, _):
         ask(client, texts(300, VOCABULARY))
         assert client.get(HUBNESS).json()["drift"] is None
 
@@ -95,25 +94,22 @@ def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog, monkeypa
         assert client.get(HUBNESS).json()["drift"] is None
 
 
-def test_old_queries_fade_from_the_sample_which_stays_as_large_as_it_may(numbers):
-    sample = DriftSample(size=100, window=1000)
-    ages = np.arange(20_000, dtype=np.float32)
-    sample.observe(np.repeat(ages[:, np.newaxis] + 1, numbers.dim, axis=1))
-    held = sample.vectors()[:, 0]
-    assert len(held) == 100
-    assert np.mean(20_000 - held) == pytest.approx(1000, rel=0.5)
+def observe(live, collection, vectors):
+    rows = np.zeros((len(vectors), 1), np.int64)
+    live.observe(collection, vectors, [(rows, line) for line in range(len(rows))], {"limit": 1, "strength": 1.0})
 
 
-def test_comparison_is_made_anew_when_the_sample_has_changed(numbers):
+def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
-    sample = DriftSample(size=FEWEST, window=FEWEST)
-    sample.observe(numbers.bank_sample[:FEWEST])
-    before = sample.drift(numbers)
+    live = LiveVersion(numbers, share=0)
+    observe(live, numbers, numbers.bank_sample[:FEWEST])
+    before = live.drift(numbers)
     assert before.drift < 1
-    sample.observe(numbers.bank_sample[:1])
-    assert sample.drift(numbers) is before
-    sample.observe(5 + rng.normal(size=(FEWEST * 5, numbers.dim)).astype(np.float32))
-    assert sample.drift(numbers).drift > 3
+    observe(live, numbers, numbers.bank_sample[:1])
+    assert live.drift(numbers) is before
+    observe(live, numbers, 5 + rng.normal(size=(2 * COMPARED, numbers.dim)).astype(np.float32))
+    assert live.drift(numbers).drift > 3
+    assert live.drift(numbers).queries == COMPARED
 
 
 def test_sample_of_the_bank_has_queries_of_the_bank_as_they_are_compared(words):

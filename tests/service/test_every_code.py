@@ -2,17 +2,20 @@
 
 import time
 from base64 import urlsafe_b64encode
+from hashlib import sha256
 
 import pytest
 from support.catalogs import DIM
 
-from hubless.errors import BundleDamaged, BundleTooNew, EngineError, EngineUnavailable, StorageError
+from hubless.errors import BundleDamaged, EngineError, EngineUnavailable, StorageError, UnsupportedBundle
 from hubless_service.http.problems import PROBLEM_TYPES
 
 QUERY = "/v1/collections/words/query"
 JSON = {"content-type": "application/json"}
 GOOD = [0.5] * DIM
-OF_OTHER_VERSION = urlsafe_b64encode(b'["20000101T000000Z-0000", 7, ""]').decode()
+# the digest of no filter
+NO_FILTER = urlsafe_b64encode(sha256(b"").digest()[:9])
+OF_OTHER_VERSION = urlsafe_b64encode(b'["20000101T000000Z-0000", 0, 0, 7, "%s"]' % NO_FILTER).decode()
 
 
 def query(**body):
@@ -43,7 +46,7 @@ REQUESTS = {
     "internal_error": of("odd"),
     "not_ready": of("late"),
     "bundle_damaged": of("damaged"),
-    "bundle_too_new": of("new"),
+    "unsupported_bundle": of("new"),
     "storage": of("unreadable"),
     "engine_unavailable": of("lost"),
     "engine_failed": of("refusing"),
@@ -74,7 +77,7 @@ def client(serve, words, numbers, tmp_path):
     failures = {
         "odd": RuntimeError("odd"),
         "damaged": BundleDamaged(tmp_path, "damaged"),
-        "new": BundleTooNew(tmp_path, "too new"),
+        "new": UnsupportedBundle(tmp_path, "too new"),
         "unreadable": StorageError(tmp_path, "unreadable"),
         "lost": EngineUnavailable("nobody answers at tcp://secret"),
         "refusing": EngineError("tcp://secret refuses"),

@@ -13,6 +13,7 @@ from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless import measures
+from hubless.builder.measuring import by_chance
 from hubless.store import bundle
 from hubless_service.app import create_app
 from hubless_service.routes.comparison import _comparing
@@ -46,6 +47,8 @@ def test_occurrence_is_what_the_build_measured(http, catalog, words):
     never = (counts == 0).all(axis=0)
     assert answer["never"]["both"] == never.sum()
     assert answer["never"]["ids"] == words.ids(np.flatnonzero(never)[:7])
+    assert answer["chance"]["antihub_share"] == pytest.approx((1 - K / counts.shape[1]) ** 20)
+    assert answer["chance"]["most"] == by_chance(20, counts.shape[1]).most
 
 
 def test_findings_are_the_bank_queries_that_find_the_target(http, words):

@@ -3,14 +3,19 @@
 import asyncio
 import os
 import signal
+from functools import partial
+from time import perf_counter, sleep
 
 import httpx
 import pytest
-from support import writing
+from support import small, writing
 from support.server_process import served
+from support.until import until
 from support.writing import NAME, point, writable
 
 import hubless
+from hubless.store.durable import locked
+from hubless.store.log import LOG_LOCK
 from hubless_service.http.problems import Problem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.shelf import Shelf
@@ -25,7 +30,7 @@ def test_writes_while_the_server_drains_are_answered_and_kept(tmp_path):
             client.post("/count").raise_for_status()
             os.kill(server.pid, signal.SIGTERM)
             while httpx.get(f"{server.url}/readyz", timeout=60).json()["status"] == "ready":
-                pass
+                sleep(0.01)
             answer = client.put("/points", json={"points": [point("late", 1)]})
             assert (answer.status_code, answer.json()["seq"]) == (200, 1)
         os.kill(server.pid, signal.SIGKILL)
@@ -51,3 +56,22 @@ def test_body_above_the_limit_is_refused_naming_the_limit(tmp_path, kind):
         assert "at most 2000 bytes" in answer.json()["detail"]
         answer = client.put("/bank", content=bytes(2001), headers={"Content-Type": kind})
         assert (answer.status_code, answer.json()["code"]) == (413, "body_too_large")
+
+
+def test_write_whose_log_is_held_is_refused_in_time_and_holds_up_no_other_collection(tmp_path):
+    writing.build(tmp_path)
+    small.build_full(tmp_path, "others", correction="csls", parameters={"k": 3}, index="flat")
+    with writable(tmp_path, default_timeout_ms=1500) as client:
+        url = str(client.base_url)
+        put = partial(client.put, "/points")
+        with locked(tmp_path / NAME / LOG_LOCK):
+            started = perf_counter()
+            answer = put(json={"points": [point("held", 1)]})
+            assert (answer.status_code, answer.json()["code"]) == (504, "deadline_exceeded")
+            assert perf_counter() - started < 30
+            other = client.put(url.replace(NAME, "others") + "points", json={"points": [point("a", 1)]})
+            assert (other.status_code, other.json()["seq"]) == (200, 1)
+            assert put(json={"points": [point("held too", 1)]}).status_code == 504
+        # those that were refused are not written; a busy machine may let this one wait too long, too
+        assert until(lambda: put(json={"points": [point("after", 1)]}).json().get("seq")) == 1
+    assert hubless.open(tmp_path, NAME).count == small.COUNT + 1

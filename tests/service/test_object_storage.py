@@ -207,7 +207,7 @@ def test_service_serves_follows_survives_and_says_so(publish, store, tmp_path):
 
 def test_service_without_the_extra_does_not_start(store, tmp_path):
     with (
-        pytest.raises(AssertionError, match=r"expected the extra s3 \(pip install"),
-        served(ADDRESS, before="import sys; sys.modules['fsspec'] = None", cache=tmp_path / "cache"),
+        pytest.raises(AssertionError, match=r"expected the extra object-storage \(pip install"),
+        served(ADDRESS, before="import sys; sys.modules['obstore'] = None", cache=tmp_path / "cache"),
     ):
         pass

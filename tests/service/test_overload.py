@@ -194,7 +194,7 @@ def test_queries_of_clients_that_hung_up_are_not_searched(serve, held):
                         task.cancel()
                     await asyncio.gather(*gone, return_exceptions=True)
                 while 'status="499"} 20.0' not in (await several.get("/metrics")).text:
-                    pass
+                    await asyncio.sleep(0.01)
                 held.free.set()
                 return await tasks[0]
 

@@ -167,10 +167,12 @@ class TestScroll:
             "null",
             "5",
             "[]",
-            '["VERSION", -1, "DIGEST"]',
-            '["VERSION", 1.5, "DIGEST"]',
-            '["VERSION", 300, "DIGEST"]',
-            '["VERSION", 99999999999999999999, "DIGEST"]',
+            '["VERSION", 5, "DIGEST"]',  # of 0.2
+            '["VERSION", 0, 0, -1, "DIGEST"]',
+            '["VERSION", 0, 0, 1.5, "DIGEST"]',
+            '["VERSION", 0, 0, 300, "DIGEST"]',
+            '["VERSION", 0, 0, 99999999999999999999, "DIGEST"]',
+            '["VERSION", 0, 0, 1, 2, "DIGEST"]',
         ],
     )
     def test_cursor_that_no_answer_had_is_refused(self, http, words, content):

@@ -127,7 +127,7 @@ def test_document_and_metrics_say_what_is_kept(run, sample, monkeypatch, http, c
     with run() as url:
         ask_all(url, np.concatenate([vectors(30), vectors(10)]))
         while not (told := httpx.get(f"{url}{WORDS}").json()["query_sample"]) or told["asked"] < 40:
-            pass
+            time.sleep(0.01)
         page = httpx.get(f"{url}/metrics").text
         contract.check(httpx.get(f"{url}{WORDS}"))
     assert (told["queries"], told["asked"]) == (30, 40)
@@ -235,7 +235,7 @@ def test_full_disk_fails_no_query_and_is_told(run, sample, monkeypatch, caplog):
         for seed in range(5):
             ask_all(url, vectors(50, seed))
         while 'hubless_query_sample_failing{collection="words"} 1.0' not in httpx.get(f"{url}/metrics").text:
-            pass
+            time.sleep(0.01)
         monkeypatch.setattr(query_sample, "SPARE", 0)
         ask_all(url, vectors(1, 9))
     assert "cannot be kept" in caplog.text

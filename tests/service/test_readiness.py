@@ -2,6 +2,7 @@
 
 import threading
 from pathlib import Path
+from time import sleep
 
 import httpx
 import pytest
@@ -10,7 +11,7 @@ from support.serving import serving, wait_until_ready
 from support.sources import Source
 
 import hubless
-from hubless.errors import BundleDamaged, BundleTooNew, StorageError, VersionNotFound
+from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, VersionNotFound
 from hubless_service.app import create_app
 from hubless_service.searching.engine import Engine
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
@@ -64,7 +65,7 @@ def test_canaries_that_fail_keep_a_collection_from_being_served(serve, words, mo
     ("failure", "status", "code"),
     [
         (BundleDamaged(SECRET, "has 5 bytes, the manifest says 7"), 503, "bundle_damaged"),
-        (BundleTooNew(SECRET, "has format 9"), 503, "bundle_too_new"),
+        (UnsupportedBundle(SECRET, "has format 9"), 503, "unsupported_bundle"),
         (StorageError(SECRET, "no permission"), 503, "storage"),
         (VersionNotFound("/srv/secret/catalog has no version 1"), 500, "internal_error"),
         (RuntimeError("password=hunter2"), 500, "internal_error"),
@@ -143,7 +144,7 @@ def test_collection_that_takes_long_to_open_at_the_start_holds_up_no_other(serve
         source.gate.set()
         try:
             while client.get("/readyz").json()["collections"]["words"]["status"] != "ready":
-                pass
+                sleep(0.01)
             assert client.post("/v1/collections/words/query", json=ASK).status_code == 200
             assert code_of(client.get("/readyz")) == (503, "not_ready")  # it would say 200 for both
             assert code_of(client.post("/v1/collections/large/query", json=ASK)) == (503, "not_ready")
@@ -158,18 +159,18 @@ def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(se
         source.gates["large"] = threading.Event()
         source.collections["large"] = words
         while "large" not in client.get("/readyz").json()["collections"]:
-            pass
+            sleep(0.01)
         try:
             source.collections["small"] = words
             while client.get("/readyz").json()["collections"].get("small", {}).get("status") != "ready":
-                pass
+                sleep(0.01)
             del source.collections["small"]
             while "small" in client.get("/readyz").json()["collections"]:
-                pass
+                sleep(0.01)
         finally:
             source.gates["large"].set()
         while client.get("/readyz").json()["collections"]["large"]["status"] != "ready":
-            pass
+            sleep(0.01)
 
 
 def test_stopping_while_loading_does_not_wait_for_it(serve, words):

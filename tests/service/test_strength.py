@@ -11,8 +11,7 @@ from support.hubs import pairs, unit
 import hubless
 from hubless.measures.evenness import STRENGTHS, ChosenStrength
 from hubless_service.observing.following import AGREED, Following
-from hubless_service.observing.live_strength import SIZE, LiveStrength
-from hubless_service.settings import Settings
+from hubless_service.observing.live_version import COMPARED, LiveVersion
 
 QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:500], QUERIES[500:800], ITEMS[600:]
@@ -167,54 +166,44 @@ def test_all_workers_serve_the_strength_that_one_has_changed_to(banks, tmp_path)
     assert other.strength == 0.75
 
 
-def searched(sample, collection, queries):
+def searched(live, collection, queries):
     options = {"limit": 10, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
-    sample.observe(queries, options)
-    while sample.rank(collection):
-        pass
+    rows = collection.query(queries, **options).rows
+    live.observe(collection, queries, [(rows, line) for line in range(len(rows))], options)
+    while live.compare(collection):
+        time.sleep(0.01)
 
 
-def test_answers_of_all_workers_count_together(banks, tmp_path):
-    collection, settings = banks["foreign"], Settings(catalog=tmp_path, hubness_share=1)
-    ours = LiveStrength(collection, settings, tmp_path)
-    theirs = LiveStrength(collection, settings, None)
-    searched(ours, collection, LIVE[:150])
-    searched(theirs, collection, LIVE[150:300])
-    name = f"c-{collection.version}-strengths"
-    (tmp_path / f"{name}-1.counts").write_bytes(theirs._answers.tobytes())
-    (tmp_path / f"{name}-2.counts").write_bytes(b"not complete")
-    assert ours.choose(collection, 1.0)
-    assert ours.chosen.queries == 300
-    assert ours.chosen.strength <= 0.25
-
-
-def test_strength_is_chosen_anew_only_if_answers_have_changed(banks, tmp_path):
+def test_strength_is_chosen_anew_only_if_answers_have_changed(banks):
     collection = banks["fitting"]
-    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=1), None)
-    assert not sample.choose(collection, 1.0)
-    searched(sample, collection, LIVE[:100])
-    assert sample.choose(collection, 1.0)
-    searched(sample, collection, LIVE[100:102])
-    assert not sample.choose(collection, 1.0)
-    searched(sample, collection, LIVE[102:110])
-    assert sample.choose(collection, 1.0)
-    assert sample.chosen.queries == 110
+    live = LiveVersion(collection, share=1)
+    assert not live.choose(1.0)
+    searched(live, collection, LIVE[:100])
+    assert live.choose(1.0)
+    searched(live, collection, LIVE[100:102])
+    assert not live.choose(1.0)
+    searched(live, collection, LIVE[102:110])
+    assert live.choose(1.0)
 
 
-def test_sample_stays_as_large_as_it_may_and_takes_in_only_a_share(banks, tmp_path):
+def test_first_queries_are_all_compared_and_of_later_ones_only_a_share(banks):
     collection = banks["fitting"]
-    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=0.000001), None)
+    live = LiveVersion(collection, share=1e-6)
     for _ in range(3):
-        searched(sample, collection, LIVE)
-    sample.choose(collection, 1.0)
-    assert sample.chosen.queries == SIZE
-    assert sample._renewed < 10
+        searched(live, collection, LIVE)
+    live.choose(1.0)
+    assert live.chosen.queries == COMPARED
+    before = live.chosen
+    searched(live, collection, LIVE)
+    assert not live.choose(1.0)
+    assert live.chosen is before
 
 
-def test_answers_of_fewer_hits_than_k_count_as_they_are(banks, tmp_path):
+def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):
     collection = banks["fitting"]
-    sample = LiveStrength(collection, Settings(catalog=tmp_path, hubness_share=1), None)
-    sample._keep(np.arange(2 * 5 * 3).reshape(2, 5, 3))
-    sample.choose(collection, 1.0)
-    assert (sample.chosen.queries, sample.chosen.state) == (2, "too_few")
-    assert sample.chosen.entropy == pytest.approx([np.log(6)] * 5, abs=1e-5)
+    live = LiveVersion(collection, share=1)
+    options = {"limit": 3, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
+    rows = collection.query(LIVE[:2], **options).rows
+    live.observe(collection, LIVE[:2], [(rows, line) for line in range(2)], options)
+    found = live.describe(collection)["served"]
+    assert (found["queries"], sum(hub["occurrence"] for hub in found["hubs"])) == (2, 6)

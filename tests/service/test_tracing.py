@@ -5,6 +5,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from time import sleep
 
 import httpx
 import pytest
@@ -40,7 +41,7 @@ def traced(catalog, collections, sampler=ALWAYS_ON):
 
         def spans(last):
             while not any(span.name == last for span in exporter.get_finished_spans()):
-                pass  # they come after the answer
+                sleep(0.01)  # they come after the answer
             return {span.name: span for span in exporter.get_finished_spans()}
 
         yield url, spans

@@ -2,6 +2,7 @@
 
 import shutil
 import threading
+from time import sleep
 
 import httpx
 import numpy as np
@@ -52,12 +53,12 @@ def test_what_hashes_prove_damaged_in_the_background_is_served_no_longer(damaged
     with serving(create_app(Settings(catalog=damaged))) as base_url:
         wait_until_ready(base_url)
         while (state := state_of(base_url))["status"] == "ready":
-            pass
+            sleep(0.01)
         assert (state["code"], state["detail"][:16]) == ("bundle_damaged", "correction.npz: ")
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).json()["code"] == "bundle_damaged"
         assert state_of(base_url, "numbers")["status"] == "ready"
         while len(checked) < 2:
-            pass
+            sleep(0.01)
     assert sorted(checked) == ["numbers", "words"]
 
 
@@ -77,7 +78,7 @@ def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
         with serving(create_app(Settings(catalog=damaged))) as base_url:
             wait_until_ready(base_url)
             while state_of(base_url)["status"] == "ready":
-                pass
+                sleep(0.01)
             assert in_vain == []
             assert state_of(base_url)["code"] == "bundle_damaged"
             assert state_of(base_url, "z")["status"] == "ready"
@@ -118,7 +119,7 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
     with serving(create_app(Settings(catalog=catalog, poll_seconds=0.02))) as base_url:
         wait_until_ready(base_url)
         while len(checked) < 2:
-            pass
+            sleep(0.01)
         assert state_of(base_url)["status"] == "ready"
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert sum("hashes could not be compared" in record.message for record in caplog.records) == 2
@@ -141,7 +142,7 @@ def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(cat
     with serving(create_app(Settings(catalog=home, poll_seconds=0.02))) as base_url:
         wait_until_ready(base_url)
         while not any("hashes could not be compared" in record.message for record in caplog.records):
-            pass
+            sleep(0.01)
         assert state_of(base_url)["status"] == "ready"
         assert httpx.post(f"{base_url}{QUERY}", json=ASK).status_code == 200
     assert tried

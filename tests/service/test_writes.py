@@ -259,6 +259,7 @@ def test_damaged_log_serves_what_is_whole_names_the_rest_and_takes_no_writes(cat
     log = Log(catalog / NAME)
     with log.writing() as appender:
         appender._connection.execute("UPDATE writes SET body = zeroblob(9) WHERE seq = 3")
+        appender.commit()
     log.close()
     with writing.writable(catalog) as client:
         assert client.post("/count").json()["count"] == small.COUNT + 2

@@ -1,80 +1,132 @@
-"""Emulators of Azure Blob Storage and Google Cloud Storage, which `make clouds` installs."""
+"""Stand-ins for Azure Blob Storage and Google Cloud Storage: Azurite, which `make clouds` installs, and moto.
 
+Google's XML interface is that of S3 but for generations, which the stand-in for it adds.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
 import socket
 import subprocess
 import threading
 import time
 from contextlib import contextmanager
-from http import HTTPStatus
+from datetime import UTC, datetime
 from pathlib import Path
+
+import httpx
+from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from werkzeug.serving import make_server
 
 AZURITE = Path(__file__).parents[2] / ".venv-clouds" / "node_modules" / ".bin" / "azurite-blob"
 # Azurite's account, which its documentation publishes
-AZURE = (
-    "DefaultEndpointsProtocol=http;AccountName=devstoreaccount1;AccountKey="
-    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==;"
-    "BlobEndpoint=http://127.0.0.1:{port}/devstoreaccount1;"
-)
+ACCOUNT = "devstoreaccount1"
+KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+
+# moto asks that somebody signs, and looks at no signature
+_OWNER = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
 
 
 @contextmanager
-def azurite():
-    """Variables that lead to a running Azurite."""
-    port = free_port()
+def azurite(bucket):
+    """Variables that lead to a running Azurite with an empty container."""
+    port = _free_port()
     command = [AZURITE, "--silent", "--inMemoryPersistence", "--disableTelemetry", "--skipApiVersionCheck"]
     with subprocess.Popen(
         [*command, "--blobHost", "127.0.0.1", "--blobPort", str(port)], stdout=subprocess.DEVNULL
     ) as process:
         try:
-            wait_for(port, process)
-            yield {"AZURE_STORAGE_CONNECTION_STRING": AZURE.format(port=port)}
+            _wait_for(port, process)
+            endpoint = f"http://127.0.0.1:{port}/{ACCOUNT}"
+            _make_container(endpoint, bucket)
+            yield {
+                "AZURE_STORAGE_ACCOUNT_NAME": ACCOUNT,
+                "AZURE_STORAGE_ACCOUNT_KEY": KEY,
+                "AZURE_STORAGE_ENDPOINT": endpoint,
+            }
         finally:
             process.terminate()
 
 
+def _make_container(endpoint, name):
+    """Make a container by a request signed with the account's key, as Azure's documentation describes it."""
+    date = datetime.now(UTC).strftime("%a, %d %b %Y %H:%M:%S GMT")
+    headers = f"x-ms-date:{date}\nx-ms-version:2021-08-06"
+    signed = "PUT" + "\n" * 12 + f"{headers}\n/{ACCOUNT}/{ACCOUNT}/{name}\nrestype:container"
+    signature = base64.b64encode(hmac.digest(base64.b64decode(KEY), signed.encode(), hashlib.sha256)).decode()
+    answer = httpx.put(
+        f"{endpoint}/{name}?restype=container",
+        headers={
+            "x-ms-date": date,
+            "x-ms-version": "2021-08-06",
+            "authorization": f"SharedKey {ACCOUNT}:{signature}",
+        },
+    )
+    answer.raise_for_status()
+
+
+class Generations:
+    """An S3 endpoint that answers as Google's XML interface: with generations, and conditions on them."""
+
+    is_forbidden = False
+
+    def __init__(self, app):
+        self._app = app
+        self._now = {}
+        self._lock = threading.Lock()
+
+    def __call__(self, environ, start_response):
+        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+        with self._lock:
+            if self.is_forbidden:
+                return _refuse(start_response, "403 Forbidden")
+            wanted = environ.pop("HTTP_X_GOOG_IF_GENERATION_MATCH", None)
+            if wanted is not None and wanted != self._now.get(path, "0"):
+                return _refuse(start_response, "412 Precondition Failed")
+            environ["HTTP_AUTHORIZATION"] = _OWNER
+            head = []
+            body = b"".join(self._app(environ, lambda *args: head.extend(args)))
+            if method == "PUT" and head[0].startswith("200"):
+                self._now[path] = str(int(self._now.get(path, "0")) + 1)
+            if method == "DELETE":
+                self._now.pop(path, None)
+            generation = [("x-goog-generation", self._now[path])] if path in self._now else []
+            start_response(head[0], [*head[1], *generation])
+            return [body]
+
+
+def _refuse(start_response, status):
+    start_response(status, [("Content-Length", "0")])
+    return [b""]
+
+
 @contextmanager
-def google():
-    """Variables that lead to a running gcp-storage-emulator. It gets preconditions, which it lacks."""
-    from gcp_storage_emulator import server
-    from gcp_storage_emulator.handlers import objects
-
-    upload, one_at_a_time = objects._media_upload, threading.Lock()
-
-    def checked(request, response, storage):
-        with one_at_a_time:
-            if wanted := request.query.get("ifGenerationMatch"):
-                try:
-                    there = storage.get_file_obj(request.params["bucket_name"], request.query["name"][0])["generation"]
-                except objects.NotFound:
-                    there = "0"
-                if [there] != wanted:
-                    response.status = HTTPStatus.PRECONDITION_FAILED
-                    return
-            upload(request, response, storage)
-
-    objects._media_upload = checked
-    port = free_port()
-    running = server.create_server("127.0.0.1", port, in_memory=True)
-    running.start()
+def google(bucket):
+    """Variables that lead to a stand-in for Google's XML interface with an empty bucket."""
+    generations = Generations(DomainDispatcherApplication(create_backend_app))
+    server = make_server("127.0.0.1", 0, generations, threaded=True)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    account = {"gcs_base_url": url, "disable_oauth": True, "client_email": "", "private_key": "", "private_key_id": ""}
     try:
-        # the other client of gcsfs asks over gRPC for the kind of a bucket; no emulator answers that
-        yield {
-            "STORAGE_EMULATOR_HOST": f"http://127.0.0.1:{port}",
-            "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT": "false",
-            "NO_GCE_CHECK": "true",
-        }
+        httpx.put(f"{url}/{bucket}").raise_for_status()
+        yield {"GOOGLE_SERVICE_ACCOUNT_KEY": json.dumps(account), "STORAGE_EMULATOR_HOST": url}
     finally:
-        running.stop()
-        objects._media_upload = upload
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
-def free_port():
+def _free_port():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         return free.getsockname()[1]
 
 
-def wait_for(port, process):
+def _wait_for(port, process):
     """Wait until somebody listens; pytest ends what takes too long."""
     while process.poll() is None:
         with socket.socket() as asking:

@@ -8,7 +8,7 @@ import hubless
 from hubless.demo.pairs import Pair
 from hubless.encoders import BagOfWords
 
-DIM, COUNT = 16, 300
+DIM, COUNT = 256, 300
 
 
 def payload():
@@ -18,7 +18,7 @@ def payload():
     return [{field.name: made[field.type](field, row) for field in fields} for row in range(COUNT)]
 
 
-def build(catalog, texts):
+def build(catalog, texts, name="stdlib"):
     """Build it. Its encoder knows the words of the texts.
 
     Parameters
@@ -29,5 +29,5 @@ def build(catalog, texts):
     words = sorted(set(" ".join(texts).split()))
     encoder = BagOfWords({word: row for row, word in enumerate(words)}, rng.normal(size=(len(words), DIM)))
     targets, bank = rng.normal(size=(COUNT, DIM)), rng.normal(size=(100, DIM))
-    ids = [f"function-{row}" for row in range(COUNT)]
-    hubless.build(catalog, "stdlib", targets, bank, ids=ids, payload=payload(), encoder=encoder, progress=False)
+    ids = ["str.split", "re.split", *(f"function-{row}" for row in range(2, COUNT))]
+    hubless.build(catalog, name, targets, bank, ids=ids, payload=payload(), encoder=encoder, progress=False)

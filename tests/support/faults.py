@@ -1,4 +1,4 @@
-"""Let a process that changes a catalog be killed, or be refused by the disk, at each of its steps in turn.
+"""Let a process change a catalog while the disk has some room left, another amount each time.
 
 Run as a script, because a process that has computed in threads must not fork: it imports what it needs and forks once a
 moment, each time with a copy of the catalog of its own.
@@ -7,29 +7,21 @@ moment, each time with a copy of the catalog of its own.
 import errno
 import json
 import os
-import random
-import resource
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from support import processes
 
-OPERATIONS = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "fcntl.flock", "fsync")
-TO_WRITE = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an action: `catalog` as it was left, and where and how the action ended."""
+    """What became of an action: `catalog` as it was left, and how the action ended."""
 
     catalog: Path
-    operation: str | None
     error: str | None
     text: str = ""
 
@@ -40,8 +32,7 @@ def run(action, fault, template, root):
     Parameters
     ----------
     action : a name in ACTIONS
-    fault : "kill" and "refuse" at each change of the file system, "limit" by sizes of files, "anytime:15" by the clock,
-        so many times; "full:15" by what is left of the disk that `root` is on
+    fault : "full:15" for 15 amounts of what is left of the disk that `root` is on
     """
     command = [sys.executable, __file__, action, fault, str(template), str(root)]
     done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
@@ -69,27 +60,7 @@ def alias(catalog):
 ACTIONS = {"build": build, "rollback": rollback, "prune": prune, "alias": alias}
 
 
-def at_each_operation(catalog, number, report, fault):
-    """Strike before change `number` that this process makes to files of the catalog."""
-    count = 0
-
-    def strike(event, args):
-        nonlocal count
-        opens = event == "open" and str(args[0]).startswith(str(catalog)) and args[2] & TO_WRITE
-        if not opens and event not in OPERATIONS:
-            return
-        count += 1
-        if count == number:
-            report(operation=f"{event} {args[0] if args else ''}")
-            if fault == "kill":
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    os.fsync = lambda descriptor: sys.audit("fsync", descriptor)  # nobody cuts the power here
-    sys.addaudithook(strike)
-
-
-def in_child(action, catalog, prepare, delay=None):
+def in_child(action, catalog):
     """Run an action in a process of its own; what it reported, and whether it ended by itself."""
     reading, writing = os.pipe()
     child = os.fork()
@@ -100,7 +71,6 @@ def in_child(action, catalog, prepare, delay=None):
             os.write(writing, json.dumps(what).encode() + b"\n")
 
         try:
-            prepare(report)
             ACTIONS[action](catalog)
             report(error=None)
         except BaseException as error:
@@ -108,13 +78,10 @@ def in_child(action, catalog, prepare, delay=None):
         finally:
             os._exit(0)
     os.close(writing)
-    if delay is not None:
-        time.sleep(delay)
-        os.kill(child, signal.SIGKILL)
     with os.fdopen(reading) as pipe:
         told = [json.loads(line) for line in pipe]
     os.waitpid(child, 0)
-    return {"operation": None, "error": "killed", **{key: value for line in told for key, value in line.items()}}
+    return {"error": "killed", **{key: value for line in told for key, value in line.items()}}
 
 
 @contextmanager
@@ -137,34 +104,12 @@ def filled(path, left):
 
 def moments(action, fault, catalog_of):
     """Run the action once a moment."""
-    if fault in ("kill", "refuse"):
-        number = 0
-        while True:
-            number += 1
-            catalog = catalog_of(number)
-            told = in_child(action, catalog, lambda report: at_each_operation(catalog, number, report, fault))  # noqa: B023
-            if told["operation"] is None:
-                return
-            yield catalog, told
-    elif fault == "limit":
-        sizes = {record.size for record in small.check_complete(catalog_of(0)).manifest.files.values()}
-        for number, limit in enumerate(sorted({size // part - 1 for size in sizes for part in (1, 2)}), 1):
-            catalog = catalog_of(number)
-            yield (
-                catalog,
-                in_child(action, catalog, lambda _: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))),  # noqa: B023
-            )
-    elif fault.startswith("full:"):
-        count, most = int(fault.removeprefix("full:")), 2 * small.size_of(catalog_of("whole"))
-        for number in range(count):
-            catalog = catalog_of(number)
-            with filled(catalog, most * number // count):
-                told = in_child(action, catalog, lambda _: None)
-            yield catalog, told
-    else:
-        for number in range(int(fault.removeprefix("anytime:"))):
-            catalog = catalog_of(number)
-            yield catalog, in_child(action, catalog, lambda _: None, delay=random.uniform(0, 0.06))  # noqa: S311
+    count, most = int(fault.removeprefix("full:")), 2 * small.size_of(catalog_of("whole"))
+    for number in range(count):
+        catalog = catalog_of(number)
+        with filled(catalog, most * number // count):
+            told = in_child(action, catalog)
+        yield catalog, told
 
 
 def main(action, fault, template, root):

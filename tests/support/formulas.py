@@ -45,7 +45,8 @@ def dis(s, b, temperature, k):
 
 
 def dis_of_targets(s, b, temperature, k):
-    return np.where(active(b, k), inverted_softmax(s, b, temperature), s)
+    h, on = temperature * logsumexp(b / temperature, axis=0), active(b, k)
+    return s - np.where(on, h - h[on].mean(), 0)
 
 
 def dual_dis(s, b, v, temperatures, k):

@@ -1,49 +1,233 @@
-"""Pages that are run as a reader would: block after block, in one shell and an empty folder, servers included."""
+"""Pages that are run as a reader would run them: block after block, in one folder, servers included."""
 
+import json
 import os
 import re
 import signal
 import socket
 import subprocess
-import sys
-from contextlib import suppress
+import time
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+RUN = {"bash", "js", "python", "sh"}
+SHOWN = {"text"}
+"""Languages of blocks that nobody types. So are the answers among the examples of HTTP, whose titles say so."""
+
+_BLOCK = re.compile(
+    r'(?ms)^(?:<!-- (?P<note>[^\n]*?) -->\n+)?```(?P<language>\w*)(?: title="(?P<title>\w+)")?\n(?P<text>.*?)^```$'
+)
+_KEPT = ("LANG", "OMP_WAIT_POLICY", "TMPDIR")
+_NPM = {
+    "npm_config_cache": str(Path("~/.npm").expanduser()),
+    "npm_config_prefer_offline": "true",
+    "npm_config_userconfig": str(Path("~/.npmrc").expanduser()),
+}
+"""What is known of packages of Node here: a registry and copies."""
+_SECONDS = 240
+_SERVE = re.compile(r"(?m)^((?:\w+=\S+ )*)(hubless serve\b[^#\n&]*?)( *#.*)?$")
+_SHELL = """set -euo pipefail
+# start a server that the page starts in the foreground, in place of the one before
+served() {
+    if [ -n "${SERVER-}" ]; then kill "$SERVER"; wait "$SERVER" || true; fi
+    "$@" & SERVER=$!
+    until curl --silent --fail --output /dev/null http://127.0.0.1:$HUBLESS_PORT/readyz; do
+        kill -0 "$SERVER"
+        sleep .05
+    done
+}
+"""
+_PYTHON = """
+import pathlib, sys
+names = {"__name__": "__main__"}
+for line in sys.stdin:
+    path = pathlib.Path(line.strip())
+    exec(compile(path.read_text("utf-8"), path, "exec"), names)
+    path.unlink()
+"""
 
 
-def blocks(page):
-    """Language and text of the code blocks that can be run."""
-    return re.findall(r"(?ms)^```(bash|python)\n(.*?)^```$", (DOCS / page).read_text("utf-8"))
+@dataclass(frozen=True)
+class Block:
+    """A block of code of a page.
+
+    Attributes
+    ----------
+    name : page and line
+    note : the HTML comment before it: `not run: WHY`, `file: NAME`, or nothing
+    title : of an example of HTTP: the name of its schema
+    """
+
+    name: str
+    language: str
+    title: str
+    text: str
+    note: str
+
+    @property
+    def says_why(self):
+        return bool(re.match(r"not run: \w", self.note))
+
+    @property
+    def is_run(self):
+        runs = self.language in RUN or self.title.endswith("Request") or self.note.startswith("file: ")
+        return runs and not self.says_why
+
+    @property
+    def is_shown(self):
+        return self.language in SHOWN or self.title.endswith(("Answer", "Explanation"))
 
 
-def script(page):
-    """All blocks as one bash script; Python blocks go to a Python's standard input."""
-    parts = ["set -euo pipefail"]
-    for language, block in blocks(page):
-        parts.append(block if language == "bash" else f"python - <<'END_OF_BLOCK'\n{block}END_OF_BLOCK\n")
-    return "\n".join(parts)
+def blocks(path):
+    """Return the blocks of a page. The comment `none run: WHY` stands for all that follow it."""
+    page = path.read_text("utf-8")
+    whole = re.search(r"(?m)^<!-- none run: \w.* -->$", page)
+    found = []
+    for match in _BLOCK.finditer(page):
+        name = f"{path.name}:{page.count(chr(10), 0, match.start('language')) + 1}"
+        note = "not run: see above" if whole and whole.start() < match.start() else match["note"] or ""
+        found.append(Block(name, match["language"], match["title"] or "", match["text"], note))
+    assert page.count("\n```") == 2 * len(found), f"{path.name}: a block that is not read, such as an indented one"
+    return found
 
 
-def run(page, folder, seconds):
-    """What the blocks of a page print; its port 8000 is a free one."""
-    shell = subprocess.Popen(
-        ["bash", "-c", script(page).replace("8000", _free_port())],
-        cwd=folder,
-        env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        output, _ = shell.communicate(timeout=seconds)
-    finally:
-        with suppress(ProcessLookupError):  # where a block failed, the server still runs
-            os.killpg(shell.pid, signal.SIGKILL)
-    assert shell.returncode == 0, output
-    return output
+class Walk:
+    """A reader of one page: a shell, and a Python that is started from it. Close it to stop all that they started.
+
+    Parameters
+    ----------
+    folder : where the reader is
+    programs : the folder of programs that the reader has, in front of the system's
+    given : that of programs for what the page takes as given
+    """
+
+    def __init__(self, folder, programs, given):
+        self.folder = folder
+        self.port = _free_port()
+        self._home = folder.with_name(f"{folder.name}-home")
+        self._home.mkdir()
+        self._stack = ExitStack()
+        self._log = self._stack.enter_context((self._home / "printed").open("w+b"))
+        kept = {name: value for name, value in os.environ.items() if name in _KEPT or name.startswith("npm_config_")}
+        kept = _NPM | kept
+        path = f"{programs}:/usr/local/bin:/usr/bin:/bin"
+        environment = kept | {"PATH": path, "HOME": str(self._home), "HUBLESS_PORT": self.port}
+        self._given = given
+        self._shell = self._start(["bash"], environment)
+        self._python = None
+        self.run_shell(_SHELL)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._stack.close()
+
+    def printed(self):
+        """Return what the blocks printed."""
+        return (self._home / "printed").read_text("utf-8", "replace")
+
+    def run(self, block):
+        """Run a block, or write it where its note says so.
+
+        Raises
+        ------
+        AssertionError
+            with all that was printed, if it fails or takes too long.
+        """
+        text = re.sub(r"\b8000\b", self.port, block.text).replace("0.0.0.0", "127.0.0.1")  # noqa: S104
+        text = text.replace("=/var/", f"={self.folder}/var/")
+        if name := re.match(r"file: (\S+)", block.note):
+            (self.folder / name[1]).write_text(text)
+        elif block.language in ("sh", "bash"):
+            self.run_shell(_SERVE.sub(r"\1served \2", text), block.name)
+        elif block.language == "python":
+            self.run_python(text, block.name)
+        elif block.language == "js":
+            (self.folder / "block.mjs").write_text(text)
+            self.run_shell("node block.mjs", block.name)
+        else:
+            self.run_shell(_request(block.title, json.dumps(json.loads(text)), self.port), block.name)
+
+    def run_shell(self, text, name="given"):
+        """Run lines of the shell."""
+        path = self._write(text, name)
+        self._do(self._shell, f"source '{path}' </dev/null\nrm '{path}'\n", path)
+
+    def prepare(self, text):
+        """Run lines of the shell with the programs for what is given."""
+        self.run_shell(f"PATH='{self._given}':$PATH\n{text}\nPATH=${{PATH#*:}}")
+
+    def enter(self, context):
+        """Enter a context until the page ends."""
+        return self._stack.enter_context(context)
+
+    def run_python(self, text, name="given"):
+        """Run Python, with the names of the blocks before."""
+        if self._python is None:
+            self.run_shell(f"env -0 > '{self._home}/environment'")
+            lines = (self._home / "environment").read_text().split("\0")
+            environment = dict(line.split("=", 1) for line in lines if line)
+            self._python = self._start(["python", "-W", "error", "-c", _PYTHON], environment)
+        path = self._write(text, name)
+        self._do(self._python, f"{path}\n", path)
+
+    def _write(self, text, name):
+        path = self._home / name
+        path.write_text(text)
+        return path
+
+    def _start(self, command, environment):
+        program = subprocess.Popen(
+            command,
+            cwd=self.folder,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=self._log,
+            stderr=self._log,
+            start_new_session=True,
+            text=True,
+        )
+        self._stack.callback(_end, program)
+        return program
+
+    def _do(self, program, line, path):
+        """Let a program run what a file says. It removes the file when it is done, and ends if that fails."""
+        program.stdin.write(line)
+        program.stdin.flush()
+        until = time.monotonic() + _SECONDS
+        while path.exists():
+            assert program.poll() is None, f"{path.name} failed\n{self.printed()}"
+            assert time.monotonic() < until, f"{path.name} took too long\n{self.printed()}"
+            time.sleep(0.005)
+
+
+def _end(program):
+    """Stop a program and what it started: first in order, then at once."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        with suppress(ProcessLookupError):
+            os.killpg(program.pid, number)
+        until = time.monotonic() + 2
+        while number == signal.SIGTERM and program.poll() is None and time.monotonic() < until:
+            time.sleep(0.01)
+    program.stdin.close()
+    program.wait()
+
+
+def _request(title, body, port):
+    """The line of the shell that sends an example to the endpoint that takes it."""
+    paths = json.loads((ROOT / "docs" / "openapi.json").read_text("utf-8"))["paths"]
+    [(path, method)] = [
+        (path, method)
+        for path, methods in paths.items()
+        for method, about in methods.items()
+        if f"schemas/{title}" in json.dumps(about.get("requestBody", {}))
+    ]
+    collection = "created" if re.match("Create|Put|Patch|Delete", title) else "stdlib"
+    address = f"http://127.0.0.1:{port}{path.replace('{collection}', collection)}"
+    return f"curl --silent --show-error --fail-with-body --request {method.upper()} {address} --json '{body}'"
 
 
 def _free_port():

@@ -1,7 +1,6 @@
 """Every command of the command line, with arguments that make it print something."""
 
 import json
-from importlib.metadata import entry_points
 
 import numpy as np
 import typer
@@ -15,21 +14,18 @@ COUNT = 300
 
 def commands():
     """Name -> command, those of the library and those that its entry points add."""
-    found = dict(_flat(typer.main.get_command(application.app).commands))
-    for added in entry_points(group=application.COMMANDS):
-        alone = typer.Typer()
-        alone.command(added.name)(added.load())
-        found[added.name] = typer.main.get_command(alone)
-    return found
+    return dict(_flat(typer.main.get_command(application.app)))
 
 
-def _flat(commands):
+def _flat(group, above=""):
     """Commands of groups by the names of both: `bank show`."""
-    for name, command in commands.items():
-        if hasattr(command, "commands"):
-            yield from ((f"{name} {inner}", each) for inner, each in command.commands.items())
+    context = typer.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if hasattr(command, "list_commands"):
+            yield from _flat(command, f"{name} ")
         else:
-            yield name, command
+            yield f"{above}{name}", command
 
 
 COMMANDS = list(commands())
@@ -91,13 +87,13 @@ def write_files(folder):
     write_sample(folder / "live", queries[:COUNT])
 
 
-def write_sample(folder, vectors, clients=("shop", "phone")):
-    """A query sample of the collection `things`, as the service writes it."""
+def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"):
+    """A query sample of a collection, as the service writes it."""
     writer = SampleWriter(folder, Limits())
     writer.open()
     count = len(vectors)
     writer.add(
-        "things",
+        collection,
         "cosine",
         LiveQueries(
             vectors,

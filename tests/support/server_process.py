@@ -8,6 +8,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import sleep
 
 import httpx
 from support.serving import wait_until_ready
@@ -35,7 +36,7 @@ class Served:
     def wait_until_all_have_loaded(self, collection, workers):
         """Each says it in its log; until it has, it takes no request."""
         while sum(f'collection "{collection}" is ready' in line for line in self.log) < workers:
-            pass
+            sleep(0.01)
 
     def metrics(self):
         """Series -> value, as /metrics has them."""

@@ -1,8 +1,6 @@
 """Arrays of other kinds are taken for what NumPy makes of them."""
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -34,6 +32,15 @@ class OnAnotherDevice:
         raise TypeError("can't convert cuda:0 device type tensor to numpy.\nUse Tensor.cpu()")
 
 
+def package(name):
+    return pytest.importorskip(name, reason="needs packages of tables: make extras")
+
+
+def polars_rows(kind, *size):
+    pl = package("polars")
+    return pl.Series(ROWS.tolist(), dtype=getattr(pl, kind)(pl.Float32, *size))
+
+
 LISTS = pa.array(ROWS.tolist(), pa.list_(pa.float32()))
 KINDS = {
     "list": ROWS.tolist(),
@@ -47,13 +54,17 @@ KINDS = {
     "Arrow half": pa.FixedSizeListArray.from_arrays(pa.array(ROWS.astype(np.float16).ravel()), 3),
     "Arrow column": pa.table({"v": LISTS})["v"],
     "Arrow chunks": pa.chunked_array([LISTS[:1], LISTS[1:]]),
-    "polars lists": pl.Series(ROWS.tolist(), dtype=pl.List(pl.Float32)),
-    "polars arrays": pl.Series(ROWS.tolist(), dtype=pl.Array(pl.Float32, 3)),
-    "pandas": pd.DataFrame(ROWS),
+    "polars lists": lambda: polars_rows("List"),
+    "polars arrays": lambda: polars_rows("Array", 3),
+    "pandas": lambda: package("pandas").DataFrame(ROWS),
 }
 
 
-@pytest.mark.parametrize("given", KINDS.values(), ids=KINDS)
+@pytest.fixture(params=KINDS.values(), ids=KINDS)
+def given(request):
+    return request.param() if callable(request.param) else request.param
+
+
 class TestKinds:
     def test_rows_are_read_as_they_are(self, given):
         np.testing.assert_array_equal(in_memory(as_source(given, "targets")), ROWS)
@@ -95,13 +106,14 @@ PAYLOADS = {
     "dict of arrays": {"a": np.array([1, 2]), "b": pa.array(["x", None])},
     "Arrow": pa.table({"a": [1, 2], "b": ["x", None]}),
     "Arrow batch": pa.record_batch({"a": [1, 2], "b": ["x", None]}),
-    "pandas": pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=[7, 5]),
-    "polars": pl.DataFrame({"a": [1, 2], "b": ["x", None]}),
+    "pandas": lambda: package("pandas").DataFrame({"a": [1, 2], "b": ["x", None]}, index=[7, 5]),
+    "polars": lambda: package("polars").DataFrame({"a": [1, 2], "b": ["x", None]}),
 }
 
 
 @pytest.mark.parametrize("given", PAYLOADS.values(), ids=PAYLOADS)
 def test_payload_of_any_kind_is_the_same_rows(given):
+    given = given() if callable(given) else given
     assert as_payload(given).to_table().to_pylist() == PAYLOADS["list of dicts"]
 
 

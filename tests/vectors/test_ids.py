@@ -139,7 +139,7 @@ class TestFiles:
     def test_pickled_ids_are_refused_and_never_loaded(self, tmp_path):
         path, trace = tmp_path / "ids.npy", tmp_path / "trace"
         write_pickled(path, trace)
-        with pytest.raises(InputError, match=r"^ids \(ids.npy\): expected a readable .npy file, got Object arrays"):
+        with pytest.raises(InputError, match=r"^ids \(ids.npy\): expected a readable .npy file, got it holds pickled"):
             read_ids(path)
         assert not trace.exists()
         load_trustingly(path)

@@ -49,7 +49,7 @@
         └── ApiServerError          the other 5xx
             ├── ApiInternalError    500
             ├── ApiBundleDamaged    503: the files of the collection have changed since they were built
-            ├── ApiBundleTooNew     503: a newer hubless built the collection
+            ├── ApiUnsupportedBundle     503: another hubless built the collection
             ├── ApiLogDamaged       503: the writes to the collection cannot all be read
             └── ApiStorage          503: the disk of the server refuses
 
@@ -407,10 +407,10 @@ class ApiBundleDamaged(ApiServerError):
     code = "bundle_damaged"
 
 
-class ApiBundleTooNew(ApiServerError):
+class ApiUnsupportedBundle(ApiServerError):
     """The server cannot serve the collection: a newer hubless built it."""
 
-    code = "bundle_too_new"
+    code = "unsupported_bundle"
 
 
 class ApiLogDamaged(ApiServerError):

@@ -10,10 +10,10 @@ from hubless_client.sending import ClientMethod
 
 @dataclass(frozen=True, slots=True)
 class Hub:
-    """A target that many queries find: its decayed number of finds, and its share of the places in the answers."""
+    """A target that many queries find: how often, and its share of the places in the answers."""
 
     id: str | int
-    occurrence: float
+    occurrence: int
     share: float
 
 
@@ -31,15 +31,15 @@ class RankingHubness:
 
     Attributes
     ----------
-    queries : the number of queries; older ones count less
+    queries : the number of queries
     skewness : of the occurrence of all targets
     top_hub_share : the share of the places in the answers that the worst hub takes
-    antihub_share : the share of the targets that are hardly ever found
+    antihub_share : the share of the targets that are never found
     hubs : the worst hubs
     chance : skewness and antihub share if as many queries found random targets; None if the server is older than 0.2
     """
 
-    queries: float
+    queries: int
     skewness: float
     top_hub_share: float
     antihub_share: float
@@ -81,16 +81,16 @@ class LiveHubness:
     Attributes
     ----------
     k : how many places of each answer count
-    half_life : after this many queries a find counts half
-    window : the value that `queries` approaches in the long run
-    served : all answers as they were served; None without queries
+    window : the last queries of a worker that count, at most
+    seen : queries that the worker has answered since it serves the version
+    served : the answers as they were served; None without queries
     corrected, raw : a sample of the queries, with the correction and without; compare these two; None without queries
     drift : None if there were too few queries, or if the server does not measure it
     """
 
     k: int
-    half_life: float
-    window: float
+    window: int
+    seen: int
     served: RankingHubness | None
     corrected: RankingHubness | None
     raw: RankingHubness | None
@@ -105,8 +105,8 @@ class LiveHubness:
         drift = body.get("drift")
         return cls(
             k=body["k"],
-            half_life=body["half_life"],
             window=body["window"],
+            seen=body["seen"],
             served=RankingHubness.from_json(body["served"]),
             corrected=RankingHubness.from_json(body["corrected"]),
             raw=RankingHubness.from_json(body["raw"]),
@@ -124,6 +124,6 @@ class HubnessMethods:
     def hubness(
         self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
     ) -> Call[LiveHubness]:
-        """How often the latest queries found each target, and how far these queries are from the query bank."""
+        """Return how often the latest queries found each target, and how far these queries are from the query bank."""
         path = in_collection(collection, "hubness")
         return Call("GET", path, LiveHubness.from_json, request_id=request_id, timeout=timeout)

@@ -105,6 +105,15 @@ class RankingOccurrence:
 
 
 @dataclass(frozen=True, slots=True)
+class OccurrenceByChance:
+    """Skewness, largest N_10 and share of targets never found if as many queries found random targets."""
+
+    skewness: float
+    most: int
+    antihub_share: float
+
+
+@dataclass(frozen=True, slots=True)
 class NeverFound:
     """How many targets no query finds: raw, corrected, in both rankings; and some ids of the latter."""
 
@@ -124,7 +133,7 @@ class Occurrence:
     queries : the number of queries that were counted
     held_out : whether the measured offsets have not seen these queries
     source : "build" if the build counted, "sample" if the server did; None if nobody counted
-    raw, corrected, never : None if nobody counted
+    raw, corrected, chance, never : None if nobody counted. Few queries leave many targets unfound: compare with chance
     """
 
     k: int
@@ -133,6 +142,7 @@ class Occurrence:
     source: str | None
     raw: RankingOccurrence | None
     corrected: RankingOccurrence | None
+    chance: OccurrenceByChance | None
     never: NeverFound | None
     collection: str
     version: str
@@ -141,7 +151,7 @@ class Occurrence:
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read the answer."""
-        never = body["never"]
+        never, chance = body["never"], body["chance"]
         return cls(
             k=body["k"],
             queries=body["queries"],
@@ -149,6 +159,7 @@ class Occurrence:
             source=body["source"],
             raw=RankingOccurrence.from_json(body["raw"]),
             corrected=RankingOccurrence.from_json(body["corrected"]),
+            chance=chance and OccurrenceByChance(chance["skewness"], chance["most"], chance["antihub_share"]),
             never=never and NeverFound(never["raw"], never["corrected"], never["both"], tuple(never["ids"])),
             collection=body["collection"],
             version=body["version"],

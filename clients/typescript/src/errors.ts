@@ -48,7 +48,7 @@ const UNAVAILABLE = [
   "engine_unavailable",
   "deadline_exceeded",
 ] as const;
-const SERVER_ERROR = ["internal_error", "bundle_damaged", "bundle_too_new", "log_damaged", "storage"] as const;
+const SERVER_ERROR = ["internal_error", "bundle_damaged", "unsupported_bundle", "log_damaged", "storage"] as const;
 const OTHER = [
   "method_not_allowed",
   "cursor_expired",

@@ -110,7 +110,7 @@ export interface components {
          *     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
          *     relative_length : median length of bank queries over that of targets, under metric "dot"
          *     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
-         *         either, and in older bundles
+         *         either
          */
         BankRecord: {
             among_targets: number;
@@ -174,7 +174,7 @@ export interface components {
         CollectionAnswer: {
             /** @description Other names that stand for it. */
             aliases: string[];
-            /** @description What was seen of the query bank; null in older versions. */
+            /** @description What was seen of the query bank; null without one. */
             bank: components["schemas"]["BankRecord"] | null;
             correction: components["schemas"]["CorrectionRecord"];
             /** @description How many targets it has. */
@@ -401,7 +401,7 @@ export interface components {
         FrequentTarget: {
             /** @description A number or a string, as the collection's ids are. */
             id: number | string;
-            /** @description How often it was found, the older finds counting less. */
+            /** @description How often it was found. */
             occurrence: number;
             /** @description Of the places in the answers, how many it takes. */
             share: number;
@@ -444,16 +444,16 @@ export interface components {
             corrected: components["schemas"]["RankingHubness"] | null;
             /** @description null where too few queries were asked, or it is off. */
             drift: components["schemas"]["DriftFigures"] | null;
-            /** @description Queries after which a find counts half. */
-            half_life: number;
             /** @description Places of each answer that count. */
             k: number;
             /** @description The same queries without the correction. */
             raw: components["schemas"]["RankingHubness"] | null;
-            /** @description Every answer, as it was served. */
+            /** @description Queries that this worker has answered since it serves the version. */
+            seen: number;
+            /** @description The last answers of this worker. */
             served: components["schemas"]["RankingHubness"] | null;
             version: string;
-            /** @description What `queries` comes to in the long run. */
+            /** @description The last queries that count, at most. */
             window: number;
         };
         /**
@@ -576,12 +576,12 @@ export interface components {
          *     version are fitted on all of the bank; recall is that of its index.
          */
         Measured: {
-            /** @description How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null in versions of before 0.2, whose offsets are those of the measured fit, and in changed ones. */
+            /** @description How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null in changed versions. */
             fitted_queries?: number | null;
             /** @description Whether the fit that hubness is measured with was without these queries. */
             held_out: boolean;
             /** @description If each query found its targets at random. */
-            hubness_chance?: components["schemas"]["Hubness"] | null;
+            hubness_chance: components["schemas"]["Hubness"];
             hubness_corrected: components["schemas"]["Hubness"];
             hubness_raw: components["schemas"]["Hubness"];
             queries: number;
@@ -632,6 +632,8 @@ export interface components {
          * @description How often each target is found by bank queries, for a version as it was built; null where nobody counted.
          */
         OccurrenceAnswer: {
+            /** @description Few queries leave many targets unfound: compare both rankings with this. */
+            chance: components["schemas"]["OccurrenceByChance"] | null;
             collection: string;
             corrected: components["schemas"]["RankingOccurrence"] | null;
             /** @description Whether the offsets that were measured have not seen these queries. */
@@ -645,6 +647,16 @@ export interface components {
             /** @description build: measured when it was built. sample: counted now, over the stored bank queries. */
             source: ("build" | "sample") | null;
             version: string;
+        };
+        /**
+         * OccurrenceByChance
+         * @description The same figures if as many queries found random targets.
+         */
+        OccurrenceByChance: {
+            /** @description Share of the targets that chance alone leaves unfound. */
+            antihub_share: number;
+            most: number;
+            skewness: number;
         };
         /**
          * PatchPointsRequest
@@ -930,13 +942,13 @@ export interface components {
          * @description How often targets are found in one ranking of the queries.
          */
         RankingHubness: {
-            /** @description Share of the targets whose occurrence is below 1/e. */
+            /** @description Share of the targets that are never found. */
             antihub_share: number;
             /** @description The same if as many queries found random targets. */
             chance: components["schemas"]["HubnessByChance"];
             /** @description The ten that are found most often. */
             hubs: components["schemas"]["FrequentTarget"][];
-            /** @description How many queries it is made of, the older ones counting less. */
+            /** @description How many queries it is made of. */
             queries: number;
             /** @description Of the occurrence of all targets; near 0 without hubs. */
             skewness: number;
@@ -963,7 +975,7 @@ export interface components {
          * @description The server answers queries.
          */
         ReadyAnswer: {
-            /** @description Each collection's state; one that failed says why. Left out where a key is needed to see them. */
+            /** @description Each collection's state; one that failed says why, and `log` why its writes cannot be followed. Left out where a key is needed to see them. */
             collections?: {
                 [key: string]: {
                     [key: string]: unknown;

@@ -38,12 +38,16 @@ MOST_REPEATED = 0.25
 OTHER_LENGTH = 4.0
 """Lengths that differ by this factor, under metric "dot", come from another model."""
 
-ADVICE = (
-    "A correction that is measured with targets makes search worse. No queries yet? Encode captions or titles of other "
-    "items as queries, or questions that a language model writes about items. Or start with correction none, and build "
-    "again when people have searched: live queries are the best bank. bank_of_targets=True (--bank-of-targets) takes "
-    "this bank all the same"
+NO_QUERIES = (
+    "No queries yet? Encode captions or titles of other items as queries, or questions that a language model writes "
+    "about items. Or start with correction none (--correction none), which needs no bank, let the service keep a "
+    "sample of live queries (HUBLESS_QUERY_SAMPLE), and build again with these: they are the best bank"
 )
+ADVICE = (
+    f"A correction that is measured with targets makes search worse. {NO_QUERIES}. bank_of_targets=True "
+    "(--bank-of-targets) takes this bank all the same"
+)
+WITHOUT_BANK = "no query bank was given: offsets are 0, and nothing is corrected"
 
 log = logging.getLogger("hubless.banks")
 
@@ -157,6 +161,17 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None or not np.isfinite(value) else float(f"{value:.3g}")
 
 
+UNUSABLE = (
+    "The query bank has nothing to do with the targets: its queries are no nearer to targets than random vectors are. "
+    "Is it from the same model?"
+)
+
+
+def is_unusable(bank: BankRecord) -> bool:
+    """Return whether queries are no nearer to targets than strangers, as those of another model are."""
+    return bank.related_to_targets is not None and bank.related_to_targets <= UNRELATED
+
+
 def narrow_notes(bank: BankRecord) -> list[str]:
     """What to do about a bank that leaves out a part of the targets: one sentence or two, or nothing."""
     if bank.coverage is None or bank.coverage >= LOW_COVERAGE:
@@ -184,11 +199,8 @@ def _notes(bank: BankRecord) -> list[str]:
             "The query bank lies where the targets lie: it may hold items, not queries. If people search with "
             "something else, such as texts for images or questions for pages, take such queries, or search gets worse."
         )
-    if bank.related_to_targets is not None and bank.related_to_targets <= UNRELATED:
-        notes.append(
-            "The query bank has nothing to do with the targets: its queries are no nearer to targets than random "
-            "vectors are. Is it from the same model?"
-        )
+    if is_unusable(bank):
+        notes.append(UNUSABLE)
     else:
         notes += narrow_notes(bank)
     if bank.repeated > MOST_REPEATED:

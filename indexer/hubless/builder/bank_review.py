@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.builder.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, UNRELATED, check_bank
+from hubless.builder.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, check_bank, is_unusable
 from hubless.builder.live import POOR, refuse_targets, verdict
 from hubless.builder.reading import drawn
 from hubless.corrections import Correction
@@ -86,7 +86,7 @@ def review(
 
 def _against(record: BankRecord) -> list[str]:
     against = []
-    if record.related_to_targets is not None and record.related_to_targets <= UNRELATED:
+    if is_unusable(record):
         against.append("The query bank has nothing to do with the targets: is it from the same model?")
     if record.coverage is not None and record.coverage < LOW_COVERAGE:
         against.append(f"The query bank covers only {record.coverage:.0%} of the targets.")

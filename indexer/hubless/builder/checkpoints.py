@@ -5,7 +5,6 @@ ways give the same bytes, the work is divided the same way each time, and a fit 
 """
 
 import json
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -25,7 +24,7 @@ from hubless.progress import Advance, no_progress
 from hubless.search.engines.sharded import embedded, shards_of
 from hubless.store import bundle
 from hubless.store.bundle import read_arrays
-from hubless.store.durable import link
+from hubless.store.durable import link, replaced
 from hubless.vectors.sources import VectorSource, rows_of
 
 Arrays = Mapping[str, NDArray[Any]]
@@ -96,12 +95,8 @@ class StoredCheckpoints:
         path = self.folder / f"{name}.npz"
         if not path.exists():
             arrays = work()
-            new = path.with_suffix(".new")
-            with storage_errors(path), new.open("wb") as file:
+            with storage_errors(path), replaced(path) as new, new.open("wb") as file:
                 np.savez(file, allow_pickle=False, **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
         return read_arrays(path)
 
     def fits(

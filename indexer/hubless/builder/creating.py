@@ -5,13 +5,21 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from hubless.builder.bank_checks import WITHOUT_BANK
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made, empty_index, make_empty
 from hubless.builder.recipe import Metric, check_metric
 from hubless.builder.writing import manifest, write_made
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.none import FittedNone
-from hubless.errors import CollectionExists, CollectionNotFound, InputError, storage_errors
+from hubless.errors import (
+    BundleError,
+    CollectionExists,
+    CollectionNotFound,
+    InputError,
+    StorageError,
+    storage_errors,
+)
 from hubless.knn import write_index
 from hubless.search.opening import open_parts
 from hubless.store import bundle
@@ -24,7 +32,6 @@ from hubless.vectors.payload_text import TYPES
 
 ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
 MOST_DIM = 65_536
-WITHOUT_BANK = "no query bank was given: offsets are 0, and nothing is corrected"
 
 
 def create(
@@ -71,8 +78,13 @@ def create(
     home = Catalog(catalog)
     with home.creating():
         if _is_there(home, collection):
-            _compare(home, collection, dim, metric, id_type, schema)
-            return False
+            try:
+                _compare(home, collection, dim, metric, id_type, schema)
+            except (CollectionNotFound, BundleError, StorageError):
+                if _is_there(home, collection):  # or it was deleted while it was compared
+                    raise
+            else:
+                return False
         with home.staging(collection) as staged, storage_errors(staged.folder):
             made = make_empty(dim, CentredCorrection(FittedNone(), 0.0), None)
             write_ids(pa.array([], ID_TYPES[id_type]), staged.folder / bundle.IDS)

@@ -47,8 +47,9 @@ from hubless.store.durable import link
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.ids import Ids, IdTable, as_ids
-from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.free_payload import is_free
+from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
+from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
 from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, VectorSource, in_memory, under_metric
 from hubless.vectors.unchanged import Seen
 
@@ -149,7 +150,7 @@ class Index(Collection):
             tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
         target_bank : (g, d) extra targets, for the corrections that use one
-        ids : (n,) unique strings or whole numbers; the row numbers by default
+        ids : (n,) unique strings or whole numbers; by default a column `id` of the payload, else the row numbers
         payload : (n,) rows of further columns: a list of dicts, a dict of columns, an Arrow, pandas or polars table, or
             a file
         encoder : of texts, as for `hubless.build`
@@ -219,7 +220,8 @@ class Index(Collection):
         ----------
         vectors : (a, d)
         ids : (a,) that no target has. If ids are numbers you may leave them out: they go on above the largest
-        payload : (a,) rows of columns that the payload has. What you leave out is null
+        payload : (a,) rows of columns that the payload has. What you leave out is null. A column `id` has the ids, as
+            in `fit`
         target_prior : (a,) how often each should be found, in the unit of the prior of the fit. Without it they count
             as its median. If the prior of the fit is a payload column, give it there
 
@@ -237,8 +239,10 @@ class Index(Collection):
             given = as_items(vectors, "vectors").vectors
             check_dim(given.shape[1], self.dim, given.name)
             changes = self._changes or Changes.of(parts, self._filter_cache)
+            schema = None if parts.payload is None else parts.payload.schema
+            ids, payload = _parted(ids, payload, schema)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
-            rows = added_payload(payload, None if parts.payload is None else parts.payload.schema, given.shape[0])
+            rows = added_payload(payload, schema, given.shape[0])
             prepared = in_memory(under_metric(given, self.metric))
             with on_device(self._recipe.device):
                 prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
@@ -283,7 +287,7 @@ class Index(Collection):
         living.catch_up()
         if living.log is not None:
             living.log.close()
-        self._home = catalog.path.resolve(), self.name
+        self._home = catalog.path, self.name
         if living.changes is not None:
             self._become(replace(living.changes.parts(), seq=living.current.seq))
             self._changes = living.changes
@@ -315,7 +319,7 @@ class Index(Collection):
         """
         with self._changing, progress_bars(progress) as steps:
             parts = self._parts
-            home = Path(catalog).resolve(), name
+            home = Catalog(catalog).path, name
             if not len(parts.offsets) and home != self._home:
                 raise InputError("index", "at least one target", "none")
             with (
@@ -414,6 +418,19 @@ class Index(Collection):
         return enlarge(parts, enlarged, self._recipe, path, steps)
 
 
+def _parted(
+    ids: Ids | None, payload: PayloadLike | None, schema: pa.Schema | None
+) -> tuple[Ids | None, PayloadLike | None]:
+    """Return ids and payload; a column `id` that is none of the schema has the ids, unless they are given."""
+    if payload is None or ids is not None or (schema is not None and (is_free(schema) or ID_COLUMN in schema.names)):
+        return ids, payload
+    opened = as_payload(payload)
+    found, columns = parted_ids(opened)
+    if found is None:
+        return None, payload
+    return found, opened.to_table(columns=columns) if columns else None
+
+
 def _added_prior(given: PriorLike | None, manifest: Manifest, payload: pa.Table | None, count: int) -> F64 | None:
     record = manifest.target_prior
     if given is None:
@@ -502,7 +519,7 @@ def open_index(
     StorageError
         if there is no catalog, or the disk or the folder refuses.
     CollectionNotFound, VersionNotFound
-    BundleDamaged, BundleTooNew
+    BundleDamaged, UnsupportedBundle
         naming the file and what is wrong with it.
     InputError
         naming the field of `encoder` that is wrong, unless `lenient`.

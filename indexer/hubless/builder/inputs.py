@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from hubless.vectors.payload import (
     PayloadTypes,
     PayloadWriter,
     as_payload,
+    parted_ids,
     plain_table,
     typed_payload,
 )
@@ -99,7 +100,8 @@ def open_inputs(
         loaded.check()
     if loaded is not None:
         check_dim(loaded.dim, dim, "encoder", items.vectors.name)
-    table, columns = _payload(payload, payload_schema, items)
+    items = _with_payload(items, ids, payload, payload_schema)
+    table, columns = items.payload, list(items.payload_columns)
     given = {"targets": items, "query_bank": bank}
     given |= {name: more for name, more in (("target_bank", extra), ("live_queries", live)) if more is not None}
     prior = None if target_prior is None else _prior(target_prior, table, columns, count)
@@ -142,16 +144,19 @@ def open_targets(
         naming the file and what is wrong with it.
     """
     items = as_items(targets, "targets")
+    items = _with_payload(items, ids, payload, payload_schema)
     found = items.ids if ids is None else _ids(ids, items, items.vectors.shape[0])
-    table, columns = _payload(payload, payload_schema, items)
-    return OpenedTargets(items.vectors, found, table, columns)
+    return OpenedTargets(items.vectors, found, items.payload, list(items.payload_columns))
 
 
-def _payload(
-    payload: PayloadLike | None, payload_schema: PayloadTypes | None, items: Items
-) -> tuple[Dataset | None, list[str]]:
-    """The payload that was given, or else that in the file of the vectors; and its columns."""
-    table, columns = items.payload, list(items.payload_columns)
+def _with_payload(
+    items: Items, ids: Ids | None, payload: PayloadLike | None, payload_schema: PayloadTypes | None
+) -> Items:
+    """Put the payload that was given in the place of that in the file of the vectors.
+
+    Its column `id` has the ids, unless they are given or in that file.
+    """
+    found, table, columns = items.ids, items.payload, list(items.payload_columns)
     if table is not None and payload is None:
         table = typed_payload(table, payload_schema, columns)
     elif payload is None and payload_schema:
@@ -159,13 +164,16 @@ def _payload(
     if payload is not None:
         table = as_payload(payload, payload_schema)
         columns = list(table.schema.names)
+        if ids is None and found is None:
+            with reading_payload():
+                found, columns = parted_ids(table)
     if table is not None:
         count = items.vectors.shape[0]
         with reading_payload():
             rows = table.count_rows()
         if rows != count:
             raise InputError("payload", f"{count} rows, one a target", f"{rows} rows")
-    return table, columns
+    return replace(items, ids=found, payload=table if columns else None, payload_columns=tuple(columns))
 
 
 def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:

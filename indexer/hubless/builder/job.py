@@ -1,9 +1,11 @@
 """The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from hubless.builder.bank_checks import NO_QUERIES
 from hubless.builder.engines import placing
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records
@@ -26,17 +28,21 @@ from hubless.store.catalog import Catalog, check_name
 from hubless.store.remote.sources import local
 from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_between
-from hubless.vectors.files import Vectors
+from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
+from hubless.vectors.sources import in_memory, sample
 from hubless.vectors.unchanged import Seen
+
+MOST_STANDING_IN = 1000
+"""So many targets at most stand in for queries where there is no bank."""
 
 
 def build(
     catalog: str | Path,
     collection: str,
     targets: Vectors,
-    query_bank: Vectors,
+    query_bank: Vectors | None = None,
     *,
     target_bank: Vectors | None = None,
     ids: Ids | None = None,
@@ -74,9 +80,10 @@ def build(
     catalog : folder of the collections; made if it is not there
     collection : name of the collection; made if it is not there
     targets : (n, d) what can be found: a file, a folder of files, an array or a source
-    query_bank : (b, d) example queries
+    query_bank : (b, d) example queries. Only correction "none" does without; nothing is measured then
     target_bank : (g, d) extra targets, for the corrections that use one
-    ids : (n,) unique strings or 64-bit integers; by default those in the file of the targets, else the row numbers
+    ids : (n,) unique strings or 64-bit integers; by default those in the file of the targets, else a
+        column `id` of the payload, else the row numbers
     payload : (n,) rows; by default the other columns in the file of the targets
     payload_schema : types of columns by name, such as {"zip": "string"}; see docs/cli.md for names and guesses
     encoder : encodes text queries: a folder, a file that describes one (.json or .toml), or an encoder
@@ -138,6 +145,8 @@ def build(
         shard_targets=shard_targets,
     )
     recipe.check_prior(target_prior)
+    if query_bank is None and recipe.correction != "none":
+        raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
     check_method(projection)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
@@ -161,8 +170,10 @@ def build(
             target_prior=target_prior,
         )
         with seen.unchanged():
+            # without a bank, some of the targets choose and check the index
+            bank = _some_of(targets) if query_bank is None else query_bank
             inputs = open_inputs(
-                targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
+                targets, bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
             )
         with (
             work.catalog.staging(collection) as staged,
@@ -174,9 +185,12 @@ def build(
                     # first, so that what is wrong with them is said before the long work
                     write_records(inputs, staged.folder)
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
-                checked = checked_bank(vectors, recipe, bank_of_targets)
+                checked = None if query_bank is None else checked_bank(vectors, recipe, bank_of_targets)
                 check_live(vectors)
                 made = make(vectors, recipe, steps, place)
+                if query_bank is None:
+                    made = replace(made, occurrence=None, bank_sample=None, measured=None)
+                    vectors.records.pop("query_bank")
                 chosen = chosen_strength(vectors.live_queries, made, steps)
                 steps.step("writing")
                 write_made(made, staged.folder, projection)
@@ -186,6 +200,10 @@ def build(
         work.publish()
         follow(published)
         return published
+
+
+def _some_of(targets: Vectors) -> Vectors:
+    return in_memory(sample(as_items(targets, "targets").vectors, MOST_STANDING_IN))
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:

@@ -1,13 +1,14 @@
 """Making a version from vectors: correction → offsets → index → measurements."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.bank_checks import CheckedBank, check_bank
+from hubless.builder.bank_checks import CheckedBank, check_bank, log
 from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
 from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
 from hubless.builder.correcting import Corrected, corrected_by, fits_on
@@ -45,6 +46,8 @@ class Made:
     index: IndexRecord
     measured: Measured | None
     trained: bool = True
+    notes: Sequence[str] = ()
+    """What the fits have to say."""
 
 
 def checked_bank(vectors: Compared, recipe: Recipe, bank_of_targets: bool) -> CheckedBank:
@@ -91,7 +94,21 @@ def make(vectors: Compared, recipe: Recipe, steps: Steps, place: Place, checkpoi
     corrected = corrected_by(shipped, targets, found.offsets[1], steps)
     asked = Asked(measuring.queries, found.rows[2])
     sample = bank_sample(bank, recipe.seed)
-    return make_indexed(corrected, hubness, fitting, measuring, asked, sample, recipe, steps, place, checkpoints)
+    made = make_indexed(corrected, hubness, fitting, measuring, asked, sample, recipe, steps, place, checkpoints)
+    return replace(made, notes=_notes(measured, shipped))
+
+
+def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
+    """Return and log what the fit of the version notes, or else the fit that is measured."""
+    if note := shipped.details.get("note"):
+        notes = [f"{note}."]
+    elif note := measured.details.get("note"):
+        notes = [f"Measured without the held-out queries: {note}."]
+    else:
+        notes = []
+    for each in notes:
+        log.warning(each)
+    return notes
 
 
 def _held_out_hubness(

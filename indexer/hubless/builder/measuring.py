@@ -1,6 +1,6 @@
 """Measuring a correction: the hubness of its answers to bank queries, for each target and in total."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from hubless import measures
 from hubless.builder.banks import Measuring
 from hubless.builder.correcting import Corrected
 from hubless.corrections import Gate
-from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
+from hubless.measures.chance import Chance
 from hubless.progress import Steps
 from hubless.search.ranker import Ranker
 from hubless.search.scanned import ScannedTargets
@@ -77,13 +77,8 @@ def measured_record(hubness: MeasuredHubness, measuring: Measuring, recall: floa
 
 
 def by_chance(queries: int, targets: int) -> Hubness:
-    """What so many queries would give if they found their targets at random."""
-    k = min(K_OCCURRENCE, targets)
-    return Hubness(
-        skewness=skewness_by_chance(queries, targets, k),
-        most=most_by_chance(queries, targets, k),
-        antihubs=antihubs_by_chance(queries, targets, k),
-    )
+    """Return the hubness of so many queries that find their targets at random."""
+    return Hubness(**asdict(Chance.of(queries, targets, K_OCCURRENCE)))
 
 
 def _hubness(occurrence: I64) -> Hubness:

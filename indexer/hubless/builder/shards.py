@@ -16,7 +16,7 @@ from hubless.knn import IndexType, add_vectors, read_index, trained_index, write
 from hubless.knn.augment import AugmentedVectors
 from hubless.progress import Advance, Steps
 from hubless.store.bundle import INDEX, INDEX_TRAINED, index_files
-from hubless.store.durable import sync
+from hubless.store.durable import move, sync
 
 SHARD_BYTES = 4 * 2**30
 """Size of a shard where nothing else is asked for. A build holds one in memory."""
@@ -132,7 +132,7 @@ def write_whole(index: faiss.Index, path: Path) -> None:
     write_index(index, new)
     with storage_errors(path):
         sync(new)
-        new.replace(path)
+        move(new, path)
 
 
 def _beside(path: Path, name: str) -> Path:

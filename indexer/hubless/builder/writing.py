@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.bank_checks import CheckedBank
+from hubless.builder.bank_checks import WITHOUT_BANK, CheckedBank
 from hubless.builder.inputs import Inputs
 from hubless.builder.live import warnings
 from hubless.builder.making import Made
@@ -19,7 +19,15 @@ from hubless.encoders import Encoder
 from hubless.measures.evenness import ChosenStrength
 from hubless.measures.projection import PCA, project
 from hubless.store import bundle
-from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest, PriorRecord, Provenance, StrengthRecord
+from hubless.store.bundle import (
+    FORMAT_VERSION,
+    CorrectionRecord,
+    InputRecord,
+    Manifest,
+    PriorRecord,
+    Provenance,
+    StrengthRecord,
+)
 from hubless.vectors.npy import write_array
 
 
@@ -57,7 +65,7 @@ def manifest_of(
     made: Made,
     inputs: Inputs,
     records: dict[str, InputRecord],
-    checked: CheckedBank,
+    checked: CheckedBank | None,
     chosen: ChosenStrength | None,
     recipe: Recipe,
     collection: str,
@@ -76,11 +84,11 @@ def manifest_of(
         version=version,
         metric=recipe.metric,
         seed=recipe.seed,
-        bank=checked.record,
+        bank=None if checked is None else checked.record,
         strength=1.0 if chosen is None else chosen.strength,
         strength_choice=None if chosen is None else StrengthRecord(**asdict(chosen)),
         target_prior=None if prior is None else prior_record(prior.prior, prior.column),
-        notes=[*checked.notes, *warnings(chosen)],
+        notes=[*([WITHOUT_BANK] if checked is None else checked.notes), *made.notes, *warnings(chosen)],
     )
 
 
@@ -107,7 +115,7 @@ def manifest(
 ) -> Manifest:
     """A manifest, without the record of the files."""
     return Manifest(
-        format_version=made.index.format_version,
+        format_version=FORMAT_VERSION,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         count=len(made.offsets),
         dim=made.targets.dim,

@@ -6,37 +6,87 @@ import os
 import sys
 from contextlib import suppress
 from functools import cache
+from importlib import import_module
 from importlib.metadata import entry_points, version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
-from hubless.cli.banks import bank_app
-from hubless.cli.collections import (
-    alias_command,
-    build_command,
-    delete_command,
-    inspect_command,
-    list_command,
-    prune_command,
-    rollback_command,
-)
-from hubless.cli.evaluate import evaluate_command
-from hubless.cli.exporting import export_command
-from hubless.cli.hubs import diagnose_command, report_command, scan_command
-from hubless.cli.merging import merge_command
-from hubless.cli.printing import PrintedWarnings
-from hubless.cli.query import query_command
-from hubless.cli.reindexing import reindex_command
-from hubless.cli.tune import tune_command
-from hubless.demo.command import demo
 from hubless.errors import HublessError, one_line
 
-COMMANDS = "hubless.commands"
+ADDED = "hubless.commands"
 """Entry points through which other packages add commands. The service adds `serve`."""
+COMMANDS = {
+    "build": "cli.collections:build_command",
+    "inspect": "cli.collections:inspect_command",
+    "list": "cli.collections:list_command",
+    "rollback": "cli.collections:rollback_command",
+    "alias": "cli.collections:alias_command",
+    "prune": "cli.collections:prune_command",
+    "delete": "cli.collections:delete_command",
+    "backup": "cli.backups:backup_command",
+    "restore": "cli.backups:restore_command",
+    "verify": "cli.backups:verify_command",
+    "merge": "cli.merging:merge_command",
+    "reindex": "cli.reindexing:reindex_command",
+    "query": "cli.query:query_command",
+    "export": "cli.exporting:export_command",
+    "evaluate": "cli.evaluate:evaluate_command",
+    "tune": "cli.tune:tune_command",
+    "diagnose": "cli.hubs:diagnose_command",
+    "scan": "cli.hubs:scan_command",
+    "report": "cli.hubs:report_command",
+    "demo": "demo.command:demo",
+    "bank": "cli.banks:bank_app",
+}
+"""Where each command is. It is imported when it is called, or when its help is shown."""
+
+
+class CommandGroup(TyperGroup):
+    """The commands of `COMMANDS` and of the entry points."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*COMMANDS, *_added()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        names = self.list_commands(ctx)
+        # of a name that there is not, typer suggests others
+        for name in [cmd_name] if cmd_name in names else names:
+            if name not in self.commands:
+                self.commands[name] = _command(name)
+        return self.commands.get(cmd_name)
+
+
+@cache
+def _added() -> dict[str, Any]:
+    return {entry.name: entry for entry in entry_points(group=ADDED)}
+
+
+def _command(name: str) -> Any:
+    if name in COMMANDS:
+        module, _, attribute = COMMANDS[name].partition(":")
+        found = getattr(import_module(f"hubless.{module}"), attribute)
+    else:
+        found = _added()[name].load()
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name)(found)
+    return typer.main.get_command(alone)
+
+
+class PrintedWarnings(logging.Handler):
+    """Prints what the library logs."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a record, as a warning."""
+        typer.echo(f"warning: {record.getMessage()}", err=True)
+
 
 app = typer.Typer(
     name="hubless",
+    cls=CommandGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -61,32 +111,6 @@ def options(
     """Vector search without hubs."""
 
 
-app.command("build")(build_command)
-app.command("inspect")(inspect_command)
-app.command("list")(list_command)
-app.command("rollback")(rollback_command)
-app.command("alias")(alias_command)
-app.command("prune")(prune_command)
-app.command("delete")(delete_command)
-app.command("merge")(merge_command)
-app.command("reindex")(reindex_command)
-app.add_typer(bank_app)
-app.command("query")(query_command)
-app.command("export")(export_command)
-app.command("evaluate")(evaluate_command)
-app.command("tune")(tune_command)
-app.command("diagnose")(diagnose_command)
-app.command("scan")(scan_command)
-app.command("report")(report_command)
-app.command()(demo)
-
-
-@cache
-def _add_commands() -> None:
-    for command in entry_points(group=COMMANDS):
-        app.command(command.name)(command.load())
-
-
 @cache
 def _print_warnings() -> None:
     logging.getLogger("hubless.banks").addHandler(PrintedWarnings())
@@ -97,7 +121,6 @@ def main() -> None:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
     try:
-        _add_commands()
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)
     except typer.TyperException as error:

@@ -40,6 +40,7 @@ CollectionIfAny = Annotated[
 
 bank_app = typer.Typer(
     name="bank",
+    add_completion=False,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="""Make query banks of what people ask.

@@ -1,6 +1,7 @@
 """Commands that build and manage collections. Parsing and printing only."""
 
 import json
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,7 +10,6 @@ import typer
 
 import hubless
 from hubless.builder.executors import LOCAL
-from hubless.builder.measuring import by_chance
 from hubless.builder.milvus.clearing import delete, follow, prune
 from hubless.builder.parameter_file import read_correction, read_strength
 from hubless.builder.recipe import ENGINES, FAISS
@@ -60,7 +60,10 @@ def build_command(
     catalog: CatalogOption,
     collection: CollectionOption,
     targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],
-    query_bank: Annotated[Path, typer.Option(metavar="FILE", help="Example queries, such as past ones.")],
+    query_bank: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Example queries, such as past ones; --correction none does without."),
+    ] = None,
     target_bank: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Extra targets, such as training items.")
     ] = None,
@@ -195,8 +198,16 @@ def build_command(
     if json_:
         print_json(manifest.model_dump(mode="json"))
     else:
-        _print_manifest(manifest)
+        print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
         _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
+        if manifest.bank is None:
+            typer.echo(
+                "Nothing is corrected yet: let the service keep a sample of live queries (HUBLESS_QUERY_SAMPLE),"
+            )
+            typer.echo("then build again with them as --query-bank.")
+        where = shlex.join(["--catalog", str(catalog)])
+        typer.echo(f"Serve it:      hubless serve {where}")
+        typer.echo(f"All figures:   hubless inspect {where} --collection {collection}")
 
 
 def inspect_command(
@@ -374,8 +385,18 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
+_INTERNAL = ("fitted", "measured with", "recall@10", "skewness of N_10")
+"""What `inspect` shows and a build leaves out."""
+
+
 def _print_manifest(manifest: hubless.Manifest) -> None:
-    rows = {
+    print_table(facts(_facts(manifest)))
+    if len(manifest.index.curve) > 1:
+        print_table(curve_table(manifest.index), names=2)
+
+
+def _facts(manifest: hubless.Manifest) -> dict[str, str]:
+    return {
         "collection": manifest.collection,
         "version": manifest.version,
         "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
@@ -390,9 +411,6 @@ def _print_manifest(manifest: hubless.Manifest) -> None:
         "text queries": "yes" if manifest.encoder else "no",
         "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
     }
-    print_table(facts(rows))
-    if len(manifest.index.curve) > 1:
-        print_table(curve_table(manifest.index), names=2)
 
 
 def _shards(manifest: hubless.Manifest) -> str:
@@ -403,8 +421,7 @@ def _shards(manifest: hubless.Manifest) -> str:
 def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     if (measured := manifest.measured) is None:
         return {"measured with": "nothing, as there was no query bank"}
-    chance = measured.hubness_chance or by_chance(measured.queries, manifest.count)
-    three = (measured.hubness_raw, measured.hubness_corrected, chance)
+    three = (measured.hubness_raw, measured.hubness_corrected, measured.hubness_chance)
     queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
     if measured.held_out and measured.fitted_queries is not None:
         queries += f", and a fit on the other {measured.fitted_queries:,}"

@@ -18,7 +18,7 @@ from hubless.cli.options import (
     VersionOption,
     open_collection,
 )
-from hubless.cli.printing import facts, print_json, print_table, table_of
+from hubless.cli.printing import facts, print_item, print_json, print_table, table_of
 from hubless.cli.similarities import (
     BankSimilaritiesOption,
     SimilaritiesOption,
@@ -28,7 +28,6 @@ from hubless.cli.similarities import (
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, diagnose
 from hubless.lab.diagnosis import Diagnosis
-from hubless.lab.drawing import load_matplotlib
 from hubless.lab.entries import parse_entries
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.report.contents import SEEDS, Wanted, make_report
@@ -129,10 +128,8 @@ def _print_diagnosis(diagnosis: Diagnosis, json_: bool) -> None:
     if json_:
         print_json(diagnosis.as_json())
         return
-    for sentence in diagnosis.verdict:
-        typer.echo(f"• {sentence}")
-    for note in diagnosis.notes:
-        typer.echo(f"• Note: {note}.")
+    for sentence in [*diagnosis.verdict, *(f"Note: {note}." for note in diagnosis.notes)]:
+        print_item(sentence)
     typer.echo()
     for table in _diagnosis_tables(diagnosis):
         print_table(table)
@@ -231,8 +228,7 @@ def report_command(
 ) -> None:
     """Write one HTML page with all that the lab says of your data.
 
-    Give --targets, or --catalog and --collection, or --bank-similarities. Plots
-    need the extra demo.
+    Give --targets, or --catalog and --collection, or --bank-similarities.
 
     \b
     Example:
@@ -243,7 +239,6 @@ def report_command(
         raise typer.BadParameter("expected a file that ends in .html", param_hint="--output")
     # fail before the long work if the page cannot be written
     check_place(output)
-    load_matplotlib("report")
     try:
         entries = parse_entries(correction, {}) if correction else []
     except InputError as error:

@@ -1,9 +1,10 @@
 """Parsing of values, and printing of JSON and tables."""
 
 import json
-import logging
 import os
 import re
+import sys
+import textwrap
 from collections.abc import Container, Mapping
 from typing import Any
 
@@ -73,6 +74,15 @@ def print_table(table: Table, names: int = 1) -> None:
         console.print(table.caption)
 
 
+def print_item(text: str) -> None:
+    """Print an item of a list, wrapped between words to the width of the terminal; on one line without a terminal."""
+    width = _console().width if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit() else _UNLIMITED
+    wrapped = textwrap.fill(
+        text, width, initial_indent="• ", subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
+    typer.echo(wrapped)
+
+
 def table_width() -> int:
     """Return the columns that a table may have."""
     return _console().width
@@ -135,14 +145,6 @@ def _part(table: Table, numbers: list[int], title: TextType | None) -> Table:
 def warn(message: str) -> None:
     """Print a warning on standard error."""
     typer.echo(f"warning: {message}", err=True)
-
-
-class PrintedWarnings(logging.Handler):
-    """Prints what the library logs."""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        """Print a record, as a warning."""
-        warn(record.getMessage())
 
 
 def parse_value(text: str) -> Any:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.reindex.job_file import schema
+from hubless.builder.reindex.gates import GateResult, as_json, foresee_gates
+from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.metrics_file import write_metrics
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
@@ -59,11 +60,15 @@ def reindex_command(
         return 0
     if job is None:
         raise typer.BadParameter("give a job file", param_hint="JOB.yaml")
+    if catalog is None and read_job(job).catalog is None:
+        raise typer.BadParameter(f"give it, or `catalog:` in {job.name}", param_hint=f"--catalog ({CATALOG_VARIABLE})")
     if plan:
         described, folder, where = opened(job, catalog)
         with working(where, described.collection, pull=True) as work:
-            _print_plan(make_plan(described, folder, work.catalog, read_all=read_all, full=full), json_)
-        return 0
+            planned = make_plan(described, folder, work.catalog, read_all=read_all, full=full)
+            foreseen = foresee_gates(planned)
+        _print_plan(planned, foreseen, json_)
+        return _told([each for each in foreseen if not each.passed])
     if metrics is not None:
         check_place(metrics)
     try:
@@ -82,18 +87,23 @@ def reindex_command(
     else:
         _print_outcome(done)
     if done.failed:
-        for each in done.failed:
-            typer.echo(f"error: gate {each}", err=True)
-        return GATE
+        return _told(done.failed)
     if done.waited is not None and not done.waited.switched:
-        typer.echo(f"error: {wait_for} did not switch in {timeout:g} seconds; it said {done.waited.said}", err=True)
+        typer.echo(f"error: {wait_for} did not switch; it said {done.waited.said}", err=True)
         return NOT_SWITCHED
     return 0
 
 
-def _print_plan(plan: Plan, json_: bool) -> None:
+def _told(failed: list[GateResult]) -> int:
+    """Print which gates failed. Return the exit code."""
+    for each in failed:
+        typer.echo(f"error: gate {each}", err=True)
+    return GATE if failed else 0
+
+
+def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
     if json_:
-        print_json(plan.as_json())
+        print_json({**plan.as_json(), "gates": as_json(foreseen)})
         return
     table = table_of("file", "", "targets", "new", "changed", "gone", texts=["file"], title=_headline(plan))
     for each in plan.rows.files:
@@ -101,6 +111,16 @@ def _print_plan(plan: Plan, json_: bool) -> None:
         table.add_row(each.path, each.state, *(f"{count:,}" if count else "" for count in counts))
     print_table(table)
     print_table(facts(_decisions(plan)))
+    _print_gates(foreseen)
+
+
+def _print_gates(measured: list[GateResult]) -> None:
+    if measured:
+        table = table_of("gate", "measured", "bound", "", texts=["gate"])
+        for each in measured:
+            value = "" if each.value is None else f"{each.value:.4g}"
+            table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")
+        print_table(table)
 
 
 def _headline(plan: Plan) -> str:
@@ -143,9 +163,4 @@ def _print_outcome(done: Outcome) -> None:
         "took": f"{done.seconds:,.1f} s",
     }
     print_table(facts(rows))
-    if done.gates:
-        table = table_of("gate", "measured", "bound", "", texts=["gate"])
-        for each in done.gates:
-            value = "" if each.value is None else f"{each.value:.4g}"
-            table.add_row(each.gate, value, f"{each.bound:g}", "passed" if each.passed else "failed")
-        print_table(table)
+    _print_gates(done.gates)

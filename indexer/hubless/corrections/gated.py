@@ -13,31 +13,34 @@ from hubless.corrections.query_time import Flags, Gate
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
-from hubless.kernels.reductions import nearest, reaches, top_k_similarities
+from hubless.kernels.reductions import reaches, top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_at_least
 from hubless.vectors.sources import VectorSource, as_source
 
 GATES = ("query", "target")
+ROUNDING = 1e-5
+"""Similarities that differ by less, relative to them, tie: products of float32 are about as exact."""
 
 
 def activation_set(bank: VectorSource, targets: VectorSource, k: int) -> Flags:
-    """Which targets (n,) are among the k most similar of some row of a bank, by raw similarity."""
-    active = np.zeros(targets.shape[0], np.bool_)
-    active[nearest(bank, targets, k)] = True
-    return active
+    """Return which targets (n,) are among the k most similar of some row of a bank, by raw similarity.
+
+    All that tie with the k-th are. So copies of a target are active together, and the gate does not depend on which of
+    them an index returns first.
+    """
+    return reaches(bank, targets, reached_from(bank, targets, k))
 
 
 def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
-    """The similarity (b,) from which a target is in the top k of each bank query.
+    """Return the similarity (b,) from which a target is in the top k of each bank query: the k-th best, less rounding.
 
-    It lies halfway between the k-th best and the next, so that rounding decides nothing. With k targets or fewer it is
-    −∞.
+    With k targets or fewer it is −∞.
     """
     if targets.shape[0] <= k:
         return np.full(bank.shape[0], -np.inf, np.float32)
-    best = np.sort(top_k_similarities(targets, bank, k + 1), axis=1)
-    thresholds: F32 = best[:, :2].mean(axis=1)
+    last = top_k_similarities(targets, bank, k).min(axis=1)
+    thresholds: F32 = last - np.float32(ROUNDING) * np.abs(last)
     return thresholds
 
 
@@ -48,6 +51,7 @@ class FittedGatedSoftmax:
     Parameters
     ----------
     thresholds : (b,) from `reached_from`, for a gate on each target; None for a gate on each query
+    active_mean : mean h of the active targets at the fit, for a gate on each target
     """
 
     __repr__ = in_a_line
@@ -55,6 +59,7 @@ class FittedGatedSoftmax:
     softmax: FittedSoftmax
     k: int
     thresholds: F32 | None = None
+    active_mean: float = 0.0
 
     @property
     def details(self) -> Details:
@@ -65,7 +70,8 @@ class FittedGatedSoftmax:
             return self.softmax.offsets(targets, advance)
         source = targets_beside(self.softmax.bank, targets)
         active = reaches(self.softmax.bank, source, self.thresholds)
-        return np.where(active, self.softmax.offsets(source, advance), np.float32(0))
+        above = self.softmax.offsets(source, advance) - np.float32(self.active_mean)
+        return np.where(active, above, np.float32(0))
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> Gate | None:
         if self.thresholds is not None:
@@ -77,12 +83,15 @@ class FittedGatedSoftmax:
 
     def state(self) -> State:
         state = self.softmax.state()
-        return state if self.thresholds is None else state | {"thresholds": self.thresholds}
+        if self.thresholds is None:
+            return state
+        return state | {"thresholds": self.thresholds, "active_mean": np.array(self.active_mean)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedGatedSoftmax":
         rest = {key: value for key, value in details.items() if key not in ("k", "gate")}
-        return cls(FittedSoftmax.from_state(state, rest), details["k"], state.get("thresholds"))
+        mean = float(state.get("active_mean", 0.0))
+        return cls(FittedSoftmax.from_state(state, rest), details["k"], state.get("thresholds"), mean)
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,11 @@ class DynamicInvertedSoftmax:
     seen to attract queries. h(t) = τ·LSE_{q∈Bq}(q·t/τ), and the gate decides where it counts:
 
     - gate "query": for a query whose raw top-1 is in the activation set, all of its ranking is corrected;
-    - gate "target": a target in the activation set has this offset for every query, any other target has 0.
+    - gate "target": a target in the activation set has, for every query, this offset less the mean offset of all active
+      targets. Any other target has 0.
+
+    Equation 15 of the DBSN paper, taken literally, ranks active targets by their softmax and others by their
+    similarity, which are on different scales. Offsets that are not centred have the same fault.
 
     Parameters
     ----------
@@ -122,7 +135,10 @@ class DynamicInvertedSoftmax:
         softmax = self._softmax().fit(query_bank, targets, target_bank)
         if self.gate == "query":
             return FittedGatedSoftmax(softmax, self.k)
-        return FittedGatedSoftmax(softmax, self.k, reached_from(softmax.bank, as_source(targets, "targets"), self.k))
+        source = as_source(targets, "targets")
+        thresholds = reached_from(softmax.bank, source, self.k)
+        of_active = softmax.offsets(source)[reaches(softmax.bank, source, thresholds)]
+        return FittedGatedSoftmax(softmax, self.k, thresholds, float(of_active.mean(dtype=np.float64)))
 
     def _softmax(self) -> InvertedSoftmax:
         return InvertedSoftmax(self.temperature, self.perplexity)

@@ -1,4 +1,4 @@
-"""`dn` and `cent`: the similarity of a target to the mean of the queries, or to the mean of the targets."""
+"""`dn` and `cent`: the similarity of a target to the mean of the queries."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -67,22 +67,16 @@ class DistributionNormalisation:
 
 
 @dataclass(frozen=True)
-class Centring:
-    """Centring: h(t) = w · (mean of the targets)·t, what remains of (q − t̄)·(t − t̄) in the ranking of one query.
+class Centring(DistributionNormalisation):
+    """Centring: h(t) = w · (mean of the query bank)·t, what remains of (q − q̄)·(t − t̄) in the ranking of one query.
 
-    A baseline: it knows nothing of the queries.
+    Each side is centred by its own mean. The published (mean of the targets)·t presumes that both sides share one: with
+    text queries on images they do not, and it ruins the ranking. At weight 1 this is `dn` at twice its weight.
 
     Source: Suzuki et al., "Centering Similarity Measures to Reduce Hubs", EMNLP 2013.
     """
 
     weight: float = 1.0
-
-    def __post_init__(self) -> None:
-        check_between("weight", self.weight, 0, float("inf"))
-
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedMean:
-        _, all_targets, _ = check_banks(query_bank, targets, target_bank, 1, "as a query bank has")
-        return FittedMean(mean_row(all_targets), self.weight, all_targets.shape[0])
 
 
 def mean_row(vectors: VectorSource) -> F64:

@@ -13,7 +13,6 @@ from hubless.corrections.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.errors import InputError
 from hubless.kernels.reductions import log_sum_exps
 from hubless.kernels.similarities import similarities
 from hubless.progress import Advance, no_progress
@@ -24,14 +23,6 @@ FIT_SAMPLE = 4096
 """How many targets the steps of the bank are computed on."""
 SAMPLE = 1024
 """This many targets stand for all that are no candidates."""
-
-
-@dataclass(frozen=True)
-class Masses:
-    """Logarithms of what a row and a column of the plan sum to. The paper's sum to 1."""
-
-    row: float = 0.0
-    column: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -49,8 +40,6 @@ class JoinedSinkhorn:
     rows : (k − 1, b) LSE_j(S_ij/τ + c_j) over all targets, after each step but the last
     sample, sample_rows : some targets, and their row numbers
     temperature : τ
-    begins_alone : the first column step is the bank's alone, and `rows` has k lines: bundles of hubless 0.1
-    masses : what rows and columns sum to
     """
 
     bank: F32
@@ -59,13 +48,11 @@ class JoinedSinkhorn:
     sample: F32
     sample_rows: I64
     temperature: float
-    begins_alone: bool = False
-    masses: Masses = Masses()
 
     def scores(self, query: F32, candidates: Candidates) -> F64:
         own = candidates.similarities.astype(np.float64) / self.temperature
         known = self.columns[:, candidates.rows].astype(np.float64)
-        c = known[0] if self.begins_alone else -np.logaddexp(-known[0], own)
+        c = -np.logaddexp(-known[0], own)
         if len(self.rows):
             shares = _Shares(candidates.vectors(), self.bank, self.temperature, known[0], self.rows[0])
             rest_of_query = self._rest_of_query(query, candidates.rows)
@@ -73,9 +60,9 @@ class JoinedSinkhorn:
             for row_sums, of_bank, rest_of_own in zip(self.rows, known, rest_of_query, strict=False):
                 on_candidates, now = shares.over_candidates(of_bank, c)
                 rest = np.full(len(row_sums), -np.inf) if complete else _log_difference(row_sums, on_candidates)
-                r = self.masses.row - np.logaddexp(rest, now)
-                r_own = self.masses.row - np.logaddexp(_log_sum(own + c), rest_of_own)
-                c = self.masses.column - np.logaddexp(shares.over_bank(r), own + r_own)
+                r = -np.logaddexp(rest, now)
+                r_own = -np.logaddexp(_log_sum(own + c), rest_of_own)
+                c = -np.logaddexp(shares.over_bank(r), own + r_own)
         scores: F64 = self.temperature * (own + c)
         return scores
 
@@ -97,15 +84,7 @@ class JoinedSinkhorn:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
         bank, sample, sample_rows = arrays["bank"], arrays["sample"], arrays["sample_rows"]
-        temperature, columns, rows = details["temperature"], arrays["columns"], arrays["rows"]
-        if columns.ndim == 2:
-            return cls(bank, columns, rows, sample, sample_rows, temperature)
-        # hubless 0.1 fitted `sn` first, and gave each query as many steps from there
-        steps = details["iterations"]
-        columns = np.broadcast_to(columns / np.float32(temperature), (steps, len(columns)))
-        rows = np.broadcast_to(rows.astype(np.float64), (steps, len(rows)))
-        masses = Masses(-np.log(len(bank) + 1), -np.log(columns.shape[1]))
-        return cls(bank, columns, rows, sample, sample_rows, temperature, True, masses)
+        return cls(bank, arrays["columns"], arrays["rows"], sample, sample_rows, details["temperature"])
 
 
 class _Shares:
@@ -162,14 +141,13 @@ class FittedSingleQuery:
     Parameters
     ----------
     softmax : h(t) = τ·LSE_{q_i∈Bq}(q_i·t/τ + r_i), which finds the candidates
-    steps : (k − 1, b) r after each step but the last, from the targets that it was fitted on; None in bundles of
-        hubless 0.1
+    steps : (k − 1, b) r after each step but the last, from the targets that it was fitted on
     """
 
     __repr__ = in_a_line
 
     softmax: FittedSoftmax
-    steps: F64 | None
+    steps: F64
 
     @property
     def details(self) -> Details:
@@ -179,16 +157,8 @@ class FittedSingleQuery:
         return self.softmax.offsets(targets, advance)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> JoinedSinkhorn:
-        """The steps of the bank over all these targets.
-
-        Raises
-        ------
-        InputError
-            if hubless 0.1 fitted it, which took other steps.
-        """
+        """Return the steps of the bank over all these targets."""
         bank, temperature = self.softmax.bank, self.softmax.temperature
-        if self.steps is None:
-            raise InputError("correction", "sinkhorn as hubless 0.2 and later fit it: build again", "that of 0.1")
         source = targets_beside(bank, targets)
         columns = -log_sum_exps(bank, source, temperature, [None, *self.steps], advance)
         rows = log_sum_exps(source, bank, temperature, list(columns[:-1]))
@@ -198,11 +168,11 @@ class FittedSingleQuery:
 
     def state(self) -> State:
         state = self.softmax.state()
-        return state if self.steps is None else state | {"steps": self.steps}
+        return state | {"steps": self.steps}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(FittedSoftmax.from_state(state, details), state.get("steps"))
+        return cls(FittedSoftmax.from_state(state, details), state["steps"])
 
 
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:

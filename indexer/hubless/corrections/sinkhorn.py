@@ -24,6 +24,11 @@ FIT_SAMPLE = 10_000
 MOST_OF_TARGETS = 0.1
 """The largest share of the targets that a sample is. The product with the sample, that of the steps over all targets
 and that of the offsets are then 2.1 products of bank and targets at most."""
+QUICK_EXACT = 1000
+"""Similarities for each target of the sample. Up to so many, 10 million by default, the exact fit takes no more time
+than the steps over a sample and then over all, at temperatures by perplexity."""
+FEW_QUERIES = 400
+"""A smaller bank counts as this many queries, since an exact fit holds all targets in memory: at most 25,000."""
 ALL = "all"
 
 
@@ -79,9 +84,10 @@ class SinkhornNormalisation:
     temperature : τ in units of similarity, or "auto" for the one of the given perplexity (published: 0.01)
     perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
     iterations : Sinkhorn steps; 10 are not converged, and are the published setting
-    fit_sample : up to this many targets, all steps are over all of them. Of more, the first half of the steps is over a
-        sample of this many, at most a tenth of them, with as many bank queries as can be held in memory; the others are
-        over all targets (see `hubless.kernels.truncated`). "all", or None, takes no sample
+    fit_sample : up to this many targets, all steps are over all of them; also of more, while the exact fit is as
+        quick (`QUICK_EXACT`). Else the first half of the steps is over a sample of this many, at most a tenth of them,
+        with as many bank queries as can be held in memory; the others are over all targets (see
+        `hubless.kernels.truncated`). "all", or None, takes no sample
     tolerance : stop once a step changes no offset by as much, in units of similarity. 0 never does: the published
         number of steps is a setting, not a limit, as it is far from converged
 
@@ -138,8 +144,7 @@ class SinkhornNormalisation:
         count = columns.shape[0]
         bank_sample, rows = bank, np.arange(count)
         if self._sample is not None and self.iterations > 1:
-            size = self._sample if count <= self._sample else min(self._sample, math.ceil(MOST_OF_TARGETS * count))
-            rows = sampled_rows(count, size)
+            rows = sampled_rows(count, self._size(bank.shape[0], count, self._sample))
             bank_sample = sample(bank, rows_kept(len(rows)))
         some = columns if len(rows) == count else ArrayVectors(columns.take(rows), f"sample of {columns.name}")
         on_some = self.iterations if some is columns else self.iterations // 2
@@ -156,6 +161,12 @@ class SinkhornNormalisation:
             "fitted_on_queries": bank_sample.shape[0],
             "last_step_on": count,
         }
+
+    @staticmethod
+    def _size(queries: int, count: int, most: int) -> int:
+        """Return how many of `count` targets the first steps are over."""
+        quick = count * max(queries, FEW_QUERIES) <= QUICK_EXACT * min(most, FIT_SAMPLE)
+        return count if count <= most or quick else min(most, math.ceil(MOST_OF_TARGETS * count))
 
     @property
     def _sample(self) -> int | None:

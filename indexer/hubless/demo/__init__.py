@@ -1,1 +1,1 @@
-"""The demo: search the functions of a library in plain English, with and without hubs. Needs the extra `demo`."""
+"""The demo: search the functions of a library in plain English, with and without hubs."""

@@ -1,14 +1,9 @@
-"""`hubless demo`. It imports the packages of its extra only when it is called."""
+"""`hubless demo`. It imports what it needs only when it is called."""
 
-import importlib.util
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from hubless.errors import InputError, how_to_install
-
-_NEEDED = {"sklearn": "scikit-learn", "matplotlib": "matplotlib"}
 
 
 def demo(
@@ -22,7 +17,7 @@ def demo(
     ),
     picture: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write the picture here: .png, .svg or .pdf."),
+        typer.Option(metavar="FILE", help="Write the picture here, as .svg."),
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")] = 0,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the split into training and test.")] = 0,
@@ -33,14 +28,6 @@ def demo(
     Trains two small encoders on documentation and code, and measures hubness on
     held-out functions. Then builds, serves and asks an index of all functions.
     """
-    check_extra()
     from hubless.demo.story import Options, tell
 
     tell(Options(package, once, catalog, picture, port, seed, json_))
-
-
-def check_extra() -> None:
-    """Raise `InputError` if a package of the extra `demo` is missing."""
-    missing = [name for module, name in _NEEDED.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        raise InputError("demo", f"the extra demo: {how_to_install('demo')}", f"no {' and no '.join(missing)}")

@@ -6,6 +6,7 @@ The sources are parsed and never imported, so that walking a package runs none o
 import ast
 import importlib.util
 import re
+import sys
 import sysconfig
 import tokenize
 import warnings
@@ -19,8 +20,10 @@ from hubless.progress import Advance
 
 MIN_WORDS = 4
 
-# documentation of tests does not say what a function is for; the last three are programs beside the library
-SKIPPED_FOLDERS = {"test", "tests", "idle_test", "site-packages", "dist-packages", "idlelib", "lib2to3", "turtledemo"}
+# documentation of tests does not say what a function is for; the last is a program
+SKIPPED_FOLDERS = {"test", "tests", "lib2to3"}
+# not in every build of Python, as some systems pack them apart
+OPTIONAL = {"curses", "distutils", "ensurepip", "idlelib", "tkinter", "turtle", "turtledemo", "venv"}
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -50,9 +53,12 @@ class Library:
 
 
 def standard_library() -> Library:
-    """The standard library of the running interpreter, without its tests."""
+    """The standard library of this Python without its tests: the same files in every build of a version."""
     root = Path(sysconfig.get_path("stdlib"))
-    return Library(f"Python {sysconfig.get_python_version()} standard library", root, _python_files(root))
+    modules = sorted(sys.stdlib_module_names - OPTIONAL)
+    origins = [path for module in modules for path in (root / module, root / f"{module}.py") if path.exists()]
+    files = [file for origin in origins for file in _python_files(origin)]
+    return Library(f"Python {sysconfig.get_python_version()} standard library", root, tuple(files))
 
 
 def installed_package(name: str) -> Library:

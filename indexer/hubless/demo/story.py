@@ -29,7 +29,7 @@ QUESTIONS = (
 HITS = 5
 WORST_HUBS = 5
 KEPT_VERSIONS = 2
-PICTURE = "k-occurrence.png"
+PICTURE = "k-occurrence.svg"
 
 
 @dataclass(frozen=True)

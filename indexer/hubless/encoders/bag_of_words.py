@@ -2,7 +2,6 @@
 
 import json
 import re
-import tokenize
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +13,7 @@ from hubless.encoders.base import brief
 from hubless.encoders.descriptions import ENCODER_FILE
 from hubless.errors import InputError, UnknownWords, ZeroVector, one_line, storage_errors
 from hubless.vectors.arrays import F32, F64, as_float32
-from hubless.vectors.npy import write_array
+from hubless.vectors.npy import read_npy, write_array
 
 WORDS_FILE = "encoder.npy"
 """The row of each word, beside the description."""
@@ -155,10 +154,9 @@ def _check_vocabulary(vocabulary: Mapping[str, int], rows: int) -> None:
 
 def _read_rows(path: Path) -> np.ndarray[Any, Any]:
     try:
-        # mapping compares the size with the header before it takes memory
-        rows = np.lib.format.open_memmap(path, mode="r")
-    except (OSError, ValueError, EOFError, SyntaxError, tokenize.TokenError) as error:  # all seen on damaged headers
+        rows = read_npy(path)
+    except (OSError, ValueError) as error:
         raise InputError(str(path), "an array of float32 rows", one_line(error)) from error
     if rows.dtype != np.float32 or rows.ndim != 2:
         raise InputError(str(path), "a matrix of float32", f"{rows.dtype}, shape {rows.shape}")
-    return np.array(rows)
+    return rows

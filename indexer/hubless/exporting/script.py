@@ -1,17 +1,20 @@
 """The script of an export: constants of the collection, what all scripts share, and what is of the database."""
 
+import re
 from collections.abc import Iterable, Mapping
 from pprint import pformat
 from typing import Any
 
 from hubless.exporting.engines.base import Engine
 
+_ADDRESS = re.compile(r'environ\.get\("(\w+_UR[LI])"')
 DATA, SCRIPT = "targets.parquet", "recipe.py"
 
 _HEAD = '''"""Load {name} into {title} and ask it, with the hubness taken out of the ranking.
 
     pip install {packages}
     python {script} load                 # --replace deletes what has the name first
+    python {script} check queries.npy    # compares what it finds with all targets
     python {script} query queries.npy    # prints ids and scores
 
 {data} has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by
@@ -35,6 +38,8 @@ import pyarrow.parquet as pq
 _SHARED = '''
 HERE = Path(__file__).resolve().parent
 DATA = HERE / "targets.parquet"
+LEAST = 0.99
+"""Share of the ten best targets that `check` wants."""
 
 
 def augmented(vector, strength=STRENGTH):
@@ -71,6 +76,19 @@ def counted(batches):
             print(f"\\r{done:,} of {COUNT:,}", end="" if done < COUNT else "\\n", file=sys.stderr, flush=True)
 
 
+def check(client, queries, limit=10):
+    """The share of the best targets that the database finds, among those of a comparison with all."""
+    asked = np.stack([augmented(vector) for vector in queries])
+    best = np.empty((len(asked), 0), np.float32)
+    for _, vectors, _ in blocks(10_000, parsed=False):
+        best = -np.sort(-np.column_stack([best, asked @ vectors.T]))[:, :limit]
+    found = 0
+    for vector, scores in zip(queries, best):
+        last = scores[-1] - 1e-4 * max(1, abs(scores[-1]))  # databases round
+        found += sum(score >= last for _, score in query(client, vector, limit, STRENGTH))
+    return found / best.size
+
+
 def refuse_unless(replace):
     if not replace:
         raise SystemExit(f"{NAME} is there already: give --replace to delete it, or change NAME in this file")
@@ -84,14 +102,42 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     loading = commands.add_parser("load", help="load all targets")
     loading.add_argument("--replace", action="store_true", help="delete what has the name first")
+    checking = commands.add_parser("check", help="compare what it finds with all targets")
+    checking.add_argument("file", help=".npy, one row a query; the first 200 are asked")
     asking = commands.add_parser("query", help="ask with vectors")
     asking.add_argument("file", help=".npy, one row a query")
     asking.add_argument("--limit", type=int, default=10)
     asking.add_argument("--strength", type=float, default=STRENGTH)
     given = parser.parse_args()
+    try:
+        run(given)
+    except Exception as error:
+        if not of_connection(error):
+            raise
+        said = " ".join(str(error).split())[:200]
+        raise SystemExit(f"{TITLE} cannot be reached: start it, or set {ADDRESS} to where it is ({said})") from None
+
+
+def of_connection(error):
+    # clients have an error of their own for it, or wrap one that says so
+    while error is not None:
+        if isinstance(error, ConnectionError) or "connect" in f"{type(error).__name__} {error}".lower():
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def run(given):
     client = connect()
     if given.command == "load":
         load(client, given.replace)
+        return
+    if given.command == "check":
+        share = check(client, np.atleast_2d(np.load(given.file))[:200])
+        said = f"{share:.1%} of the ten best targets are found"
+        if share < LEAST:
+            raise SystemExit(f"{said}, expected {LEAST:.0%}: let the database compare more targets a query, see above")
+        print(said)
         return
     for vector in np.atleast_2d(np.load(given.file)):
         found = query(client, vector, given.limit, given.strength)
@@ -120,6 +166,8 @@ def script_of(engine: Engine, constants: Mapping[str, Any], notes: Iterable[str]
         data=DATA,
     )
     comments = "".join(f"# {note}\n" for note in (tested, *notes))
+    (address, *_) = _ADDRESS.findall(engine.script)
+    constants = {**constants, "TITLE": engine.title, "ADDRESS": address}
     values = "".join(f"{name} = {pformat(value, width=100, sort_dicts=False)}\n" for name, value in constants.items())
     imports, own = _parted(engine.script.strip("\n"))
     parts = (head + comments + _IMPORTS.rstrip("\n"), imports, values, _SHARED.strip("\n"), own, _MAIN.strip("\n"))

@@ -1,6 +1,7 @@
 """Conditions on keys of free payload. A value is compared with values of its own kind: 3 never equals "3"."""
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -20,6 +21,8 @@ Which: TypeAlias = Callable[[Values], NDArray[np.bool_]]
 """Values of a key → the rows that pass, (r,)."""
 
 _TEXT, _WHOLE, _FLOAT, _BOOLEAN = pa.large_string(), pa.int64(), pa.float64(), pa.bool_()
+_LARGEST = sys.float_info.max
+_WHOLES = (_WHOLE, pa.uint64())
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ def _is_in(listed: Sequence[Any]) -> Which:
     ]
     if numbers := [value for value in listed if _kind_of_value(value) not in (_TEXT, _BOOLEAN)]:
         whole = [int(value) for value in numbers if value == int(value)]
-        tests.append(_one(_WHOLE, is_in(whole, _WHOLE, _kind(_WHOLE))))
+        tests += [_one(stored, is_in(whole, stored, _kind(stored))) for stored in _WHOLES]
         tests.append(_one(_FLOAT, is_in([float(value) for value in numbers], _FLOAT, _kind(_FLOAT))))
     return lambda values: reduce(operator.or_, (test(values) for test in tests), np.zeros(len(values.there), np.bool_))
 
@@ -89,13 +92,14 @@ def _compared(name: str, value: Any) -> Which:
         raise InputError("", "a number or a string", "true or false")
     if stored in (_TEXT, _BOOLEAN):
         return _one(stored, compared_with(name, value, stored, _kind(stored)))
-    floats = _one(_FLOAT, compared_with(name, float(value), _FLOAT, _kind(_FLOAT)))
-    if value == int(value):
-        wholes = _one(_WHOLE, compared_with(name, int(value), _WHOLE, _kind(_WHOLE)))
-    else:  # below 2^53, or it would be whole: no number is on the wrong side of it once it is rounded
-        as_float = compared_with(name, float(value), _FLOAT, _kind(_FLOAT))
-        wholes = _one(_WHOLE, lambda numbers: as_float(pc.cast(numbers, _FLOAT, safe=False)))
-    return lambda values: wholes(values) | floats(values)
+    as_float = compared_with(name, float(value), _FLOAT, _kind(_FLOAT))
+    tests = [_one(_FLOAT, as_float)]
+    for stored in _WHOLES:
+        if value == int(value):
+            tests.append(_one(stored, compared_with(name, int(value), stored, _kind(stored))))
+        else:  # below 2^53, or it would be whole: no number is on the wrong side of it once it is rounded
+            tests.append(_one(stored, lambda numbers: as_float(pc.cast(numbers, _FLOAT, safe=False))))
+    return lambda values: reduce(operator.or_, (test(values) for test in tests))
 
 
 def _one(stored: pa.DataType, test: Callable[[pa.Array], Any]) -> Which:
@@ -111,7 +115,7 @@ def _kind_of_value(value: Any) -> pa.DataType:
         return _BOOLEAN
     if isinstance(value, str):
         return _TEXT
-    if isinstance(value, int | float) and abs(value) < 2**1000:
+    if isinstance(value, int | float) and abs(value) <= _LARGEST:
         return _WHOLE if isinstance(value, int) else _FLOAT
     raise InputError("", "a string, a number, true or false", "null" if value is None else type(value).__name__)
 

@@ -5,10 +5,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, one_line
 from hubless.filters.grammar import cut, is_list, shown
 from hubless.filters.kinds import kind_of
 from hubless.vectors.free_payload import free_table, is_free
+
+_INFINITE = (float("inf"), float("-inf"))
 
 
 def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str, Any]:
@@ -43,12 +45,25 @@ def read_row(document: Mapping[str, Any], schema: pa.Schema | None) -> dict[str,
 
 
 def table_of(rows: list[dict[str, Any]], schema: pa.Schema | None) -> pa.Table | None:
-    """Rows that `read_row` gave, as a table; columns that a row lacks are null."""
+    """Rows that `read_row` gave, as a table; columns that a row lacks are null.
+
+    Raises
+    ------
+    InputError
+        naming the column or the row that cannot be stored.
+    """
     if schema is None:
         return None
     if is_free(schema):
         return free_table(rows)
-    return pa.table([pa.array([row.get(field.name) for row in rows], field.type) for field in schema], schema)
+    return pa.table([_column(rows, field) for field in schema], schema)
+
+
+def _column(rows: list[dict[str, Any]], field: pa.Field) -> pa.Array:
+    try:
+        return pa.array([row.get(field.name) for row in rows], field.type)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:  # a stored one that early builds took
+        raise InputError(f"payload, column {field.name}", f"values of {field.type}", one_line(error)) from error
 
 
 def _value(value: Any, stored: pa.DataType, where: str) -> Any:
@@ -69,8 +84,10 @@ def _value(value: Any, stored: pa.DataType, where: str) -> Any:
         raise InputError(where, f"null, as JSON cannot say a value of the type {stored}", shown(value))
     try:
         read = kind.read(value, stored)
-        pa.scalar(read, stored)  # a number may be too large for the column
-    except (TypeError, ValueError, OverflowError) as error:
+        # a number may be too large for the column, and a time in UTC be out of the years that Python has
+        if pa.scalar(read, stored).as_py() in _INFINITE:
+            raise OverflowError
+    except (TypeError, ValueError, LookupError, OverflowError) as error:
         raise InputError(where, f"{kind.says}, as the column is {stored}", shown(value)) from error
     return read
 

@@ -188,12 +188,12 @@ def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advan
 
 
 def top_k_mean_each(
-    banks: Sequence[VectorSource], targets: VectorSource, k: int, advance: Advance = no_progress
+    banks: Sequence[VectorSource], targets: VectorSource, depths: Sequence[int], advance: Advance = no_progress
 ) -> list[F64]:
-    """`top_k_mean` over several banks, each (n,). Banks that are parts of one bank share its products."""
+    """`top_k_mean` over several banks, each (n,) with its k. Banks that are parts of one bank share its products."""
     if devices.current() or is_sharded(targets):
-        return [top_k_mean(bank, targets, k, advance) for bank in banks]
-    return stream_each(banks, targets, [partial(_TopKMean, k=k)] * len(banks), advance)
+        return [top_k_mean(bank, targets, k, advance) for bank, k in zip(banks, depths, strict=True)]
+    return stream_each(banks, targets, [partial(_TopKMean, k=k) for k in depths], advance)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:
@@ -283,12 +283,6 @@ class _Reaches:
 
     def result(self) -> NDArray[np.bool_]:
         return self._found
-
-
-def nearest(queries: VectorSource, targets: VectorSource, k: int) -> I64:
-    """Return the rows of the k targets most similar to each query: (b, k), best first; k is at most n."""
-    (found,) = stream(targets, queries, lambda rows: _Best(rows, min(k, targets.shape[0]), None))
-    return np.ascontiguousarray(found["row"])
 
 
 def products_with(direction: NDArray[np.floating], vectors: VectorSource, advance: Advance = no_progress) -> F64:

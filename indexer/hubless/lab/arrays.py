@@ -6,7 +6,7 @@ something else in silence; and what can be found is an index, or targets with th
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from hubless.lab import compare as comparing
 from hubless.lab import diagnose as diagnosing
 from hubless.lab import drawing
 from hubless.lab import tune as tuning
+from hubless.lab.charts import Chart
 from hubless.lab.comparison import Comparison
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.entries import Entry, Named, parse_entries
@@ -29,9 +30,6 @@ from hubless.search.collection import Collection
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Corrections = Sequence[str | Named] | Mapping[str, Mapping[str, Any]]
 """Names of corrections, or pairs of a name and its parameters, or parameters by name."""
@@ -226,7 +224,7 @@ def scan(
     return scanning.scan(gallery, queries, admit=new, **options)
 
 
-def plot_occurrence(index: Collection) -> "Figure":
+def plot_occurrence(index: Collection) -> Chart:
     """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
 
     The counts are those of the fit, so this searches for nothing. Targets that were added since are left out.
@@ -237,12 +235,12 @@ def plot_occurrence(index: Collection) -> "Figure":
 
     Returns
     -------
-    A figure of matplotlib: a notebook shows it, `savefig` writes it.
+    A chart: a notebook shows it, `save` writes it as SVG.
 
     Raises
     ------
     InputError
-        without matplotlib, or if the index has no counts.
+        if the index has no counts.
     """
     counts = index.occurrence
     known = None if counts is None else np.asarray(counts, np.int64)[:, (np.asarray(counts) >= 0).all(axis=0)]

@@ -37,7 +37,7 @@ def bank_drift(collection: Collection, queries: Path | ArrayLike, seed: int = 0)
         if there are fewer than `FEWEST` different queries, or the version was built without a sample of its bank.
     """
     if collection.bank_sample is None:
-        raise InputError("collection", "a version with a sample of its query bank", "an older one: build it again")
+        raise InputError("collection", "a version that was built with a query bank", "one without")
     different = np.unique(in_memory(as_items(queries, "queries").vectors), axis=0)
     if len(different) < FEWEST:
         raise InputError("queries", f"at least {FEWEST} different ones", str(len(different)))

@@ -221,7 +221,9 @@ class _Run:
         kept = [result for label, result in self._results.items() if label not in self._more_notes]
         if baseline in self._more_notes:
             raise InputError("baseline", "a correction that can be fitted here", self._more_notes[baseline])
-        more_notes = [f"{label} is left out: {reason}" for label, reason in self._more_notes.items()]
+        rows = [result.row(self._results[baseline]) for result in kept]
+        more_notes = [f"{row.label}: {row.details['note']}" for row in rows if "note" in row.details]
+        more_notes += [f"{label} is left out: {reason}" for label, reason in self._more_notes.items()]
         if plans := [entry.label for entry in self._entries if entry.name in PLAN_NAMES]:
             more_notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
         return Comparison(
@@ -235,5 +237,5 @@ class _Run:
             depths=self._asked.depths,
             group_shares={} if self._asked.attribute is None else self._asked.attribute.groups.by_name(),
             distances=distances,
-            rows=[result.row(self._results[baseline]) for result in kept],
+            rows=rows,
         )

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Details
 from hubless.lab import drawing, tables
+from hubless.lab.charts import Chart
 from hubless.lab.measured import Measured, Row
 from hubless.lab.tally import RECALLS, Quality, Tally
 from hubless.measures import (
@@ -22,9 +23,6 @@ from hubless.measures import (
 )
 from hubless.vectors.arrays import F64, I64
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 @dataclass(frozen=True)
 class Comparison(Measured):
@@ -36,8 +34,8 @@ class Comparison(Measured):
     def _repr_html_(self) -> str:
         return tables.as_html(self)
 
-    def plot(self, measure: str = "recall_at_1") -> "Figure":
-        """A figure of one measure of each correction, with its 95 % interval where there is one.
+    def plot(self, measure: str = "recall_at_1") -> Chart:
+        """Draw one measure of each correction, with its 95 % interval where there is one.
 
         Parameters
         ----------
@@ -46,7 +44,7 @@ class Comparison(Measured):
         Raises
         ------
         InputError
-            without matplotlib; or if the measure was not measured.
+            if the measure was not measured.
         """
         return drawing.quality(self, measure)
 

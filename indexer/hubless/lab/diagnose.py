@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from hubless import measures
-from hubless.builder.bank_checks import MOST_TARGETS, check_bank, narrow_notes
+from hubless.builder.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
 from hubless.builder.live import refuse_targets, strength_by_offsets
 from hubless.builder.live import verdict as verdict_of_live
 from hubless.builder.reading import drawn
@@ -16,14 +16,14 @@ from hubless.errors import InputError
 from hubless.lab.compare import compare
 from hubless.lab.comparison import Comparison
 from hubless.lab.cross_fit import HeldOut, held_out_rankings
-from hubless.lab.diagnosis import MAIN_DEPTH, Bank, Chance, Depth, Diagnosis, Effective, Hub, Shape
+from hubless.lab.diagnosis import MAIN_DEPTH, Bank, Depth, Diagnosis, Effective, Hub, Shape
 from hubless.lab.entries import Entry
 from hubless.lab.expected import ExpectedGain, expected_gain, signs
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
 from hubless.lab.relevance import Relevant
 from hubless.lab.vectorless import AUTO_NOTE, Vectorless
-from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
+from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, F64
@@ -94,7 +94,7 @@ def diagnose(
         extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
         told = bank_of_targets or query_bank is None
         checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
-        record, in_verdict = checked.record, narrow_notes(checked.record)
+        record, in_verdict = checked.record, [UNUSABLE, *narrow_notes(checked.record)]
         notes_of_bank = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:
@@ -116,7 +116,7 @@ def diagnose(
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
     if examined.repeated:
         notes.append(f"{examined.repeated:,} of the bank queries repeat others, and so count more than once")
-    level = _level(main)
+    level = _level(main, examined.queries)
     if measured is None and relevant is not None:
         measured = _measure(gallery, queries, relevant)
     gain = [] if measured is None else _measured_gain(measured)
@@ -139,9 +139,10 @@ def diagnose(
         strength=strength,
         level=level,
         verdict=[
-            *gain,
-            *_verdict(level, main, examined, len(held.raw), count),
-            *([] if gain else _prospect(level, examined, expected)),
+            *gain,  # what labels say comes first, as the bank alone can look worse than it is
+            *([_UNUSABLE] if examined.unusable else []),
+            *([] if examined.unusable else _verdict(level, main, examined, len(held.raw), count)),
+            *([] if gain or examined.unusable else _prospect(level, examined, expected)),
             *([] if strength is None else [verdict_of_live(strength)]),
         ],
         notes=notes,
@@ -181,14 +182,8 @@ def stored_bank(gallery: Gallery) -> VectorSource:
 
 
 def _depth(held: HeldOut, k: int, targets: int) -> Depth:
-    queries = len(held.raw)
     raw, corrected = (Shape.of(measures.k_occurrence(rows[:, :k], targets)) for rows in (held.raw, held.corrected))
-    chance = Chance(
-        skewness_by_chance(queries, targets, k),
-        most_by_chance(queries, targets, k),
-        antihubs_by_chance(queries, targets, k),
-    )
-    return Depth(k, raw, corrected, chance)
+    return Depth(k, raw, corrected, Chance.of(len(held.raw), targets, k))
 
 
 def known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSource | None]:
@@ -233,6 +228,7 @@ def _examine(
             ),
             coverage=None if record is None else record.coverage,
             narrow=[] if record is None else narrow_notes(record),
+            unusable=record is not None and is_unusable(record),
             distance=distance,
             own_distance=own,
         ),
@@ -265,16 +261,22 @@ def _distances(bank: VectorSource, targets: VectorSource, seed: int) -> tuple[fl
     return across.value, own.value, []
 
 
-def _level(depth: Depth) -> str:
+def _level(depth: Depth, bank: int) -> str:
     beyond = depth.raw.skewness - depth.chance.skewness
     even = depth.raw.most <= 2 * depth.chance.most
     hidden = depth.raw.antihubs - depth.chance.antihubs > HIDDEN
     if (beyond < CLEAR / 2 or even) and not hidden:
-        return "none"
+        return "unclear" if bank < FEW and beyond >= CLEAR / 2 else "none"
     return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
 
 
+_UNUSABLE = (
+    "The query bank is unusable: its queries are no nearer to targets than random vectors are, as if another model had "
+    "made them. Encode the queries with the model of the targets, and diagnose again. The numbers below say nothing of "
+    "your search."
+)
 _FINDING = {
+    "unclear": "There are too few queries to tell whether there are hubs",
     "none": "There are no hubs to speak of, finds are spread about as chance would spread them",
     "mild": "There is mild hubness",
     "clear": "There is clear hubness",
@@ -311,12 +313,15 @@ def _prospect(level: str, bank: Bank, expected: ExpectedGain | None) -> list[str
     said = []
     if level == "none" and bank.queries < FEW:
         said.append("Few queries can miss hubs: diagnose again with more, before you go by this.")
+    elif level == "unclear":
+        said.append(f"Diagnose again with {FEW} queries or more.")
     elif level == "none":
         said.append("Hubs are not the main problem of this search. Keep `auto` all the same.")
     said.append(
         f"Expect `auto` to change R@1 by about {expected.points:+.1f} points if live queries are like the bank. For 9 "
         f"of 10 banks that look like this the change is between {expected.low:+.1f} and {expected.high:+.1f}. That is "
-        "wide, as only labels show what is right: `hubless diagnose --queries F --relevant F` measures it."
+        "wide, as only labels show what is right. Give them too (`--queries` and `--relevant`), and the gain is "
+        "measured."
     )
     return said
 

@@ -1,21 +1,20 @@
 """What a diagnosis holds, and how notebooks show it."""
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hubless import measures
 from hubless.corrections import Details
 from hubless.lab import drawing
+from hubless.lab.charts import Chart
 from hubless.lab.expected import ExpectedGain
 from hubless.lab.gallery import Named
 from hubless.lab.markup import paragraphs, table
+from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 MAIN_DEPTH = 10
 
@@ -41,15 +40,6 @@ class Shape:
             measures.robin_hood(occurrence),
             list(zip(values[::-1].tolist(), targets[::-1].tolist(), strict=True)),
         )
-
-
-@dataclass(frozen=True)
-class Chance:
-    """What the same measures would be if every target were found equally often."""
-
-    skewness: float
-    most: int
-    antihubs: float
 
 
 @dataclass(frozen=True)
@@ -92,6 +82,7 @@ class Bank:
     among_targets : share of the bank queries that are targets
     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of either
     narrow : what to do if that is too little, or nothing
+    unusable : whether its queries are no nearer to targets than random vectors, as those of another model are
     distance : earth mover's distance from bank to targets; None without the extra `lab`
     own_distance : the same between two halves of the bank: what is noise
     """
@@ -102,6 +93,7 @@ class Bank:
     effective: Effective
     coverage: float | None
     narrow: list[str]
+    unusable: bool
     distance: float | None
     own_distance: float | None
 
@@ -139,14 +131,8 @@ class Diagnosis:
         """N_10 (n,) by what a picture calls the ranking."""
         return {"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]}
 
-    def plot(self) -> "Figure":
-        """A figure of N_10, raw and with `auto`: how often each target is found, the most found first.
-
-        Raises
-        ------
-        InputError
-            without matplotlib.
-        """
+    def plot(self) -> Chart:
+        """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
         return drawing.occurrence(self.curves)
 
     @property

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hubless.errors import InputError
+from hubless.lab.charts import Chart
 from hubless.lab.comparison import Comparison, Result
 from hubless.lab.leaks import leak_notes
 from hubless.lab.markup import paragraphs
@@ -19,9 +20,6 @@ from hubless.search.collection import MOST_STRENGTH, Collection
 from hubless.vectors.arrays import check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 _SCORES_HELD = 2**24
 """So many scores of queries against all targets are held at once."""
@@ -67,13 +65,13 @@ class Evaluation:
         said = f"Collection {self.collection}, version {self.version}, strength {self.strength:g}."
         return f"<div>{paragraphs([said])}{self.comparison._repr_html_()}</div>"
 
-    def plot(self, measure: str = "recall_at_1") -> "Figure":
-        """A figure of one measure, raw and corrected, as `Comparison.plot` draws it.
+    def plot(self, measure: str = "recall_at_1") -> Chart:
+        """Draw one measure, raw and corrected, as `Comparison.plot` does.
 
         Raises
         ------
         InputError
-            without matplotlib; or if the measure was not measured.
+            if the measure was not measured.
         """
         return self.comparison.plot(measure)
 

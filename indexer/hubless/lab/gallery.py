@@ -13,7 +13,7 @@ from hubless.search.collection import Collection
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
-from hubless.vectors.payload import Dataset, PayloadLike, as_payload
+from hubless.vectors.payload import Dataset, PayloadLike, as_payload, parted_ids
 from hubless.vectors.sources import VectorSource, under_metric
 
 
@@ -70,7 +70,10 @@ def open_gallery(
     count = items.vectors.shape[0]
     names = as_ids(ids) if ids is not None else items.ids
     rows = as_payload(payload) if payload is not None else items.payload
-    columns = list(rows.schema.names) if payload is not None and rows is not None else list(items.payload_columns)
+    columns = list(items.payload_columns)
+    if payload is not None and rows is not None:
+        found, others = parted_ids(rows) if names is None else (None, list(rows.schema.names))
+        names, columns = found if names is None else names, others
     for given, other, held in (
         (names, "ids", len(names) if names is not None else 0),
         (rows, "payload", rows.count_rows() if rows is not None else 0),

@@ -16,6 +16,7 @@ from hubless.lab import markup
 from hubless.lab.columns import SKEWNESS, Column, columns
 from hubless.lab.distances import Distances
 from hubless.lab.measured import Measured, Row
+from hubless.measures.chance import antihubs_by_chance
 from hubless.store.durable import replace_text
 
 _CHANGE, _P = "ΔR@1 [95 %]", "p"
@@ -67,7 +68,9 @@ def caption(comparison: Measured) -> str:
     repeats += [f"{comparison.draws} draws of the bank"] if comparison.draws > 1 else []
     protocol = "Strict protocol, mean" if comparison.protocol == "strict" else "Mean"
     splits = f"{protocol} ± standard deviation over {' and '.join(repeats)}: " if repeats else ""
-    percent = "R@k, Robin Hood and antihubs in %; Δ against " + comparison.baseline
+    antihubs = antihubs_by_chance(comparison.queries, comparison.targets, comparison.depths[0])
+    percent = f"R@k, Robin Hood and antihubs in %, chance leaves {antihubs:.1%} antihubs; Δ against "
+    percent += comparison.baseline
     groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
     distances = [] if comparison.distances is None else _distances(comparison.distances)
     return ". ".join([splits + sizes + banks, percent, *groups, *distances, *comparison.notes]) + "."

@@ -16,11 +16,6 @@ from hubless.lab.matrices import BETWEEN
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import ArrayVectors, as_source, sample, sampled_rows
 
-BY_SIMILARITY = (
-    *("auto", "none", "nnn", "csls", "is", "sn", "dbsn", "dual_is", "dn", "dis", "dual_dis"),
-    *("gc", "dsl", "sinkhorn", "ls", "nicdm", "mp"),
-)
-"""The corrections whose formulas have similarities only. `cent` needs those of the targets with each other."""
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
 _BETWEEN = ("dual_is", "dual_dis")
 """Those that compare the target bank with the targets, and not with the bank queries."""
@@ -40,7 +35,7 @@ class Vectorless:
     Raises
     ------
     InputError
-        from `fit`, if the correction needs vectors, or similarities that were not given.
+        from `fit`, if the correction needs codes of vectors, or similarities that were not given.
     """
 
     correction: Correction
@@ -54,9 +49,6 @@ class Vectorless:
     ) -> FittedCorrection:
         """As `fit`, with how often each target should be found."""
         name = _name(self.correction)
-        if name not in BY_SIMILARITY:
-            expected = f"one that needs similarities only: {', '.join(BY_SIMILARITY)}"
-            raise InputError("correction", expected, f"{name}, which needs vectors")
         if getattr(self.correction, "bank_index", EXACT) != EXACT:
             raise InputError("bank_index", f'"{EXACT}" with similarities: codes are made of vectors', "another")
         if name == "auto":
@@ -92,7 +84,7 @@ def _auto(
 
 def usable(name: str, between: bool) -> bool:
     """Whether a correction can be fitted on similarities, with or without those between target bank and targets."""
-    return name in BY_SIMILARITY and (between or name not in _BETWEEN)
+    return between or name not in _BETWEEN
 
 
 def _name(correction: Any) -> str:

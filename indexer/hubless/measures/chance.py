@@ -1,5 +1,8 @@
 """Hubness by chance: the k-occurrence if each query found k random targets."""
 
+from dataclasses import dataclass
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,13 +26,13 @@ def binomial_tail(counts: NDArray[np.integer], trials: int, probability: float) 
     return found
 
 
-def skewness_by_chance(queries: int, targets: int, k: int) -> float:
+def skewness_by_chance(queries: int, targets: int, k: float) -> float:
     """Return the skewness of N_k if all targets are equally likely: (1 − 2p)/√(m·p·(1 − p)) with p = k/n."""
     p = k / targets
     return float((1 - 2 * p) / np.sqrt(queries * p * (1 - p))) if p < 1 else 0.0
 
 
-def antihubs_by_chance(queries: int, targets: int, k: int) -> float:
+def antihubs_by_chance(queries: int, targets: int, k: float) -> float:
     """Return the share of targets never found if all are equally likely: (1 − k/n)^m."""
     return float((1 - min(k / targets, 1)) ** queries)
 
@@ -39,3 +42,22 @@ def most_by_chance(queries: int, targets: int, k: int) -> int:
     all_counts: I64 = np.arange(queries + 1)
     reached = np.log(targets) + binomial_tail(all_counts, queries, min(k / targets, 1)) >= np.log(0.5)
     return int(all_counts[reached][-1])
+
+
+@dataclass(frozen=True)
+class Chance:
+    """Skewness, maximum and share of zeros of N_k if every query found k random targets."""
+
+    skewness: float
+    most: int
+    antihubs: float
+
+    @classmethod
+    def of(cls, queries: int, targets: int, k: int) -> Self:
+        """Return them for m queries and n targets. Of fewer than k targets each query finds all."""
+        k = min(k, targets)
+        return cls(
+            skewness_by_chance(queries, targets, k),
+            most_by_chance(queries, targets, k),
+            antihubs_by_chance(queries, targets, k),
+        )

@@ -46,7 +46,7 @@ def drift_advice(drift: float) -> str | None:
         return None
     return (
         f"The queries have left the query bank: their drift is {drift:.1f}, over {STALE:g}. Build again with recent "
-        "queries as the bank: hubless build --query-bank."
+        "queries as the bank."
     )
 
 

@@ -80,8 +80,8 @@ class Beside:
     ----------
     vectors, folded : (s, d) and (s, d') as they are compared, and with their offsets folded in, as in the base
     has_vector : (s,) targets without one are never found by a search
-    arrivals : (s,) how many targets were added before each, those included that are gone; ascending
-    seqs : (s,) the write that put each; 0 for none
+    seqs : (s,) the write that put each, ascending; 0 for none
+    ranks : (s,) the row of each in its write, ascending within a write; 0 for none
     taken : (s,) which slots are not empty
     id_type : of the ids
     """
@@ -90,8 +90,8 @@ class Beside:
     folded: Growing
     offsets: Growing
     has_vector: Growing
-    arrivals: Growing
     seqs: Growing
+    ranks: Growing
     ids: SlotIds
     payload: Payload | None
     taken: NDArray[np.bool_]
@@ -111,8 +111,8 @@ class Beside:
             folded=Growing(np.empty((0, folded_dim), np.float32)),
             offsets=Growing(np.empty(0, np.float32)),
             has_vector=Growing(np.empty(0, np.bool_)),
-            arrivals=Growing(np.empty(0, np.int64)),
             seqs=Growing(np.empty(0, np.int64)),
+            ranks=Growing(np.empty(0, np.int64)),
             ids=SlotIds(),
             payload=None if schema is None else Payload(schema.empty_table()),
             taken=np.empty(0, np.bool_),
@@ -130,8 +130,8 @@ class Beside:
         has_vector: NDArray[np.bool_],
         ids: Sequence[str | int],
         payload: pa.Table | None,
-        arrivals: I64,
         seqs: I64,
+        ranks: I64,
     ) -> "Beside":
         """These, and then more."""
         return Beside(
@@ -139,8 +139,8 @@ class Beside:
             folded=self.folded.with_rows(folded),
             offsets=self.offsets.with_rows(offsets),
             has_vector=self.has_vector.with_rows(has_vector),
-            arrivals=self.arrivals.with_rows(arrivals),
             seqs=self.seqs.with_rows(seqs),
+            ranks=self.ranks.with_rows(ranks),
             ids=self.ids.with_more(ids),
             payload=None if self.payload is None or payload is None else self.payload.with_rows(payload),
             taken=np.concatenate([self.taken, np.ones(len(vectors), np.bool_)]),
@@ -193,8 +193,8 @@ class Beside:
             folded=Growing(self.folded.rows[slots]),
             offsets=Growing(self.offsets.rows[slots]),
             has_vector=Growing(self.has_vector.rows[slots]),
-            arrivals=Growing(self.arrivals.rows[slots]),
             seqs=Growing(self.seqs.rows[slots]),
+            ranks=Growing(self.ranks.rows[slots]),
             ids=SlotIds().with_more(self.ids.of(slots)),
             payload=payload,
             taken=np.ones(len(slots), np.bool_),

@@ -85,25 +85,15 @@ class Left:
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """Which rows of the base are left, and which rows were added.
-
-    Parameters
-    ----------
-    arrivals : (a,) of each added row, how many were added before it, those included that are gone; ascending
-    """
+    """Which rows of the base are left, and how many rows were added."""
 
     base: Left
-    arrivals: I64
+    added: int
 
     @property
     def of_base(self) -> int:
         """How many rows are of the base."""
         return len(self.base)
-
-    @property
-    def added(self) -> int:
-        """How many rows were added."""
-        return len(self.arrivals)
 
     @property
     def removed(self) -> int:
@@ -123,19 +113,6 @@ class Numbering:
     def left(self) -> I64 | None:
         """Rows of the base that are left; None for all."""
         return self.base.rows
-
-    def place(self, row: int) -> int:
-        """Where a row stands among all that there ever were: no change moves it."""
-        of_base = self.of_base
-        if row < of_base:
-            return row if self.left is None else int(self.left[row])
-        return self.total + int(self.arrivals[row - of_base])
-
-    def row_from(self, place: int) -> int:
-        """The first row that stands at a place or after it."""
-        if place < self.total:
-            return place if self.left is None else int(np.searchsorted(self.left, place))
-        return self.of_base + int(np.searchsorted(self.arrivals, place - self.total))
 
     def base_rows(self, rows: I64) -> I64:
         """The rows in the base of some rows; −1 for added ones."""
@@ -248,6 +225,24 @@ class ChangedTargets:
         added = rows >= self.numbering.of_base
         found[added] = self.beside.seqs.rows[self._slots_of(rows[added])]
         return found
+
+    def place(self, row: int) -> tuple[int, int]:
+        """As `Collection.place`."""
+        if row < self.numbering.of_base:
+            return 0, int(self.numbering.in_base(np.array([row]))[0])
+        slot = self.beside.slots[row - self.numbering.of_base]
+        return int(self.beside.seqs.rows[slot]), int(self.beside.ranks.rows[slot])
+
+    def row_from(self, seq: int, rank: int) -> int:
+        """As `Collection.row_from`."""
+        numbering, slots = self.numbering, self.beside.slots
+        if not seq:
+            return (
+                min(rank, numbering.of_base) if (left := numbering.left) is None else int(np.searchsorted(left, rank))
+            )
+        first, after = (int(place) for place in np.searchsorted(self.beside.seqs.rows[slots], [seq, seq + 1]))
+        ranks = self.beside.ranks.rows[slots[first:after]]
+        return numbering.of_base + first + int(np.searchsorted(ranks, rank))
 
     def _slots_of(self, rows: NDArray[np.integer]) -> I64:
         slots: I64 = self.beside.slots[rows - self.numbering.of_base]

@@ -32,7 +32,7 @@ class Added:
     """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
 
     `has_vector` (a,) says which have a vector; None for all. Vector and offset of the others are 0. `seqs` (a,) says
-    which write put each; None for none.
+    which write put each, and `ranks` (a,) in which row of that write; None for none.
     """
 
     vectors: F32
@@ -41,6 +41,7 @@ class Added:
     payload: pa.Table | None
     has_vector: NDArray[np.bool_] | None = None
     seqs: I64 | None = None
+    ranks: I64 | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +54,6 @@ class Changes:
     known : what filters matched in the base; None without payload
     left : which rows of the base are left
     added : the targets beside it
-    arrived : how many were ever added
     """
 
     base: Parts
@@ -63,7 +63,6 @@ class Changes:
     known: MatchesCache | None
     left: Left
     added: Beside
-    arrived: int = 0
 
     @classmethod
     def of(cls, base: Parts, filter_cache: int) -> "Changes":
@@ -108,7 +107,7 @@ class Changes:
         if half:
             more = replace(more, vectors=half_rows(more.vectors, "vectors"))
         folded = augment_targets(more.vectors, more.offsets, self.targets.pivot, half=half)
-        arrived = self.arrived + len(more.ids)
+        none = np.zeros(len(more.ids), np.int64)
         added = self.added.with_more(
             more.vectors,
             folded,
@@ -116,10 +115,10 @@ class Changes:
             np.ones(len(more.ids), np.bool_) if more.has_vector is None else more.has_vector,
             more.ids.to_pylist(),
             more.payload,
-            np.arange(self.arrived, arrived),
-            np.zeros(len(more.ids), np.int64) if more.seqs is None else more.seqs,
+            none if more.seqs is None else more.seqs,
+            none if more.ranks is None else more.ranks,
         )
-        return replace(self, added=added, arrived=arrived)
+        return replace(self, added=added)
 
     def removing(self, rows: I64) -> "Changes":
         """Without some of the rows that there are now."""
@@ -151,7 +150,7 @@ class Changes:
 
     @property
     def _numbering(self) -> Numbering:
-        return Numbering(self.left, self.added.arrivals.rows[self.added.slots])
+        return Numbering(self.left, len(self.added))
 
     @property
     def count_added(self) -> int:
@@ -193,7 +192,6 @@ class Changes:
             occurrence=cache(lambda: self._occurrence(numbering)),
             folder=None,
             numbering=numbering,
-            arrived=self.arrived,
         )
 
     def _prepared(self, targets: ChangedTargets) -> QueryTime | None:

@@ -28,7 +28,7 @@ from hubless.search.projected import projection as projection_of_parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog
-from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, unit_row, unit_rows
+from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.sources import block_rows
 
@@ -222,21 +222,21 @@ class Collection:
         numbering = self._parts.numbering
         return rows if numbering is None else numbering.base_rows(rows)
 
-    def place(self, row: int) -> int:
-        """Where a row stands among all that there ever were, for cursors: no write moves it."""
-        numbering = self._parts.numbering
-        return row if numbering is None else numbering.place(row)
+    def place(self, row: int) -> tuple[int, int]:
+        """Return where a row stands, for cursors: the same in every process that has opened the version and its log.
 
-    @property
-    def last_place(self) -> int:
-        """The highest place that a target ever had."""
-        numbering = self._parts.numbering
-        return (self.count if numbering is None else numbering.total + self._parts.arrived) - 1
+        A row of the version: 0 and its number there. A row that was added: the write that put it, and its row in that
+        write. Rows are in the order of their places.
+        """
+        targets = self._parts.targets
+        return targets.place(row) if isinstance(targets, ChangedTargets) else (0, row)
 
-    def row_from(self, place: int) -> int:
-        """The first row that stands at a place or after it."""
-        numbering = self._parts.numbering
-        return place if numbering is None else numbering.row_from(place)
+    def row_from(self, seq: int, rank: int) -> int:
+        """Return the first row that stands at a place or after it; `count` if there is none."""
+        targets = self._parts.targets
+        if isinstance(targets, ChangedTargets):
+            return targets.row_from(seq, rank)
+        return self.count if seq else min(rank, self.count)
 
     @property
     def offsets(self) -> F32:
@@ -254,7 +254,7 @@ class Collection:
     def projection(self) -> Projection | None:
         """Where some targets and bank queries lie on two principal components, or by UMAP. None without targets.
 
-        It is read from the version. Where that has none, as it is older or was changed, the components are computed.
+        It is read from the version. Where that has none, as it was changed, the components are computed.
 
         Raises
         ------
@@ -471,7 +471,7 @@ class Collection:
         if self.metric == "cosine" and (quick := unit_row(vectors, self.dim)) is not None:
             return quick
         queries = as_vectors(vectors, name, self.dim, f'collection "{self.name}"')
-        return unit_rows(queries, name, None if len(queries) == 1 else 0) if self.metric == "cosine" else queries
+        return (unit_rows if self.metric == "cosine" else short_rows)(queries, name, None if len(queries) == 1 else 0)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d).

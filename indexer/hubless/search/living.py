@@ -14,6 +14,7 @@ from hubless.search.collection import Collection
 from hubless.search.priors import later_prior
 from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.log import Log
+from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import ArrayVectors
 
 
@@ -35,15 +36,15 @@ class Living:
     Attributes
     ----------
     current : the base with the writes up to `current.seq`; another object after each change
-    trouble : why the log cannot be followed any further; empty if it can
-    changing : held while it changes; take it before the lock of the log
+    trouble : why the log could not be followed at the last look, set by whoever follows it; None if it could
+    changing : held while it changes; take it after the lock of the log
     """
 
     def __init__(self, base: Collection, log: Log | None) -> None:
         self.base = base
         self.current = base
         self.log = log
-        self.trouble = ""
+        self.trouble: Exception | None = None
         self.changing = RLock()
         self._state: State | None = None
 
@@ -52,16 +53,20 @@ class Living:
         """What changed since the version was built; None for nothing."""
         return self._state and self._state.changes
 
-    def look(self) -> bool:
-        """Catch up if the log has more writes. Return whether anything changed.
+    def look(self) -> bool | None:
+        """Catch up if the log has more writes. Return whether anything changed; None while a write is under way.
 
         Raises
         ------
         StorageError, LogDamaged
         """
-        if self.log is None or self.log.last() <= self.current.seq:
-            return False
-        return self.catch_up()
+        # who writes to it now catches up, and may have to wait for the disk
+        if self.log is None or not self.changing.acquire(blocking=False):
+            return None
+        try:
+            return self.log.last() != self.current.seq and self.catch_up()
+        finally:
+            self.changing.release()
 
     def catch_up(self) -> bool:
         """Apply what the log has. Return whether anything changed.
@@ -76,13 +81,8 @@ class Living:
             return False
         with self.changing:
             before = self.current
-            try:
-                while self._read(self.log):
-                    pass
-            except Exception as error:
-                self.trouble = str(error)
-                raise
-            self.trouble = ""
+            while self._read(self.log):
+                pass
             return self.current is not before
 
     def draft(self) -> "Draft":
@@ -144,6 +144,17 @@ class Draft:
         [row] = collection.find([wanted])
         return None if row is None else int(collection.seqs(np.array([row]))[0])
 
+    def check(self, write: Write) -> None:
+        """Check that a write can be stored, also if a later one of its group replaces what it puts.
+
+        Raises
+        ------
+        InputError
+            if float16 cannot hold a vector of an index that stores float16.
+        """
+        if isinstance(write, Put) and self._living.base.manifest.index.precision == "float16":
+            half_rows(write.vectors, "vectors")
+
     def add(self, seq: int, write: Write) -> None:
         """Add a write, with its number in the log."""
         self._waiting.append((seq, write))
@@ -172,12 +183,13 @@ def _changed(
             last.pop(wanted, None)  # so that it stands in the order of the last writes
             last[wanted] = None if isinstance(write, Remove) else (number, row)
     changes = changes.without(last)
-    parts, seqs = [], []
+    parts, seqs, ranks = [], [], []
     for number, (seq, write) in enumerate(writes):
         if isinstance(write, Put):
             rows = np.array([place[1] for place in last.values() if place and place[0] == number], np.int64)
             parts += [write if len(rows) == len(write.ids) else write.taken(rows)] if len(rows) else []
             seqs.append(np.full(len(rows), seq))
+            ranks.append(rows)
     if not parts:
         return changes
     put = Put.joined(parts)
@@ -186,4 +198,5 @@ def _changed(
         prior = later_prior(changes.base.manifest, put.payload)
         prior = None if prior is None else prior[put.there]
         offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), prior=prior)
-    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there, np.concatenate(seqs)))
+    numbers = np.concatenate(seqs), np.concatenate(ranks)
+    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there, *numbers))

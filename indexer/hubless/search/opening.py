@@ -43,11 +43,8 @@ from hubless.store.catalog import Catalog
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import IdTable
-from hubless.vectors.npy import read_npy
+from hubless.vectors.npy import open_npz, read_npy
 from hubless.vectors.payload import Payload
-
-COMPARED = 64
-"""How many stored offsets are compared with, to find the constant of a bundle that does not store it."""
 
 log = logging.getLogger("hubless.encoders")
 
@@ -79,7 +76,7 @@ def open_parts(
     StorageError
         if there is no catalog, or the disk or the folder refuses.
     CollectionNotFound, VersionNotFound
-    BundleDamaged, BundleTooNew
+    BundleDamaged, UnsupportedBundle
         naming the file and the problem.
     InputError
         naming the field of `encoder` that is wrong, unless `lenient`; or the setting that says where Milvus is.
@@ -139,7 +136,7 @@ def _read_version(
         prepared=lambda: query_time,
         occurrence=lambda: occurrence,
         bank_sample=_read_bank_sample(folder, manifest),
-        correction=cache(lambda: _read_correction(folder, manifest, targets, offsets)),
+        correction=cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: read_arrays(folder / CANARY),
         folder=folder,
         seq=manifest.log_seq,
@@ -171,18 +168,13 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
     return embedded(kind, indexes, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
-def _read_correction(folder: Path, manifest: Manifest, targets: StoredTargets, offsets: F32) -> CentredCorrection:
+def _read_correction(folder: Path, manifest: Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
     record, path = manifest.correction, folder / CORRECTION
     state = read_arrays(path)
     with reading(path):
         fitted = FITTED[record.name].from_state(state, record.details)
-        if CENTRE in state:
-            return CentredCorrection(fitted, float(state[CENTRE]))
-    # bundles from before 0.2.0 do not have the constant: compare with the stored offsets of some targets
-    rows = np.unique(np.linspace(0, len(offsets) - 1, COMPARED).astype(np.int64))
-    differences = fitted.offsets(targets.vectors(rows)).astype(np.float64) - offsets[rows]
-    return CentredCorrection(fitted, float(np.median(differences)))
+        return CentredCorrection(fitted, float(state[CENTRE]))
 
 
 def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:
@@ -263,9 +255,6 @@ def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:
     if restore is None or QUERY_TIME not in manifest.files:  # a gate on each target is folded
         return None
     path, fitted = folder / QUERY_TIME, folder / CORRECTION
-    with (
-        reading(path),
-        np.load(path, allow_pickle=False) as arrays,
-        np.load(fitted, allow_pickle=False) as state,
-    ):
-        return restore.from_arrays(ChainMap(arrays, state), manifest.correction.details)
+    with reading(path), open_npz(path) as arrays, open_npz(fitted) as state:
+        both: ChainMap[str, NDArray[Any]] = ChainMap(arrays, state)  # type: ignore[arg-type]  # it is only read
+        return restore.from_arrays(both, manifest.correction.details)

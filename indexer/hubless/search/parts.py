@@ -61,7 +61,6 @@ class Parts:
     canary : gives the canary queries and their answers
     folder : of the version; None for what is in memory only
     numbering : how the rows came out of those of a version; None where nothing changed
-    arrived : how many targets were ever added to the version
     seq : the last write of the collection's log that is in here; 0 for none
     """
 
@@ -78,7 +77,6 @@ class Parts:
     canary: Callable[[], Canary]
     folder: Path | None = None
     numbering: Numbering | None = None
-    arrived: int = 0
     seq: int = 0
 
     @cached_property

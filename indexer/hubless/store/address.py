@@ -5,11 +5,12 @@ import os
 import re
 from pathlib import Path
 
-EXTRAS = {"s3": "s3", "gs": "gs", "az": "az"}
-"""The extra that has what reads a scheme."""
+SCHEMES = ("s3", "gs", "az")
+EXTRA = "object-storage"
+"""The extra that has what reads these schemes."""
 CACHE_VARIABLE = "HUBLESS_CACHE"
 # pathlib makes one slash of two
-_ADDRESS = re.compile(rf"({'|'.join(EXTRAS)}):/{{1,2}}([^/].*)", re.DOTALL)
+_ADDRESS = re.compile(rf"({'|'.join(SCHEMES)}):/{{1,2}}([^/].*)", re.DOTALL)
 
 
 def address_of(path: str | Path) -> str | None:

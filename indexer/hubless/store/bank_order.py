@@ -6,7 +6,7 @@
 A file that `order.json` does not name is what a kill left, and means nothing.
 """
 
-import time
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from hubless.errors import StorageError, one_line, storage_errors
-from hubless.store.durable import locked, make_folder, replace_text, sync
+from hubless.store.durable import locked, make_folder, now, replace_text, sync
 from hubless.vectors.arrays import F32
 from hubless.vectors.npy import read_npy, write_array
 
@@ -71,7 +71,7 @@ def give_bank(
         make_folder(folder)
         with locked(folder / _LOCK):
             waiting = read_order(home)
-            number = max(time.time_ns() // 1000, since + 1, 0 if waiting is None else waiting.number + 1)
+            number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
             file = f"{number}.npy"
             write_array(folder / file, queries)
             sync(folder / file)
@@ -127,6 +127,15 @@ def read_bank(home: Path) -> tuple[BankOrder, F32] | None:
                 return order, np.concatenate([np.asarray(read_npy(folder / file), np.float32) for file in order.files])
             except (OSError, ValueError, EOFError) as error:
                 raise StorageError(folder, f"the bank cannot be read ({one_line(error)}): put it again") from error
+
+
+def copy_bank(home: Path, new: Path) -> None:
+    """Copy the bank that waits, if there is one, to the folder of another collection."""
+    folder = home / FOLDER
+    with storage_errors(folder):
+        if (folder / _ORDER).exists():
+            with locked(folder / _LOCK):
+                shutil.copytree(folder, new / FOLDER, ignore=shutil.ignore_patterns(_LOCK), dirs_exist_ok=True)
 
 
 def drop_order(home: Path, number: int) -> None:

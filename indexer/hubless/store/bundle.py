@@ -11,16 +11,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hubless.errors import BundleDamaged, BundleError, BundleTooNew, StorageError, one_line, storage_errors
+from hubless.errors import BundleDamaged, BundleError, StorageError, UnsupportedBundle, one_line, storage_errors
 from hubless.store.durable import sync
+from hubless.vectors.npy import open_npz
 
-OLDEST_FORMAT_VERSION, FORMAT_VERSION = 1, 2
-LATER_FORMAT_VERSION = 2
-"""Of bundles whose index is cut into shards or lies in Milvus. All others have the oldest, for older releases."""
+FORMAT_VERSION = 3
+"""The only format that is read. From the first release on, older ones stay readable."""
 MANIFEST = "manifest.json"
 INDEX = "index.faiss"
 INDEX_TRAINED = "index-trained.faiss"
@@ -99,7 +98,6 @@ class IndexRecord(_Record):
     notes: list[str] = []
     shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
     shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
-
     milvus: MilvusRecord | None = Field(default=None, description="Where the vectors are, if the type is milvus.")
 
     @property
@@ -111,11 +109,6 @@ class IndexRecord(_Record):
     def files(self) -> list[str]:
         """The names of its files, in the order of their targets; none if it lies in Milvus."""
         return [] if self.in_milvus else index_files(len(self.shards) or 1)
-
-    @property
-    def format_version(self) -> int:
-        """The format of a bundle with this index."""
-        return LATER_FORMAT_VERSION if self.shards or self.milvus else OLDEST_FORMAT_VERSION
 
 
 class Hubness(_Record):
@@ -138,13 +131,13 @@ class Measured(_Record):
     fitted_queries: int | None = Field(
         None,
         description="How many bank queries that fit saw. The version's own offsets are fitted on all of the bank. null "
-        "in versions of before 0.2, whose offsets are those of the measured fit, and in changed ones.",
+        "in changed versions.",
     )
     recall_at_10: float = Field(description="Of the index with the version's offsets, against exact search.")
     strength: float = Field(default=1.0, description="Strength of the corrected answers that were measured.")
     hubness_raw: Hubness
     hubness_corrected: Hubness
-    hubness_chance: Hubness | None = Field(None, description="If each query found its targets at random.")
+    hubness_chance: Hubness = Field(description="If each query found its targets at random.")
 
 
 class BankRecord(_Record):
@@ -158,7 +151,7 @@ class BankRecord(_Record):
     related_to_targets : how much nearer than strangers the queries are to targets, as AUC; None where that says nothing
     relative_length : median length of bank queries over that of targets, under metric "dot"
     coverage : share of the targets that the queries cover (see `hubless.measures.coverage`); None for too few of
-        either, and in older bundles
+        either
     """
 
     queries: int
@@ -304,8 +297,7 @@ def reading(path: Path) -> Iterator[None]:
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """Return the arrays of a `.npz`; pickled ones are refused. Errors are those of `reading`."""
-    # opened here: np.load leaves the file open if it is no archive
-    with reading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
+    with reading(path), open_npz(path) as arrays:
         return dict(arrays)
 
 
@@ -351,8 +343,8 @@ def read_manifest(folder: Path) -> Manifest:
     ------
     BundleDamaged
         if it is missing or was changed.
-    BundleTooNew
-        if its format is newer than this hubless knows.
+    UnsupportedBundle
+        if an older or a newer hubless made it.
     StorageError
         if the disk or the folder refuses.
     """
@@ -364,10 +356,12 @@ def read_manifest(folder: Path) -> Manifest:
         text = path.read_bytes().decode()
         content = json.loads(text)
     version = content.get("format_version") if isinstance(content, dict) else None
-    if type(version) is not int or version < OLDEST_FORMAT_VERSION:
+    if type(version) is not int or version < 1:
         raise BundleDamaged(path, "does not say its format version")
+    if version < FORMAT_VERSION:
+        raise UnsupportedBundle(path, "made by an older hubless: build it again")
     if version > FORMAT_VERSION:
-        raise BundleTooNew(path, f"has format {version}, this hubless reads up to {FORMAT_VERSION}: upgrade hubless")
+        raise UnsupportedBundle(path, f"has format {version}, this hubless reads {FORMAT_VERSION}: upgrade hubless")
     content.pop(_HASH, None)
     if text != sealed_text(content):
         raise BundleDamaged(path, "was changed after it was written (its own hash differs)")

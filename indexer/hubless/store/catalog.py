@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
 from pathlib import Path
 
 from hubless.errors import (
@@ -34,8 +35,8 @@ from hubless.errors import (
 from hubless.store.address import address_of
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
-from hubless.store.durable import locked, make_folder, replace_text, sync
-from hubless.store.log import LOG, LOG_LOCK, Log
+from hubless.store.durable import locked, make_folder, move, now, replace_text
+from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
 from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
@@ -84,8 +85,7 @@ class Staging:
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)
             with _changing(self._home):
-                self.folder.rename(self._home / VERSIONS / self.version)
-                sync(self._home / VERSIONS)
+                move(self.folder, self._home / VERSIONS / self.version)
                 replace_text(self._home / CURRENT, self.version)
                 # before another build becomes current: a lock that is left says that this version never was current
                 finish(self.folder)
@@ -94,6 +94,11 @@ class Staging:
 
 class Catalog:
     """A folder of collections.
+
+    Attributes
+    ----------
+    path : absolute and without symbolic links, so that a catalog has one path however it was named, and keeps it when
+        the process changes its folder or a link
 
     Raises
     ------
@@ -106,7 +111,8 @@ class Catalog:
     def __init__(self, path: str | Path) -> None:
         if (address := address_of(path)) is not None:
             raise InputError("catalog", f"a folder: this does not work in object storage ({_AT_ADDRESSES})", address)
-        self.path = Path(path)
+        with storage_errors(Path(path)):
+            self.path = Path(os.path.realpath(path))  # not `Path.resolve`, which fails on a link to itself
 
     def check_exists(self) -> None:
         """Raise `StorageError` unless the folder is there."""
@@ -176,8 +182,11 @@ class Catalog:
     def log_bytes(self, name: str) -> int:
         """Return how many bytes the files of the log of a collection take."""
         home = self.path / name
-        with storage_errors(home):
-            return sum(file.stat().st_size for each in (LOG, f"{LOG}-wal") if (file := home / each).exists())
+        size = 0
+        for each in (LOG, f"{LOG}-wal", LOG_LAST):
+            with storage_errors(home), suppress(FileNotFoundError):  # it may be deleted at any moment
+                size += (home / each).stat().st_size
+        return size
 
     def log(self, name: str, until: int | None = None) -> Log:
         """Return the log of what was written to a collection since its versions were built.
@@ -186,7 +195,7 @@ class Catalog:
         ----------
         until : the last write that it shows; None for all
         """
-        return Log(self.path / name, until)
+        return Log(self.path / name, until, partial(_last_merged, str(self.path / name / VERSIONS)))
 
     def cut_log(self, name: str) -> int:
         """Remove from the log of a collection what all its versions have. Return the number of the last such write.
@@ -326,8 +335,7 @@ class Catalog:
             # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
             with locked(home / LOG_LOCK), locked(home / _LOCK):
                 self.current(name)
-                home.rename(gone)
-                sync(self.path)
+                move(home, gone)
             if standing:
                 left = {alias: stands for alias, stands in table.aliases.items() if alias not in standing}
                 write_aliases(self.path, Table(revision=table.revision + 1, aliases=left))
@@ -431,7 +439,7 @@ def superfluous(known: Sequence[str], keep: int, spared: Set[str]) -> list[str]:
 
 def _new_version(versions: Path) -> str:
     """An id that sorts after all others, also if the clock was set back since."""
-    moment = datetime.now(UTC)
+    moment = now()
     for entry in versions.iterdir():
         if found := _MOMENT_TEXT.search(entry.name):  # unfinished builds too
             with suppress(ValueError, OverflowError):  # a name that no build gave
@@ -443,6 +451,22 @@ def _new_version(versions: Path) -> str:
 def is_name(name: object) -> bool:
     """Whether something can be the name of a collection."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
+
+
+def _last_merged(versions: str) -> int:
+    """Return the last write that any version in a folder has. A version that cannot be read counts for nothing."""
+    found = 0
+    with suppress(FileNotFoundError, NotADirectoryError):
+        for entry in os.scandir(versions):
+            if not entry.name.startswith("."):
+                with suppress(BundleError, StorageError):
+                    found = max(found, _log_seq(entry.path))
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _log_seq(folder: str) -> int:
+    return read_manifest(Path(folder)).log_seq
 
 
 def _read_current(home: Path) -> str | None:

@@ -1,9 +1,13 @@
-"""Durable files and folders, locks, and writes that are whole or not at all."""
+"""Durable files and folders, locks, and writes that are whole or not at all; and the clock.
+
+The store renames, links, syncs and reads the time here only, so a test can count, refuse or replace each.
+"""
 
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 from hubless.errors import HublessError, StorageError, storage_errors
@@ -14,6 +18,11 @@ except ModuleNotFoundError:
     raise HublessError("hubless runs on Linux and macOS; on Windows use WSL or the Docker image") from None
 
 
+def now() -> datetime:
+    """Return the time of the clock on the wall, in UTC. It may jump."""
+    return datetime.now(UTC)
+
+
 def sync(path: Path) -> None:
     """Sync a file's content, or a folder's entries, to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -21,6 +30,13 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def move(path: Path, new: Path) -> None:
+    """Rename a file or a folder, durably. A file that has the new name is replaced."""
+    path.replace(new)
+    for folder in {path.parent, new.parent}:
+        sync(folder)
 
 
 def link(file: Path, path: Path) -> None:
@@ -79,8 +95,7 @@ def replaced(path: Path) -> Iterator[Path]:
     with _beside(path) as temporary:
         yield temporary
         sync(temporary)
-        temporary.replace(path)
-    sync(path.parent)
+        move(temporary, path)
 
 
 def check_place(path: Path) -> None:

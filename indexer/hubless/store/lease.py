@@ -10,11 +10,10 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 
 from hubless.errors import JobRunning, storage_errors
-from hubless.store.durable import locked, make_folder
+from hubless.store.durable import locked, make_folder, now
 from hubless.store.liveness import alive, machine, seconds_left
 
 SILENT_SECONDS = 600.0
@@ -45,7 +44,7 @@ def lease(home: Path, work: str) -> Iterator[None]:
             with locked(home / _GATE):
                 _check_free(home)
                 owner = f"{work}, process {os.getpid()} on {platform.node()}"
-                told = {"owner": owner, "since": datetime.now(UTC).isoformat(timespec="seconds")}
+                told = {"owner": owner, "since": now().isoformat(timespec="seconds")}
                 held.enter_context(alive(path, json.dumps(told)))
         try:
             yield

@@ -2,30 +2,46 @@
 
     <catalog>/<collection>/log.sqlite        the writes, numbered
     <catalog>/<collection>/log.sqlite.lock   held while somebody appends or cuts
+    <catalog>/<collection>/log.sqlite.last   the number of the last durable write, and its checksum
 
 A write is durable when `commit` returns: SQLite has synced it (`synchronous=FULL`), unless its writer does not want
-that. SQLite before 3.51.3 can damage a
-file in WAL mode if two connections write or make checkpoints at the same time, so both happen under the lock only.
-Readers need no lock.
+that. SQLite before 3.51.3 can damage a file in WAL mode if two connections write or make checkpoints at the same time,
+so both happen under the lock only. Readers need no lock.
+
+**No number is given twice, and no write is lost without a word.** SQLite ends its WAL at the first damaged frame and
+says nothing of those after it, so the last number is noted in a second file, after the commit. `Log._ended` compares:
+
+- The log is older than a version (missing, or restored from an earlier copy): numbers go on above the `log_seq` of
+  every version. Versions before that one lack writes; reading on from them raises `LogDamaged`.
+- A write was noted that neither the log nor a version has: the log is damaged, and takes no writes.
+
+The second file is synced with each checkpoint and when the log is closed. Until then it survives the process, and a
+power cut leaves an older number at worst. If it is missing or damaged, it says nothing.
 """
 
 import os
 import sqlite3
 import weakref
 import zlib
-from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import RLock
 from typing import NamedTuple
 
 from hubless.errors import CollectionNotFound, LogCut, LogDamaged, StorageError, storage_errors
-from hubless.store.durable import locked, sync
+from hubless.store.durable import locked, move, sync
 
 LOG = "log.sqlite"
 LOG_LOCK = f"{LOG}.lock"
+LOG_LAST = f"{LOG}.last"
 _MOST_WAL = 2**22
 """Bytes beside the file; a write that finds more moves them into it."""
+_DIGITS = 20
+_LEAST_BYTES = 512
+"""Of a SQLite file: one page."""
+_BUSY_SECONDS = 5
+"""Another program that holds SQLite's own locks, such as its shell, may let a write wait for so long."""
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS writes
@@ -33,6 +49,9 @@ CREATE TABLE IF NOT EXISTS writes
 CREATE TABLE IF NOT EXISTS cut (one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL);
 INSERT OR IGNORE INTO cut VALUES (1, 0);
 """
+_CUT = "SELECT seq FROM cut"
+_END = "SELECT max((SELECT coalesce(max(seq), 0) FROM writes), (SELECT seq FROM cut))"
+"""The last write that the log has, or that was cut off."""
 
 
 class Entry(NamedTuple):
@@ -50,6 +69,7 @@ class Log:
     ----------
     home : folder of the collection
     until : `since` gives no writes after this one; None for all
+    merged : gives the last write that any version of the collection has
 
     Raises
     ------
@@ -61,11 +81,16 @@ class Log:
         from `writing`, if the collection was deleted since.
     """
 
-    def __init__(self, home: Path, until: int | None = None) -> None:
+    def __init__(self, home: Path, until: int | None = None, merged: Callable[[], int] = lambda: 0) -> None:
         self.path = home / LOG
+        self._merged = merged
         self._home = _opened_folder(self, home)
         self._until = until
         self._connection: sqlite3.Connection | None = None
+        self._noted_at = str(home / LOG_LAST)
+        self._paths = self.path, home / f"{LOG}-wal"
+        with storage_errors(self.path):
+            self._files = self._found_files()
         self._using = RLock()
 
     @property
@@ -87,26 +112,31 @@ class Log:
         return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
 
     def last(self) -> int:
-        """The number of the last write; 0 if there was none. Costs about 10 µs.
+        """The number of the last write, see above; 0 if there was none. Costs about 60 µs.
 
         Whoever follows the log asks for it. The times and sizes of files would not do: two writes within a tick of the
         clock leave the same.
         """
-        if not self.exists:
-            return 0
-        with self._reading() as connection:
-            ((found,),) = connection.execute(
-                "SELECT max((SELECT coalesce(max(seq), 0) FROM writes), (SELECT seq FROM cut))"
-            )
-            return int(found)
+        with self._reading() as (connection, witness):
+            return self._ended(connection, witness)
+
+    def _witness(self) -> tuple[int, int]:
+        """Return the last write that was noted, and the last that a version has: to be read before the log is."""
+        return _noted(self._noted_at), self._merged()
+
+    def _ended(self, connection: sqlite3.Connection | None, witness: tuple[int, int]) -> int:
+        """Return the number of the last write."""
+        noted, merged = witness
+        last = max(merged, 0 if connection is None else self._number(connection, _END))
+        if noted > last and not self.is_gone:
+            problem = f"writes after {last} cannot be read, and {noted} were answered; those before are served"
+            raise LogDamaged(self.path, problem)
+        return last
 
     def first(self) -> int:
         """The number of the first write that is still there, or would be: what came before was cut off."""
-        if not self.exists:
-            return 1
-        with self._reading() as connection:
-            ((found,),) = connection.execute("SELECT seq FROM cut")
-            return int(found) + 1
+        with self._reading() as (connection, _):
+            return 1 if connection is None else self._number(connection, _CUT) + 1
 
     def since(self, seq: int, most_bytes: int = 2**26) -> list[Entry]:
         """The writes after a number, in order; about so many bytes at a time. Empty if there are no more.
@@ -118,74 +148,147 @@ class Log:
         LogCut
             if the writes after `seq` were cut off.
         """
-        if not self.exists:
-            return []
-        found: list[Entry] = []
-        with self._reading() as connection:
-            ((cut,),) = connection.execute("SELECT seq FROM cut")
-            if seq < cut:
-                raise LogCut(self.path, f"the writes up to {cut} were cut off, and those after {seq} are needed")
-            size = 0
-            try:
-                rows = connection.execute("SELECT seq, kind, body, crc FROM writes WHERE seq > ? ORDER BY seq", [seq])
-                for number, kind, body, crc in rows:
-                    if self._until is not None and number > self._until:
-                        break
-                    if number != seq + len(found) + 1 or crc != _crc(kind, body):
-                        raise sqlite3.DatabaseError("its checksum is wrong")
-                    found.append(Entry(number, kind, body))
-                    size += len(body)
-                    if size > most_bytes:
-                        break
-            except (sqlite3.DatabaseError, TypeError, UnicodeError) as error:
-                if not found or isinstance(error, sqlite3.OperationalError):
-                    problem = f"write {seq + len(found) + 1} cannot be read ({error}); those before it are served"
-                    raise LogDamaged(self.path, problem) from error
+        with self._reading() as (connection, witness):
+            found = [] if connection is None else self._entries(connection, seq, most_bytes)
+            if not found:
+                self._check_end(seq, self._ended(connection, witness))
         return found
 
+    def _entries(self, connection: sqlite3.Connection, seq: int, most_bytes: int) -> list[Entry]:
+        cut = self._number(connection, _CUT)
+        if seq < cut:
+            raise LogCut(self.path, f"the writes up to {cut} were cut off, and those after {seq} are needed")
+        found: list[Entry] = []
+        size = 0
+        try:
+            rows = connection.execute("SELECT seq, kind, body, crc FROM writes WHERE seq > ? ORDER BY seq", [seq])
+            for number, kind, body, crc in rows:
+                if self._until is not None and number > self._until:
+                    break
+                if number != seq + len(found) + 1:
+                    raise sqlite3.DatabaseError("it is not there")
+                if crc != _crc(kind, body):
+                    raise sqlite3.DatabaseError("its checksum is wrong")
+                found.append(Entry(number, kind, body))
+                size += len(body)
+                if size > most_bytes:
+                    break
+        except (sqlite3.DatabaseError, TypeError, UnicodeError) as error:
+            if not found or isinstance(error, sqlite3.OperationalError):
+                problem = f"write {seq + len(found) + 1} cannot be read ({error}); those before it are served"
+                raise LogDamaged(self.path, problem) from error
+        return found
+
+    def _check_end(self, seq: int, last: int) -> None:
+        """Raise `LogDamaged` if a reader has come to the end of the log elsewhere than at its last write."""
+        if seq > last:
+            raise LogDamaged(self.path, f"it ends with write {last}, and {seq} were read from it before")
+        if seq < min(last, last if self._until is None else self._until):
+            problem = f"write {seq + 1} cannot be read (it is not there); those before it are served"
+            raise LogDamaged(self.path, problem)
+
     @contextmanager
-    def writing(self, *, durable: bool = True) -> Iterator["Appender"]:
+    def writing(
+        self, *, durable: bool = True, inside: AbstractContextManager[object] | None = None
+    ) -> Iterator["Appender"]:
         """Hold the lock, to append or to cut. What was appended and not committed at the end is not kept.
 
         Parameters
         ----------
+        inside : entered once the lock is held, for which another process may let wait
         durable : whether `commit` waits for the disk. Without it a crash of the machine may lose the last writes, all
             up to the next commit that does wait; a kill of the process loses none
         """
         home = self.path.parent
         if self.is_gone:  # nothing is to be made in its place
             raise CollectionNotFound(f"collection {home.name!r} was deleted")
-        with storage_errors(self.path), locked(home / LOG_LOCK), self._using:
+        with storage_errors(self.path), self._locked(), inside or nullcontext(), self._using:
             if self.is_gone:
                 raise CollectionNotFound(f"collection {home.name!r} was deleted")
             try:
-                if not self.path.exists():
+                if (connection := self._opened()) is None:
+                    self._ended(None, self._witness())  # or writes would be lost without a word
                     _make(self.path)
-                connection = self._opened()
+                    if (connection := self._opened()) is None:
+                        raise StorageError(self.path, "it was deleted while it was made")
                 connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-                appender = Appender(connection, self.last())
-                try:
+                connection.execute("BEGIN IMMEDIATE")
+                with _rolled_back(connection), _notes(self._noted_at) as notes:
+                    last = self._ended(connection, self._witness())
+
+                    def committed(seq: int) -> None:
+                        if self._found_files() != self._files:
+                            raise LogDamaged(self.path, "it was deleted or replaced while it was written to")
+                        if durable:
+                            _note(notes, seq)
+
+                    appender = Appender(connection, last, committed)
                     yield appender
-                finally:
                     appender.roll_back()
-                if _wal_size(self.path) > _MOST_WAL:
-                    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
+                        _note(notes, appender.last)
+                        sync(Path(self._noted_at))
             except sqlite3.Error as error:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
                 raise _refused(self.path, error) from error
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        try:
+            with locked(self.path.with_name(LOG_LOCK)):
+                yield
+        except FileNotFoundError as error:
+            # the lock's file is made where it is missing, unless its folder is
+            if self.is_gone or str(error.filename).endswith(LOG_LOCK):
+                raise CollectionNotFound(f"collection {self.path.parent.name!r} was deleted") from error
+            raise
 
     def close(self) -> None:
         """Close the file. The next use opens it again."""
         with self._using:
             if self._connection is not None:
                 with suppress(sqlite3.Error):
-                    self._connection.close()
+                    self._connection.close()  # the last connection of all makes a checkpoint
+                with suppress(OSError):
+                    sync(Path(self._noted_at))
             self._connection = None
 
+    def copy(self, home: Path) -> "Log":
+        """Copy the log, as it is at one moment, into another folder. Return the copy.
+
+        Raises
+        ------
+        LogDamaged
+            if writes that were answered are missing.
+        """
+        copy = Log(home)
+        for path in (*copy._paths, Path(copy._noted_at)):
+            path.unlink(missing_ok=True)
+        with self._reading() as (connection, witness):
+            self._ended(connection, witness)
+            if connection is not None:
+                last = self._number(connection, _END)
+                with closing(sqlite3.connect(copy.path)) as made:
+                    connection.backup(made)
+                sync(copy.path)
+                with _notes(copy._noted_at) as notes:
+                    _note(notes, last)
+                sync(Path(copy._noted_at))
+        sync(home)
+        return copy
+
+    def _number(self, connection: sqlite3.Connection, query: str) -> int:
+        rows = connection.execute(query).fetchall()
+        if len(rows) != 1 or not isinstance(rows[0][0], int):
+            raise LogDamaged(self.path, "it does not say which writes were cut off")
+        return int(rows[0][0])
+
     @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        with self._using:
+    def _reading(self) -> Iterator[tuple[sqlite3.Connection | None, tuple[int, int]]]:
+        """Give the log as it is at one moment, None if there is no file, and its witness."""
+        with storage_errors(self.path), self._using:
             unchanging = None
+            witness = self._witness()
             try:
                 try:
                     connection = self._opened()
@@ -195,7 +298,12 @@ class Log:
                         raise
                     # not kept, as it would never see a write
                     unchanging = connection = _connect(f"{self.path.as_uri()}?immutable=1", "query_only=1")
-                yield connection
+                if connection is None or connection.in_transaction:
+                    yield connection, witness
+                else:
+                    connection.execute("BEGIN")
+                    with _rolled_back(connection):
+                        yield connection, witness
             except sqlite3.Error as error:
                 self.close()
                 raise _refused(self.path, error) from error
@@ -203,15 +311,35 @@ class Log:
                 if unchanging is not None:
                     unchanging.close()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _opened(self) -> sqlite3.Connection | None:
+        files = self._found_files()
+        if self._connection is not None and files != self._files:
+            self.close()  # it was deleted or replaced: what stands there now counts
+        if files[0] is None:
+            return None
         if self._connection is None:
+            if (size := self.path.stat().st_size) < _LEAST_BYTES:
+                # SQLite would take it for a new database, and delete the WAL beside it
+                raise LogDamaged(self.path, f"the file was cut to {size} bytes")
             uri = self.path.as_uri()
             if os.access(self.path.parent, os.W_OK):
                 pragmas = "journal_mode=WAL", "synchronous=FULL", "wal_autocheckpoint=0"
-                self._connection = _connect(uri, *pragmas)
+                self._connection = _connect(f"{uri}?mode=rw", *pragmas)
             else:
                 self._connection = _connect(f"{uri}?mode=ro", "query_only=1")
+            self._files = self._found_files()
         return self._connection
+
+    def _found_files(self) -> list[tuple[int, int] | None]:
+        """Name the files that stand at the paths of the log and of its WAL now, by device and inode."""
+        found: list[tuple[int, int] | None] = []
+        for path in self._paths:
+            try:
+                stat = path.stat()
+                found.append((stat.st_dev, stat.st_ino))
+            except (FileNotFoundError, NotADirectoryError):
+                found.append(None)
+        return found
 
 
 class Appender:
@@ -222,8 +350,15 @@ class Appender:
     last : the number of the last write, those that are not committed yet included
     """
 
-    def __init__(self, connection: sqlite3.Connection, last: int) -> None:
+    def __init__(self, connection: sqlite3.Connection, last: int, on_commit: Callable[[int], None]) -> None:
+        """Begin after a write.
+
+        Parameters
+        ----------
+        on_commit : called with the number of the last write once that is in the log
+        """
         self._connection = connection
+        self._on_commit = on_commit
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
@@ -240,6 +375,8 @@ class Appender:
         """Bring what was appended to the disk, all of it or nothing."""
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
+            if self.last > self._committed:
+                self._on_commit(self.last)
         self._committed = self.last
 
     def roll_back(self) -> None:
@@ -251,12 +388,13 @@ class Appender:
 
     def cut(self, seq: int) -> None:
         """Remove the writes up to a number, as versions have them."""
-        self._connection.execute("BEGIN IMMEDIATE")
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
         self._connection.execute("DELETE FROM writes WHERE seq <= ?", [seq])
         self._connection.execute("UPDATE cut SET seq = max(seq, ?)", [seq])
         self._connection.execute("COMMIT")
         self._connection.execute("VACUUM")
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        _checkpoint(self._connection)
 
 
 def _opened_folder(log: Log, home: Path) -> int | None:
@@ -278,12 +416,11 @@ def _make(path: Path) -> None:
     with closing(connection):
         connection.executescript(_TABLES)
     sync(new)
-    new.rename(path)
-    sync(path.parent)
+    move(new, path)
 
 
 def _connect(uri: str, *pragmas: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False)
     try:
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
@@ -292,6 +429,58 @@ def _connect(uri: str, *pragmas: str) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _checkpoint(connection: sqlite3.Connection) -> bool:
+    """Move the WAL into the file, unless a reader still needs it; that does not wait for the reader."""
+    connection.execute("PRAGMA busy_timeout=0")
+    ((busy, _, _),) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    connection.execute(f"PRAGMA busy_timeout={1000 * _BUSY_SECONDS}")
+    return not busy
+
+
+@contextmanager
+def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
+    """Leave no transaction behind."""
+    try:
+        yield
+    finally:
+        with suppress(sqlite3.Error):
+            connection.rollback()
+
+
+@contextmanager
+def _notes(path: str) -> Iterator[int]:
+    """Open the file that notes the last write: before it is written to, as there may be no descriptor left."""
+    notes = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+    try:
+        yield notes
+    finally:
+        os.close(notes)
+
+
+def _note(notes: int, seq: int) -> None:
+    with suppress(OSError):  # the write is in the log all the same
+        os.pwrite(notes, _stamped(seq), 0)
+
+
+def _noted(path: str) -> int:
+    """Return the number of the last write that was noted; 0 if nothing is, or what was noted is damaged."""
+    try:
+        notes = os.open(path, os.O_RDONLY)
+    except (FileNotFoundError, NotADirectoryError):
+        return 0
+    try:
+        content = os.read(notes, 2 * _DIGITS)
+    finally:
+        os.close(notes)
+    number = content[:_DIGITS]
+    return int(number) if number.isdigit() and content == _stamped(int(number)) else 0
+
+
+def _stamped(seq: int) -> bytes:
+    number = b"%0*d" % (_DIGITS, seq)
+    return b"%s %08x\n" % (number, zlib.crc32(number))
 
 
 def _crc(kind: str, body: bytes) -> int:
@@ -308,6 +497,8 @@ def _refused(path: Path, error: sqlite3.Error) -> StorageError | LogDamaged:
     name = getattr(error, "sqlite_errorname", "") or ""
     if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
         return LogDamaged(path, f"the file is damaged ({error})")
+    if name == "SQLITE_ERROR":  # no such table
+        return LogDamaged(path, f"the file is no log ({error})")
     if name in ("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE"):
         return StorageError(path, "the disk is full")
     if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):

@@ -11,6 +11,7 @@ import shutil
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
+from hubless.store.durable import move
 from hubless.store.liveness import alive, machine, seconds_left
 
 SILENT_SECONDS = 3600.0
@@ -65,7 +66,7 @@ def delete(folder: Path) -> None:
     """Delete a version, if it is there. Hide it first, so that an interrupted deletion leaves no half version."""
     doomed = folder.with_name(_DELETED + folder.name)
     with suppress(FileNotFoundError):
-        folder.rename(doomed)
+        move(folder, doomed)  # before its files go, also after a power cut
         _remove(doomed)
 
 

@@ -18,7 +18,7 @@ _FEW = 4096  # numbers, of which booleans cost less than two settings of errstat
 _PIECE = 2**17  # numbers that stay in the cache as float64
 _LARGEST = float(np.finfo(np.float64).max)
 LONGEST = 1e8
-"""Length of a vector under metric dot: products of two products, millions of them added up, fit float32."""
+"""Length of a vector or a query under metric dot: products of two products, millions of them added up, fit float32."""
 F32 = NDArray[np.float32]
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
@@ -177,8 +177,8 @@ def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
     return exact.astype(np.float32)[np.newaxis]
 
 
-def short_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
-    """The same (m, d) rows, whose inner products fit float32 however they are added up.
+def short_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
+    """The same (m, d) rows, whose inner products fit float32 however they are added up. `numbers` as for `as_float32`.
 
     Raises
     ------

@@ -6,14 +6,13 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors import lance_files
@@ -21,7 +20,7 @@ from hubless.vectors.arrays import as_float32
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.lance_files import LANCE, LanceVectors
 from hubless.vectors.lists import is_list, matrix_of
-from hubless.vectors.npy import NpyVectors, read_header, read_npy
+from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -35,6 +34,14 @@ from hubless.vectors.sources import (
 
 _VECTOR_COLUMNS = ("vector", "embedding")
 _SHARDS = (".npy", ".npz", ".parquet")
+_OF_JSON = (
+    " (targets are vectors; if the lines have some, make them Parquet: python -c "
+    '\'from pyarrow import json, parquet; parquet.write_table(json.read_json("{0}.jsonl"), "{0}.parquet")\'; '
+    "texts have to be encoded first, and other fields are --payload)"
+)
+_OF_TEXT = " (targets are vectors; texts have to be encoded first, and other fields are --payload)"
+_HINTS = {".jsonl": _OF_JSON, ".ndjson": _OF_TEXT, ".json": _OF_TEXT, ".csv": _OF_TEXT, ".txt": _OF_TEXT}
+"""What to do with files that hold no matrix, by their ending."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,10 @@ def open_items(path: str | Path, parameter: str) -> Items:
         raise InputError(name, "a file of vectors", "an empty file")
     openers = {".npy": _open_npy, ".npz": _open_npz, ".parquet": _open_parquet, LANCE: _open_lance}
     if path.suffix not in openers:
-        raise InputError(name, "a file ending in .npy, .npz, .parquet or .lance", path.suffix or "no ending")
+        expected = (
+            f"a file ending in .npy, .npz, .parquet or .lance{_HINTS.get(path.suffix, '').format(path.with_suffix(''))}"
+        )
+        raise InputError(name, expected, path.suffix or "no ending")
     with _reading(path, name):
         items = openers[path.suffix](path, name)
     if min(items.vectors.shape) < 1:
@@ -157,7 +167,7 @@ def _open_npy(path: Path, name: str) -> Items:
 def _open_npz(path: Path, name: str) -> Items:
     with zipfile.ZipFile(path) as archive:
         members = [member.removesuffix(".npy") for member in archive.namelist() if member.endswith(".npy")]
-        ids = id_array(_read_member(archive, "ids"), f"{name}, ids") if "ids" in members else None
+        ids = id_array(NpzArrays(archive)["ids"], f"{name}, ids") if "ids" in members else None
         arrays = [member for member in members if member != "ids"]
         if "vectors" not in arrays and len(arrays) != 1:
             raise InputError(name, "an array named vectors, or a single array", f"arrays {arrays}")
@@ -169,20 +179,10 @@ def _open_npz(path: Path, name: str) -> Items:
         if size != shape[0] * shape[1] * dtype.itemsize:
             raise InputError(name, f"{shape[0]} rows of {shape[1]} numbers, as its header says", f"{size} bytes")
         if fortran_order:
-            return Items(ArrayVectors(_read_member(archive, member), name), ids, files=(path,))
+            return Items(ArrayVectors(NpzArrays(archive)[member], name), ids, files=(path,))
     return Items(
         StreamedVectors(lambda: _npz_chunks(path, member, name), (shape[0], shape[1]), name), ids, files=(path,)
     )
-
-
-def _read_member(archive: zipfile.ZipFile, member: str) -> NDArray[Any]:
-    with archive.open(f"{member}.npy") as stream:
-        shape, _, dtype = read_header(stream)
-        if not dtype.hasobject and archive.getinfo(stream.name).file_size < prod(shape) * dtype.itemsize:
-            raise ValueError(f"too few bytes for an array of shape {shape}")  # before memory is taken
-    with archive.open(f"{member}.npy") as stream:
-        array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
-    return array
 
 
 def _npz_chunks(path: Path, member: str, name: str) -> Chunks:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import I64
+from hubless.vectors.nesting import MOST_NESTED, is_deeper
 
 _NAME, _MARK = "json", {b"hubless": b"free payload"}
 _STEP = 8192
@@ -38,14 +39,17 @@ def free_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
     Raises
     ------
     InputError
-        naming the row that JSON cannot say.
+        naming the row that JSON cannot say, or that is nested too deep.
     """
     return pa.table([pa.array([_text(row, place) for place, row in enumerate(rows)], pa.large_string())], FREE_SCHEMA)
 
 
 def free_rows(rows: pa.RecordBatch, keys: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """The objects of some stored rows: all of their keys, or those of some keys that they have."""
-    found: list[dict[str, Any]] = [orjson.loads(text) for text in rows.column(0).to_pylist()]
+    """The objects of some stored rows: all of their keys, or those of some keys that they have.
+
+    Values that are nested too deep, which early builds took, are text.
+    """
+    found = [_shallow(text) for text in rows.column(0).cast(pa.large_binary()).to_pylist()]
     if keys is None:
         return found
     return [{key: value for key in keys if (value := _value_of(row, key)) is not _ABSENT} for row in found]
@@ -91,7 +95,10 @@ class Values:
         self.elements = Values(nested) if nested else None
 
     def of(self, kind: pa.DataType) -> OfKind | None:
-        """The values of a kind: `pa.bool_()`, `pa.int64()`, `pa.float64()` or `pa.large_string()`."""
+        """The values of a kind: `pa.bool_()`, `pa.int64()`, `pa.float64()`, `pa.large_string()`.
+
+        Whole numbers from 2^63 on are `pa.uint64()`.
+        """
         return self._kinds.get(kind)
 
     def which(self, kind: pa.DataType, test: Callable[[pa.Array], Any]) -> NDArray[np.bool_]:
@@ -132,14 +139,22 @@ def _value_of(row: Mapping[str, Any], key: str) -> Any:
     return _value_of(inside, rest) if isinstance(inside, dict) else _ABSENT
 
 
-def _number_kind(value: float) -> pa.DataType:
-    return pa.int64() if isinstance(value, int) and value < 2**63 else pa.float64()
+def _shallow(text: bytes) -> dict[str, Any]:
+    row: dict[str, Any] = orjson.loads(text)
+    if is_deeper(text, MOST_NESTED):
+        texts = {key: orjson.dumps(value) for key, value in row.items()}
+        row |= {key: text.decode() for key, text in texts.items() if is_deeper(text, MOST_NESTED - 1)}
+    return row
+
+
+def _whole_kind(value: int) -> pa.DataType:
+    return pa.int64() if value < 2**63 else pa.uint64()
 
 
 _KINDS: dict[type, Callable[[Any], pa.DataType]] = {
     bool: lambda value: pa.bool_(),
-    int: _number_kind,
-    float: _number_kind,
+    int: _whole_kind,
+    float: lambda value: pa.float64(),
     str: lambda value: pa.large_string(),
 }
 
@@ -148,6 +163,9 @@ def _text(row: Mapping[str, Any], place: int) -> str:
     if not isinstance(row, Mapping):
         raise InputError(f"payload, row {place}", "a dict", type(row).__name__)
     try:
-        return orjson.dumps(dict(row), option=orjson.OPT_SERIALIZE_NUMPY).decode()
+        text = orjson.dumps(dict(row), option=orjson.OPT_SERIALIZE_NUMPY)
     except TypeError as error:
         raise InputError(f"payload, row {place}", "what JSON can say", one_line(error)) from error
+    if is_deeper(text, MOST_NESTED):
+        raise InputError(f"payload, row {place}", f"at most {MOST_NESTED} lists and objects inside each other", "more")
+    return text.decode()

@@ -1,14 +1,16 @@
-"""`.npy` files, read and written without pickle."""
+"""`.npy` files, alone or in a `.npz`, read and written without pickle."""
 
 import os
 import tokenize
 import warnings
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader, FileIO
 from math import prod
 from pathlib import Path
+from threading import Lock
 from typing import IO, Any, TypeAlias
 
 import numpy as np
@@ -35,11 +37,15 @@ def read_header(stream: IO[bytes]) -> Header:
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        with _quiet():
+        with _EVALUATING, _quiet():
             header: Header = read(stream)
     except (SyntaxError, tokenize.TokenError, RecursionError, TypeError) as error:  # NumPy evaluates it as Python
         raise ValueError("its header is damaged") from error
     return header
+
+
+_EVALUATING = Lock()
+"""Held while NumPy evaluates a header: `ast` of Python 3.11.0 to 3.11.4 fails if two threads use it at once."""
 
 
 @contextmanager
@@ -59,14 +65,54 @@ def read_npy(path: Path) -> NDArray[Any]:
         if it is not one.
     """
     with path.open("rb") as file:
-        shape, _, dtype = read_header(file)
-        start, size = file.tell(), file.seek(0, os.SEEK_END)
-        if not dtype.hasobject and size - start < prod(shape) * dtype.itemsize:  # before memory is taken
-            raise ValueError(f"{size - start} bytes for an array of shape {shape}")
-        file.seek(0)
-        with _quiet():
-            array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        header = read_header(file)
+        start = file.tell()
+        left = file.seek(0, os.SEEK_END) - start
+        file.seek(start)
+        return _numbers_after(header, file, left)
+
+
+def _numbers_after(header: Header, stream: IO[bytes], left: int) -> NDArray[Any]:
+    """The array whose header was read from a stream that has so many bytes left."""
+    shape, fortran, dtype = header
+    if dtype.hasobject:
+        raise ValueError("it holds pickled objects")
+    if left < (size := prod(shape) * dtype.itemsize):  # before memory is taken
+        raise ValueError(f"{left} bytes for an array of shape {shape}")
+    array: NDArray[Any] = np.empty(shape, dtype, "F" if fortran else "C")
+    room = array.reshape(-1, order="A").view(np.uint8).data if size else memoryview(b"")
+    while room and (got := stream.readinto(room)):  # type: ignore[attr-defined]
+        room = room[got:]
+    if room:
+        raise ValueError(f"it ends {len(room)} bytes too early")
     return array
+
+
+class NpzArrays(Mapping[str, NDArray[Any]]):
+    """The arrays of an open `.npz`, each read when it is asked for."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        info = self._members[name]
+        with self._archive.open(info) as stream:
+            header = read_header(stream)
+            return _numbers_after(header, stream, info.file_size)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._members)
+
+    def __len__(self) -> int:
+        return len(self._members)
+
+
+@contextmanager
+def open_npz(path: Path) -> Iterator[NpzArrays]:
+    """The arrays of a `.npz`. Raises what `zipfile` does; asking for an array raises `ValueError` if it is none."""
+    with zipfile.ZipFile(path) as archive:
+        yield NpzArrays(archive)
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:

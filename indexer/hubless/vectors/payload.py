@@ -13,11 +13,13 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
+from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth, plain_schema
 from hubless.vectors.payload_values import rows_of
@@ -200,6 +202,29 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
     if len(set(names)) < len(names):
         raise InputError("payload", "columns of different names", names)
     return typed_payload(opened, types)
+
+
+def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
+    """Return the column `id` of payload as ids, None without one, and the names of the other columns.
+
+    Raises
+    ------
+    InputError
+        if the column cannot be ids: strings or whole numbers, each once.
+    """
+    columns = list(payload.schema.names)
+    if ID_COLUMN not in columns:
+        return None, columns
+    name = f"payload, column {ID_COLUMN}"
+    advice = "if these are no ids, rename the column, or give the ids apart (--ids)"
+    try:
+        ids = id_array(payload.to_table(columns=[ID_COLUMN]).column(0), name)
+    except InputError as error:
+        raise InputError(name, f"{error.expected}; {advice}", error.received) from error
+    if ids.null_count or len(pc.unique(ids)) < len(ids):
+        got = "a row without" if ids.null_count else "one that repeats"
+        raise InputError(name, f"an id for each target, each once; {advice}", got)
+    return ids, [column for column in columns if column != ID_COLUMN]
 
 
 def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:

@@ -11,9 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
-
-MOST_NESTED = 60
-"""Lists and structs inside each other. Arrow writes 64 at most, and JSON's readers have limits too."""
+from hubless.vectors.nesting import MOST_NESTED
 
 
 def check_depth(schema: pa.Schema) -> None:

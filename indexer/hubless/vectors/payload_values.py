@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-_UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
+UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
 """What Arrow raises for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 
 
@@ -16,7 +16,7 @@ def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
     """Rows as dicts."""
     try:
         rows: list[dict[str, Any]] = batch.to_pylist()
-    except _UNREADABLE:
+    except UNREADABLE:
         columns = {name: _values_of(column) for name, column in zip(batch.schema.names, batch.columns, strict=True)}
         return [{name: values[row] for name, values in columns.items()} for row in range(batch.num_rows)]
     return rows
@@ -25,7 +25,7 @@ def rows_of(batch: pa.RecordBatch) -> list[dict[str, Any]]:
 def _values_of(column: pa.Array) -> list[Any]:
     try:
         values: list[Any] = column.to_pylist()
-    except _UNREADABLE:
+    except UNREADABLE:
         return [_value_of(scalar) for scalar in column]
     return values
 
@@ -33,7 +33,7 @@ def _values_of(column: pa.Array) -> list[Any]:
 def _value_of(scalar: pa.Scalar) -> Any:
     try:
         return scalar.as_py()
-    except _UNREADABLE:
+    except UNREADABLE:
         pass
     if isinstance(scalar, pa.StructScalar):
         return {field.name: _value_of(scalar[place]) for place, field in enumerate(scalar.type)}
@@ -45,7 +45,7 @@ def _value_of(scalar: pa.Scalar) -> Any:
 def _attempt(write: Callable[[pa.Scalar], str | None], scalar: pa.Scalar) -> str | None:
     try:
         return write(scalar)
-    except (*_UNREADABLE, AttributeError):
+    except (*UNREADABLE, AttributeError):
         return None
 
 

@@ -10,19 +10,16 @@ from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from hubless.errors import HublessError, InputError, storage_errors
-from hubless_service.settings import SHORTEST_KEY, Settings, split
+from hubless_service.settings import ROLES, Role, Settings, check_key
 
 log = logging.getLogger("hubless.keys")
 
 _LOOK_SECONDS = 1.0
-Role = Literal["read", "write", "admin"]
-ROLES: tuple[Role, ...] = ("read", "write", "admin")
-"""Each may do what those before it may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +58,17 @@ EVERYTHING = Access(admin=True, write=True)
 NOTHING = Access(admin=False, collections=frozenset())
 
 
+def _checked(key: SecretStr) -> SecretStr:
+    check_key(key.get_secret_value())
+    return key
+
+
 class _Record(BaseModel):
     """A key in the file: itself or its hash, what it is for, perhaps its name, and which collections it may see."""
 
     model_config = ConfigDict(extra="forbid")
 
-    key: Annotated[SecretStr, Field(min_length=SHORTEST_KEY)] | None = None
+    key: Annotated[SecretStr, AfterValidator(_checked)] | None = None
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None
     role: Role
     collections: list[str] | None = None
@@ -92,10 +94,7 @@ class Keys:
     """
 
     def __init__(self, settings: Settings) -> None:
-        given = ((settings.read_keys, "read"), (settings.write_keys, "write"), (settings.admin_keys, "admin"))
-        self._fixed = [
-            _access_of(role, _digest(key)) for keys, role in given if keys for key in split(keys.get_secret_value())
-        ]
+        self._fixed = [_access_of(role, _digest(key)) for role, key in settings.keys]
         self._path = settings.keys_file
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="keys", daemon=True)

@@ -186,7 +186,7 @@ class CollectionAnswer(TypedDict):
     query_sample: Annotated[
         QuerySample | None, Field(description="null before any query is kept, or if it is switched off.")
     ]
-    bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null in older versions.")]
+    bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null without one.")]
     id_type: Literal["int64", "string"]
     payload: Annotated[
         Literal["columns", "json"] | None,
@@ -219,7 +219,7 @@ class FrequentTarget(TypedDict):
     """A target that is found often."""
 
     id: IdJson
-    occurrence: Annotated[float, Field(description="How often it was found, the older finds counting less.")]
+    occurrence: Annotated[int, Field(description="How often it was found.")]
     share: Annotated[float, Field(description="Of the places in the answers, how many it takes.")]
 
 
@@ -233,10 +233,10 @@ class HubnessByChance(TypedDict):
 class RankingHubness(TypedDict):
     """How often targets are found in one ranking of the queries."""
 
-    queries: Annotated[float, Field(description="How many queries it is made of, the older ones counting less.")]
+    queries: Annotated[int, Field(description="How many queries it is made of.")]
     skewness: Annotated[float, Field(description="Of the occurrence of all targets; near 0 without hubs.")]
     top_hub_share: Annotated[float, Field(description="Share of the places that the worst hub takes.")]
-    antihub_share: Annotated[float, Field(description="Share of the targets whose occurrence is below 1/e.")]
+    antihub_share: Annotated[float, Field(description="Share of the targets that are never found.")]
     chance: Annotated[HubnessByChance, Field(description="The same if as many queries found random targets.")]
     hubs: Annotated[list[FrequentTarget], Field(description="The ten that are found most often.")]
 
@@ -255,9 +255,9 @@ class HubnessAnswer(Served):
     """How often targets are found by the queries that are asked; null for a ranking that has none."""
 
     k: Annotated[int, Field(description="Places of each answer that count.")]
-    half_life: Annotated[float, Field(description="Queries after which a find counts half.")]
-    window: Annotated[float, Field(description="What `queries` comes to in the long run.")]
-    served: Annotated[RankingHubness | None, Field(description="Every answer, as it was served.")]
+    window: Annotated[int, Field(description="The last queries that count, at most.")]
+    seen: Annotated[int, Field(description="Queries that this worker has answered since it serves the version.")]
+    served: Annotated[RankingHubness | None, Field(description="The last answers of this worker.")]
     corrected: Annotated[
         RankingHubness | None, Field(description="A share of the queries, as served: to compare with raw.")
     ]
@@ -331,8 +331,8 @@ class ReadyAnswer(TypedDict):
         Annotated[
             dict[str, dict[str, Any]],
             Field(
-                description="Each collection's state; one that failed says why. Left out where a key is needed to see "
-                "them."
+                description="Each collection's state; one that failed says why, and `log` why its writes cannot be "
+                "followed. Left out where a key is needed to see them."
             ),
         ]
     ]

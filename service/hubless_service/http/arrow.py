@@ -34,6 +34,7 @@ def read_table(body: bytes) -> pa.Table:
         with pa.ipc.open_stream(body) as stream:
             table = stream.read_all()
         table.validate(full=True)
+        _check_names(pa.struct(list(table.schema)))
     except InputError:
         raise
     except (pa.ArrowException, OSError, struct.error, IndexError, ValueError) as error:
@@ -87,6 +88,15 @@ def _refuse_compressed(body: bytes) -> None:
             header = _table(metadata, *_field(metadata, header, 1))
         if _field(metadata, header, _COMPRESSION)[1]:
             raise InputError("body", "a stream whose buffers are not compressed", "compressed ones")
+
+
+def _check_names(kind: pa.DataType) -> None:
+    """Raise `ValueError` for a name that is not UTF-8, at any depth: `validate` passes it over."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    for place in range(kind.num_fields):
+        str(kind.field(place).name)
+        _check_names(kind.field(place).type)
 
 
 def _unsigned(data: bytes, place: int) -> int:

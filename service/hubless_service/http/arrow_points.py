@@ -7,9 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import hubless
-from hubless.errors import InputError, UnknownField
+from hubless.errors import InputError, UnknownField, one_line
 from hubless.search.writes import Put
 from hubless.vectors.free_payload import free_table, is_free
+from hubless.vectors.payload_types import check_values
+from hubless.vectors.payload_values import UNREADABLE
 from hubless_service.http.arrow import VECTOR, vectors_of
 from hubless_service.http.problems import clip
 
@@ -62,8 +64,11 @@ def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
             raise UnknownField(clip(given.column_names[0]), "no payload, as the collection has none", "a column")
         return None
     if is_free(schema):
-        rows = [{key: value for key, value in row.items() if value is not None} for row in given.to_pylist()]
-        return free_table(rows)
+        try:
+            rows = given.to_pylist()
+        except UNREADABLE as error:
+            raise InputError("body", "payload that JSON can say", one_line(error)) from error
+        return free_table([{key: value for key, value in row.items() if value is not None} for row in rows])
     for name in given.column_names:
         if name not in schema.names:
             raise UnknownField(clip(name), f"columns of the payload, {', '.join(schema.names)}", "another column")
@@ -73,7 +78,7 @@ def _payload(given: pa.Table, schema: pa.Schema | None) -> pa.Table | None:
         else pa.nulls(len(given), field.type)
         for field in schema
     ]
-    return pa.table(columns, schema)
+    return pa.Table.from_batches([check_values(pa.record_batch(columns, schema))])
 
 
 def _cast(column: pa.ChunkedArray, kind: pa.DataType, name: str) -> pa.ChunkedArray:

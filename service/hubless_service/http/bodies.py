@@ -9,9 +9,9 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
-from hubless_service.http.heavy import check_shape
+from hubless_service.http.heavy import check_nesting, check_shape
 from hubless_service.http.problems import Problem, clip
-from hubless_service.http.trace import EXCHANGE
+from hubless_service.http.trace import BODY_READ, EXCHANGE
 from hubless_service.settings import Settings
 
 JSON = "application/json"
@@ -30,6 +30,7 @@ async def receive(request: Request, settings: Settings, *, batch: bool = False) 
     Problem
         `body_too_large`, `request_timeout`.
     """
+    request.scope[BODY_READ] = True
     limit = settings.max_body_bytes if batch else min(settings.max_query_bytes, settings.max_body_bytes)
     exchange = request.scope.get(EXCHANGE)
     if exchange and (whole := exchange.whole_body()) is not None:
@@ -95,13 +96,15 @@ def parse(body: bytes) -> Any:
     Problem
         `malformed_body`.
     InputError
-        if it would take long to parse.
+        if it is nested too deep, or would take long to parse.
     """
     check_shape(body)
     try:
-        return orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise Problem("malformed_body", f"The body is not JSON: {error}") from error
+    check_nesting(body)
+    return document
 
 
 def url_fields(request: Request) -> dict[str, Any]:
@@ -110,7 +113,7 @@ def url_fields(request: Request) -> dict[str, Any]:
     for name, text in _url_pairs(request):
         if name in fields:
             raise InputError(clip(name), "one value", "several")
-        fields[name] = text.split(",") if name == "with" else _json_or_text(text)
+        fields[name] = text.split(",") if name == "with" else _json_or_text(name, text)
     return fields
 
 
@@ -125,11 +128,13 @@ def _url_pairs(request: Request) -> list[tuple[str, str]]:
     return parse_qsl(raw.decode("latin-1"), keep_blank_values=True) if raw else []
 
 
-def _json_or_text(text: str) -> Any:
+def _json_or_text(name: str, text: str) -> Any:
     try:
-        return orjson.loads(text)
+        value = orjson.loads(text)
     except orjson.JSONDecodeError:
         return text  # a field that wants a number refuses it
+    check_nesting(text.encode(), clip(name))
+    return value
 
 
 def _too_large(limit: int, received: str) -> Problem:

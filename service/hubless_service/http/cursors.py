@@ -1,11 +1,13 @@
 """Cursors: one opaque word that says at which place of a version a scroll goes on, and under which filter.
 
-The targets of a version keep their places, whatever is written. So a cursor is good for as long as the version is
-served, in any worker.
+A place is the number of a write and a row of that write, or a row of the version. Both stand in the files, so a cursor
+is good in any worker and after a restart, for as long as the version is served. It also says which writes the page
+before had: a worker that has not followed them yet does so first.
 """
 
 import hashlib
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import NamedTuple
 
 import orjson
 
@@ -17,37 +19,77 @@ from hubless_service.http.problems import Problem, clip, describe
 _DIGEST_BYTES = 9
 
 
+class Cursor(NamedTuple):
+    """Where a scroll goes on.
+
+    Attributes
+    ----------
+    version : of the collection; None for a scroll that begins
+    reached : the last write that the page before had
+    seq, rank : the place, as `Collection.place` gives it
+    """
+
+    version: str | None
+    reached: int
+    seq: int
+    rank: int
+
+    def row(self, collection: hubless.Collection) -> int:
+        """The row at which the scroll goes on.
+
+        Raises
+        ------
+        Problem
+            `cursor_expired`, if it was written for another version, or for writes that are not there any more.
+        InputError
+            if no row ever stood there.
+        """
+        again = "scroll from the start"
+        if self.version not in (None, collection.version):
+            sent = clip(self.version or "")
+            detail = f"The cursor is of version {sent}, and {collection.version} is served: {again}."
+            raise Problem("cursor_expired", detail)
+        if self.reached > collection.seq:
+            detail = f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}."
+            raise Problem("cursor_expired", detail)
+        if self.rank and not self.seq and self.rank >= collection.origin.count:
+            raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {collection.origin.count}")
+        return collection.row_from(self.seq, self.rank)
+
+
+_UNCHANGED = "the cursor of an answer, unchanged"
+
+
 def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
     """The cursor that goes on at a row."""
-    return urlsafe_b64encode(orjson.dumps([collection.version, collection.place(row), _digest(filter)])).decode()
+    content = [collection.version, collection.seq, *collection.place(row), _digest(filter)]
+    return urlsafe_b64encode(orjson.dumps(content)).decode()
 
 
-def read_cursor(value: str | None, collection: hubless.Collection, filter: Filter | None) -> int:
-    """The row at which a scroll goes on; without a cursor the first.
+def read_cursor(value: str | None, filter: Filter | None) -> Cursor:
+    """Where a scroll goes on; without a cursor it begins.
 
     Raises
     ------
-    Problem
-        `cursor_expired`, if it was written for another version.
     InputError
         if it is no cursor, or was written for another filter.
     """
     if value is None:
-        return 0
+        return Cursor(None, 0, 0, 0)
     try:
-        version, place, digest = orjson.loads(urlsafe_b64decode(value))
-        if not (isinstance(version, str) and type(place) is int and isinstance(digest, str)):
+        version, *numbers, digest = orjson.loads(urlsafe_b64decode(value))
+        cursor = Cursor(version, *numbers)
+        if not (isinstance(version, str) and isinstance(digest, str) and all(map(_is_number, numbers))):
             raise ValueError
     except (ValueError, TypeError) as error:
-        raise InputError("cursor", "the cursor of an answer, unchanged", describe(value)) from error
-    if version != collection.version:
-        detail = f"The cursor is of version {clip(version)}, and {collection.version} is served: scroll from the start."
-        raise Problem("cursor_expired", detail)
+        raise InputError("cursor", _UNCHANGED, describe(value)) from error
     if digest != _digest(filter):
         raise InputError("cursor", "the filter that the scroll began with", "a cursor of another one")
-    if not 0 <= place <= collection.last_place:
-        raise InputError("cursor", "the cursor of an answer, unchanged", describe(value))
-    return collection.row_from(place)
+    return cursor
+
+
+def _is_number(value: object) -> bool:
+    return type(value) is int and 0 <= value < 2**63 - 1
 
 
 def _digest(filter: Filter | None) -> str:

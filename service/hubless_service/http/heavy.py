@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hubless.errors import InputError
+from hubless.vectors.nesting import is_deeper
 
 LIGHT = 65_536
 """Bytes of a body, or numbers and payloads in an answer, that take a few milliseconds."""
@@ -15,6 +16,9 @@ MOST_LISTS, MOST_STRINGS, MOST_VALUES = 60_000, 60_000, 800_000
 
 The parser lets no other thread run. A body within these limits takes it about 100 ms at most.
 """
+
+MOST_DEPTH = 100
+"""Lists and objects inside each other: what writes JSON, such as an error about a value, can do 254."""
 
 _LISTS = b"[{"
 _T = TypeVar("_T")
@@ -33,6 +37,17 @@ async def run(weight: int, work: Callable[[], _T]) -> _T:
     if weight <= LIGHT:
         return work()
     return await asyncio.get_running_loop().run_in_executor(_thread, work)
+
+
+def check_nesting(body: bytes, name: str = "body") -> None:
+    """Refuse JSON that is nested too deep.
+
+    Raises
+    ------
+    InputError
+    """
+    if is_deeper(body, MOST_DEPTH):
+        raise InputError(name, f"at most {MOST_DEPTH} lists and objects inside each other", "more")
 
 
 def check_shape(body: bytes) -> None:

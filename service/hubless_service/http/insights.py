@@ -91,6 +91,14 @@ class RankingOccurrence(TypedDict):
     hubs: Annotated[list[HubOccurrence], Field(description="Those found most often, in this ranking.")]
 
 
+class OccurrenceByChance(TypedDict):
+    """The same figures if as many queries found random targets."""
+
+    skewness: float
+    most: int
+    antihub_share: Annotated[float, Field(description="Share of the targets that chance alone leaves unfound.")]
+
+
 class NeverFound(TypedDict):
     """The targets that no query finds."""
 
@@ -112,6 +120,10 @@ class OccurrenceAnswer(Served):
     ]
     raw: RankingOccurrence | None
     corrected: RankingOccurrence | None
+    chance: Annotated[
+        OccurrenceByChance | None,
+        Field(description="Few queries leave many targets unfound: compare both rankings with this."),
+    ]
     never: NeverFound | None
 
 

@@ -61,7 +61,7 @@ PROBLEM_TYPES = {
     "not_ready": ProblemType(503, "The server is not ready"),
     "engine_unavailable": ProblemType(503, "The engine of the collection cannot be reached"),
     "bundle_damaged": ProblemType(503, "The collection cannot be served: its files are damaged"),
-    "bundle_too_new": ProblemType(503, "The collection cannot be served: its format is too new"),
+    "unsupported_bundle": ProblemType(503, "The collection cannot be served: another hubless made it"),
     "log_damaged": ProblemType(503, "The log of the collection is damaged"),
     "storage": ProblemType(503, "The storage of the server refuses"),
     "deadline_exceeded": ProblemType(504, "The time that the request has is over"),

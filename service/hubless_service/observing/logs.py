@@ -36,8 +36,8 @@ def configure(level: str, format_: str) -> "LineHandler":
     handler.setFormatter(FORMATTERS[format_])
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for client in ("httpx", "httpcore"):  # a line for each call of an encoder says nothing
-        logging.getLogger(client).setLevel(logging.WARNING)
+    for chatty in ("httpx", "httpcore", "faiss.loader"):  # a line a call of an encoder, or an import, says nothing
+        logging.getLogger(chatty).setLevel(logging.WARNING)
     # what would be written to standard error elsewhere would wait for its reader
     logging.captureWarnings(True)
     sys.excepthook = lambda kind, error, where: log.critical("the process ends", exc_info=(kind, error, where))

@@ -18,20 +18,3 @@ def shared_folder() -> Path | None:
 def folder_in_memory() -> str | None:
     """Where to make the folder. Its files are mapped: on a full disk, writing to them would kill the process."""
     return _MEMORY if os.access(_MEMORY, os.W_OK) else None
-
-
-def counts_of(folder: Path, name: str) -> Path:
-    """The file in which this process counts something."""
-    return folder / f"{name}-{os.getpid()}.counts"
-
-
-def counts_of_others(folder: Path, name: str) -> list[Path]:
-    """The files in which other processes count the same."""
-    own = counts_of(folder, name)
-    return [path for path in folder.glob(f"{name}-*.counts") if path != own]
-
-
-def remove_counts_of(folder: Path, pid: int) -> None:
-    """Remove the counts of a process that has ended, as they would never decay."""
-    for path in folder.glob(f"*-{pid}.counts"):
-        path.unlink(missing_ok=True)

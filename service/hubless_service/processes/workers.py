@@ -25,7 +25,7 @@ from time import perf_counter
 from prometheus_client.multiprocess import mark_process_dead
 
 from hubless_service.processes.door import Door, close, is_open
-from hubless_service.processes.folder import VARIABLE, folder_in_memory, remove_counts_of
+from hubless_service.processes.folder import VARIABLE, folder_in_memory
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import Settings
 
@@ -109,8 +109,6 @@ class Supervisor:
             self.workers.remove(worker)
             worker.join()
             mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
-            if worker.pid:
-                remove_counts_of(self._folder, worker.pid)
             if not self._stopping:
                 log.error("worker %d ended with status %s; another takes its place", worker.pid, worker.exitcode)
         return bool(dead)

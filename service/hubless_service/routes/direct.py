@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.access.authentication import access_of
 from hubless_service.http.problems import Problem, from_library, respond
-from hubless_service.http.trace import trace_of
+from hubless_service.http.trace import BODY_READ, trace_of
 from hubless_service.state import state_of
 
 _ABOUT_A_COLLECTION = "/v1/collections/{collection}/"
@@ -44,6 +44,8 @@ class DirectRoute(APIRoute):
         try:
             response: Response = await self.endpoint(request, **request.path_params)
         except (CollectionNotFound, Problem) as error:
+            if BODY_READ in request.scope:  # it would not come a second time
+                raise
             # another worker may just have created it
             name = request.path_params.get("collection", "")
             absent = not isinstance(error, Problem) or error.code == "not_ready"

@@ -1,4 +1,4 @@
-"""/openapi.json, with examples that work here as they stand; and /docs, with nothing from another host."""
+"""/openapi.json, with examples that work here as they stand; and /docs, with nothing from another host; and /."""
 
 import asyncio
 import base64
@@ -15,7 +15,7 @@ from fastapi.staticfiles import StaticFiles
 
 import hubless
 from hubless_service import openapi
-from hubless_service.access.authentication import DOCS, access_of
+from hubless_service.access.authentication import CONSOLE, DOCS, access_of
 from hubless_service.http import responses
 from hubless_service.http.problems import Problem
 from hubless_service.routes import examples
@@ -28,6 +28,7 @@ def install(app: FastAPI) -> None:
     """Serve the OpenAPI document, and Swagger UI from the files of an installed package."""
     _install_document(app, app.state.hubless)
     _install_page(app)
+    _install_start(app, CONSOLE if app.state.hubless.settings.console else DOCS)
 
 
 def _install_document(app: FastAPI, state: AppState) -> None:
@@ -74,12 +75,17 @@ def _install_page(app: FastAPI) -> None:
     async def page(request: Request) -> Response:
         return HTMLResponse(html, headers=headers)
 
-    async def to_page(request: Request) -> Response:
-        return RedirectResponse(DOCS.removeprefix("/"))
-
     app.add_route(DOCS, page, include_in_schema=False)
-    app.add_route("/", to_page, include_in_schema=False)
     app.mount(f"{DOCS}/assets", StaticFiles(directory=_ASSETS))
+
+
+def _install_start(app: FastAPI, start: str) -> None:
+    """Lead `/` to the page that people begin with."""
+
+    async def to_start(request: Request) -> Response:
+        return RedirectResponse(start.removeprefix("/"))
+
+    app.add_route("/", to_start, include_in_schema=False)
 
 
 def _policy(html: bytes) -> str:

@@ -202,15 +202,15 @@ POINTS_ANSWER = {"points": [_TARGET], "missing": ["str.spilt"], "collection": "s
 SCROLL_ANSWER = {"points": [_TARGET], "cursor": _CURSOR, "collection": "stdlib", "version": _VERSION}
 HUBNESS_ANSWER = {
     "k": 10,
-    "half_life": 10000,
-    "window": 14426.95,
+    "window": 2048,
+    "seen": 14426,
     "served": {
-        "queries": 8120.5,
+        "queries": 2048,
         "skewness": 1.2,
         "top_hub_share": 0.004,
         "antihub_share": 0.03,
         "chance": {"skewness": 0.2, "antihub_share": 0.0},
-        "hubs": [{"id": "re.split", "occurrence": 324.8, "share": 0.004}],
+        "hubs": [{"id": "re.split", "occurrence": 82, "share": 0.004}],
     },
     "corrected": None,
     "raw": None,

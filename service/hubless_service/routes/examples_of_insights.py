@@ -54,6 +54,7 @@ OCCURRENCE_ANSWER = {
         "histogram": [{"occurrence": 0, "targets": 1040}, {"occurrence": 12, "targets": 3}],
         "hubs": [_HUB],
     },
+    "chance": {"skewness": 1.0, "most": 6, "antihub_share": 0.49},
     "never": {"raw": 3180, "corrected": 1040, "both": 990, "ids": ["str.split"]},
     **_SERVED,
 }

@@ -1,6 +1,7 @@
 """The health of the server, for probes and for Prometheus."""
 
 import asyncio
+import os
 from datetime import UTC, datetime
 
 from fastapi import APIRouter, Request, Response
@@ -18,6 +19,7 @@ from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.state import state_of
 
+_DESCRIPTORS = 6
 router = APIRouter(route_class=DirectRoute, tags=["health"])
 
 
@@ -43,12 +45,27 @@ async def readyz(request: Request) -> Response:
     details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
     if state.engine.draining:
         raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
+    if not _descriptors_left():
+        raise Problem("not_ready", "The process has no descriptors left: raise its limit (ulimit -n).", details)
     if shelf.ready:
         note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}
         return responses.send({"status": "ready", **note, **details})
     if shelf.loading:
         raise Problem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
     raise Problem("not_ready", shelf.verdict(), details)
+
+
+def _descriptors_left() -> bool:
+    """Whether the process can open what a write needs: the log with its two files, its lock and its note."""
+    taken: list[int] = []
+    try:
+        taken.extend(os.dup(2) for _ in range(_DESCRIPTORS))
+    except OSError:
+        return False
+    finally:
+        for descriptor in taken:
+            os.close(descriptor)
+    return True
 
 
 def _store(store: RemoteSource | None) -> dict[str, object]:

@@ -11,6 +11,7 @@ from pydantic import Field
 import hubless
 from hubless import measures
 from hubless.errors import InputError
+from hubless.measures.chance import Chance
 from hubless.vectors.arrays import I64
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
@@ -90,6 +91,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
         "source": None,
         "raw": None,
         "corrected": None,
+        "chance": None,
         "never": None,
         "collection": version.name,
         "version": version.version,
@@ -99,6 +101,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
     found = counts.occurrence.astype(np.int64)
     never = found == 0
     both = np.flatnonzero(never.all(axis=0))
+    chance = Chance.of(counts.queries, found.shape[1], K)
     return {
         **answer,
         "queries": counts.queries,
@@ -106,6 +109,7 @@ def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
         "source": "build" if counts.stored else "sample",
         "raw": _ranking(version, found, found[0], limit),
         "corrected": _ranking(version, found, found[1], limit),
+        "chance": {"skewness": chance.skewness, "most": chance.most, "antihub_share": chance.antihubs},
         "never": {
             "raw": int(never[0].sum()),
             "corrected": int(never[1].sum()),

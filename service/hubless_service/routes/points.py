@@ -102,16 +102,19 @@ async def scroll(request: Request, collection: str) -> Response:
     subject = Subject(holder, state.settings)
     wanted = await heavy.run(len(body), lambda: read(ScrollRequest, bodies.parse(body or b"{}"), subject))
     holder = await state.engine.reach(trace, holder, wanted.min_seq)
-    start = read_cursor(wanted.cursor, holder, wanted.filter)
+    cursor = read_cursor(wanted.cursor, wanted.filter)
+    if wanted.cursor is None or cursor.reached > holder.seq:
+        holder = await state.engine.latest(trace, holder)
+    start = cursor.row(holder)
     limit = state.settings.default_limit if wanted.limit is None else wanted.limit
     extras = _usual(holder) if wanted.with_ is None else wanted.with_
     work = partial(lookups.scroll_targets, holder, start, limit, wanted.filter, extras, trace)
     found, following = await state.engine.run(trace, work, holder)
-    cursor = None if following is None else write_cursor(holder, following, wanted.filter)
+    next_page = None if following is None else write_cursor(holder, following, wanted.filter)
 
     def answer() -> ScrollAnswer:
         points = targets_of(found)
-        return {"points": points, "cursor": cursor, "collection": holder.name, "version": holder.version}
+        return {"points": points, "cursor": next_page, "collection": holder.name, "version": holder.version}
 
     return await responses.send_heavy(weight_of_targets(found), answer)
 

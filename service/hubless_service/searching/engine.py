@@ -26,7 +26,7 @@ from hubless_service.observing.sampling import sampling_of
 from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
-from hubless_service.searching.following import Follower
+from hubless_service.searching.following import Follower, follow
 from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.silence import Silence
@@ -126,6 +126,12 @@ class Engine:
         written = [*self._writer.stop(), *self._follower.stop(), *self.maintainer.stop()]
         searching = [thread for batcher in self._batchers for thread in batcher.stop()]
         return [*searching, *written, *self.live.stop(), *sampling]
+
+    def close(self) -> None:
+        """Close the logs, once all threads have ended: what stands in their WALs is moved into them."""
+        for living in self.shelf.living():
+            if living.log is not None:
+                living.log.close()
 
     def report(
         self,
@@ -236,6 +242,12 @@ class Engine:
         if found.seq < seq:
             raise InputError("min_seq", f"at most {found.seq}, the last write to the collection", str(seq))
         return found
+
+    async def latest(self, trace: Trace, collection: hubless.Collection) -> hubless.Collection:
+        """The collection with all writes of its log that can be followed, whichever worker wrote them."""
+        if living := self.shelf.known(collection.name).living:
+            await self.run(trace, lambda: follow(living))
+        return self.shelf.collection(collection.name, EVERYTHING)
 
     async def encode(
         self, request: Request, collection: hubless.Collection, texts: dict[int, str], where: Callable[[int], str]

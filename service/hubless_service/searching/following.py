@@ -3,6 +3,9 @@
 import logging
 import threading
 from collections.abc import Callable
+from logging import ERROR, INFO
+from time import monotonic
+from weakref import WeakKeyDictionary
 
 from hubless.errors import HublessError, LogCut
 from hubless.search.living import Living
@@ -10,7 +13,9 @@ from hubless.search.living import Living
 log = logging.getLogger("hubless.writes")
 
 SECONDS = 0.1
-"""Between two looks at the logs. A look at a log in which nothing changed costs about 10 µs."""
+"""Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
+LONGEST = 5.0
+"""Seconds between two looks at a log that cannot be followed. The pause doubles until then."""
 
 
 class Follower:
@@ -29,6 +34,7 @@ class Follower:
         self._served = served
         self._on_cut = on_cut
         self._prepare = prepare
+        self._pauses: WeakKeyDictionary[Living, tuple[float, float]] = WeakKeyDictionary()  # seconds, and their end
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
 
@@ -49,26 +55,35 @@ class Follower:
     def _look(self) -> None:
         # a function of its own: its variables must not hold a version while the thread waits
         for living in self._served():
+            pause, end = self._pauses.get(living, (SECONDS / 2, 0.0))
+            if monotonic() < end:
+                continue
             if follow(living):
                 self._on_cut()
+            if living.trouble is None:
+                self._pauses.pop(living, None)
+            else:
+                pause = min(2 * pause, LONGEST)
+                self._pauses[living] = pause, monotonic() + pause
 
 
 def follow(living: Living) -> bool:
-    """Bring a collection up to date with its log. What cannot be followed is logged once, and served as it is.
+    """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
 
     Return whether only a newer version can go on from here.
     """
-    before = living.trouble
+    name, before = living.base.name, living.trouble
     try:
-        living.look()
-    except LogCut as error:
-        if str(error) != before:
-            log.info('collection "%s": a newer version is to be served: %s', living.base.name, error)
-        return True
-    except HublessError as error:
-        if str(error) != before:
-            log.error('collection "%s": writes cannot be followed: %s', living.base.name, error)  # noqa: TRY400
+        looked = living.look() is not None
     except Exception as error:
-        if str(error) != before:
-            log.exception('collection "%s": writes cannot be followed', living.base.name)
-    return False
+        if before is None or str(error) != str(before):
+            cut, unforeseen = isinstance(error, LogCut), not isinstance(error, HublessError)
+            level, what = (INFO, "a newer version is to be served") if cut else (ERROR, "writes cannot be followed")
+            log.log(level, 'collection "%s": %s: %s', name, what, error, exc_info=unforeseen)
+        # its traceback would hold on to collections
+        living.trouble = error.with_traceback(None)
+    else:
+        if before is not None and looked:
+            living.trouble = None
+            log.info('collection "%s": writes are followed again', name)
+    return isinstance(living.trouble, LogCut)

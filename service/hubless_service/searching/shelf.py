@@ -12,7 +12,7 @@ from hubless.errors import CollectionNotFound, EngineError
 from hubless.search.living import Living
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, Problem
-from hubless_service.searching.slots import Slot, as_problem
+from hubless_service.searching.slots import STATES, Slot, as_problem
 
 NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
 
@@ -148,7 +148,7 @@ class Shelf:
 
     def verdict(self) -> str:
         """A sentence that says why the server is not ready though nothing is being loaded."""
-        return as_problem(self.failure).detail if self.failure else "No collection can be served."
+        return as_problem(self.failure).detail if self.failure else "No collection is sound: see collections."
 
     def versions(self) -> Iterator[tuple[str, str, str]]:
         """Collection, version, and whether that is `served` or was `refused`."""
@@ -163,6 +163,18 @@ class Shelf:
         for name, slot in self._slots.items():
             if slot.collection:
                 yield name, slot.seconds
+
+    def added(self) -> Iterator[tuple[str, float]]:
+        """Yield each collection, and how many targets stand beside its index."""
+        yield from ((collection.name, float(collection.added)) for collection in self.served())
+
+    def removed(self) -> Iterator[tuple[str, float]]:
+        """Yield each collection, and how many targets of the version are gone or were replaced."""
+        yield from ((collection.name, float(collection.removed)) for collection in self.served())
+
+    def frozen(self) -> Iterator[tuple[str, float]]:
+        """Yield each collection, and the share of targets that came after the correction was fitted."""
+        yield from ((collection.name, collection.frozen_share) for collection in self.served())
 
     def engines(self) -> Iterator[tuple[str, float]]:
         """Collection, and whether its engine answers, of those whose engine is another server."""
@@ -180,9 +192,10 @@ class Shelf:
         """The state of each collection that may be seen, for people who ask why the server is not ready."""
         return {name: slot.details() for name, slot in self._slots.items() if access.sees(name)}
 
-    def count(self, state: str) -> int:
-        """How many collections are in a state."""
-        return sum(slot.state == state for slot in self._slots.values())
+    def counts(self) -> Iterator[tuple[str, float]]:
+        """Yield each state, and how many collections are in it."""
+        for state in STATES:
+            yield state, float(sum(slot.state == state for slot in self._slots.values()))
 
     def _check_loaded(self) -> None:
         if self.loading:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import hubless
-from hubless.errors import BundleError, EngineError, InputError, StorageError
+from hubless.errors import BundleError, EngineError, InputError, LogDamaged, StorageError
 from hubless.search.engines.milvus.server import URI
 from hubless.search.living import Living
 from hubless_service.http.problems import Problem, from_library
@@ -37,10 +37,18 @@ class Slot:
 
     @property
     def state(self) -> str:
-        """One of `STATES`; a collection is ready as long as some version of it is served, and its engine answers."""
+        """One of `STATES`; a collection is ready as long as a version is served, its engine answers, its log is whole.
+
+        A collection whose log is damaged lacks writes that were answered: it is served, and is not ready.
+        """
         if self.collection:
-            return "failed" if self.silent else "ready"
+            return "failed" if self.silent or self._damage else "ready"
         return "failed" if self.failure else "loading"
+
+    @property
+    def _damage(self) -> LogDamaged | None:
+        trouble = self.living.trouble if self.living else None
+        return trouble if isinstance(trouble, LogDamaged) else None
 
     @property
     def settled(self) -> bool:
@@ -56,9 +64,12 @@ class Slot:
         if not (collection := self.collection):
             return {"status": self.state, **reason}
         served: dict[str, object] = {"status": self.state, "version": collection.version, "count": collection.count}
-        if self.silent:
-            problem = as_problem(self.silent)
+        if hindrance := self.silent or self._damage:
+            problem = as_problem(hindrance)
             served |= {"code": problem.code, "detail": problem.detail}
+        if self.living and self.living.trouble:
+            problem = as_problem(self.living.trouble)
+            served["log"] = {"code": problem.code, "detail": problem.detail}
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 
 
@@ -68,4 +79,4 @@ def as_problem(failure: Exception) -> Problem:
         return from_library(failure)
     if isinstance(failure, InputError) and failure.parameter == URI:
         return Problem("engine_unavailable", f"Its vectors are in Milvus: set {URI}.")
-    return Problem("internal_error", "It could not be opened; the log of the server says why.")
+    return Problem("internal_error", "It could not be read; what the server logs says why.")

@@ -11,7 +11,7 @@ from contextlib import suppress
 from time import perf_counter
 
 import hubless
-from hubless.errors import BundleError, HublessError, StorageError
+from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
 from hubless.search.living import Living
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.following import follow
@@ -150,11 +150,21 @@ class Watcher:
                     return
                 renewed = self._opened(name)
         except Exception as error:
+            if self._is_gone(name):  # deleted since its name was read
+                self._shelf.drop(name)
+                return
             if version != slot.tried or str(error) != str(slot.failure):
                 _log_failure(f'collection "{name}"', error)
             # its traceback would hold on to collections
             renewed = Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
         self._put(name, slot, renewed, ids)
+
+    def _is_gone(self, name: str) -> bool:
+        try:
+            self._source.current(name)
+        except Exception as error:
+            return isinstance(error, CollectionNotFound)
+        return False
 
     def _put(self, name: str, before: Slot, renewed: Slot, ids: Sequence[str]) -> None:
         if renewed.living is None or before.living in (None, renewed.living):
@@ -178,15 +188,17 @@ class Watcher:
         return None
 
     def _opened(self, name: str) -> Slot:
-        """The current version, opened and checked."""
+        """The current version, opened and checked; tried twice."""
+        tried = ""
         while True:
             version = self._source.current(name)
             try:
                 return self._opened_now(name)
             except (BundleError, StorageError):
-                # another version may have become current meanwhile, and this one been pruned
-                if self._source.current(name) == version:
+                # it may pass, or another version may have become current meanwhile, and this one been pruned
+                if tried == version:
                     raise
+                tried = version
 
     def _opened_now(self, name: str) -> Slot:
         started = perf_counter()

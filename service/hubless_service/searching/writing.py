@@ -1,6 +1,8 @@
-"""Writes points: one thread, which appends to the log what waits for one collection together.
+"""Writes points: a thread appends to the log what waits for one collection together.
 
-A write is answered when it is on the disk and this process serves it. The other workers follow its log.
+A write is answered when it is on the disk and this process serves it. The other workers follow its log. One thread at a
+time writes to a collection, and there are as many as collections are written to at once: a collection whose log another
+process holds keeps no other one waiting.
 """
 
 import asyncio
@@ -13,12 +15,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-from hubless.errors import HublessError
+from hubless.errors import HublessError, NotFoundError, StorageError
 from hubless.search.engines.deadline import within
 from hubless.search.living import Draft, Living
 from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error
 from hubless_service.http.trace import Trace
+from hubless_service.searching.following import follow
 from hubless_service.searching.shelf import Shelf
 
 log = logging.getLogger("hubless.writes")
@@ -42,6 +45,7 @@ class Task:
     trace : of the request
     future : of the answer
     durable : whether it is answered only when it is on the disk
+    begun : whether it is being written; until then it is refused at its deadline
     """
 
     name: str
@@ -52,19 +56,20 @@ class Task:
     future: "asyncio.Future[dict[str, Any]]"
     submitted: float
     durable: bool = True
+    begun: bool = False
 
 
 class Writer:
-    """The thread that writes, and the writes that wait for it."""
+    """The threads that write, and the writes that wait for them."""
 
     def __init__(self, shelf: Shelf, room: int, most_added: int, prepare: Callable[[], object]) -> None:
-        """Make the thread, to be started.
+        """Make the first thread, to be started.
 
         Parameters
         ----------
-        room : how many writes may wait
+        room : how many writes may wait for one collection
         most_added : most targets that may stand beside the index of a collection
-        prepare : called once in the thread
+        prepare : called once in each thread
         """
         self.on_failure: Callable[[], None] = lambda: None
         self._shelf = shelf
@@ -72,20 +77,22 @@ class Writer:
         self._most_added = most_added
         self._prepare = prepare
         self._waiting: deque[Task] = deque()
+        self._writing: set[str] = set()  # the collections that a thread writes to now
         self._changed = threading.Condition()
         self._stopped = False
-        self._thread = threading.Thread(target=self._run, name="write", daemon=True)
+        self._idle = 0
+        self._threads: list[threading.Thread] = []
 
     def start(self) -> None:
-        """Let the thread begin."""
-        self._thread.start()
+        """Let the first thread begin."""
+        self._add_thread()
 
     def stop(self) -> list[threading.Thread]:
-        """Write what waits, and nothing more; the thread, if it runs."""
+        """Write what waits, and nothing more; the threads that run."""
         with self._changed:
             self._stopped = True
-            self._changed.notify()
-        return [self._thread] if self._thread.ident else []
+            self._changed.notify_all()
+            return list(self._threads)
 
     async def write(
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
@@ -103,13 +110,43 @@ class Writer:
         with self._changed:
             if self._stopped:
                 raise Problem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
-            if len(self._waiting) >= self._room:
-                detail = f"{len(self._waiting)} writes wait already."
-                raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
-            self._waiting.append(Task(name, points, plan, deadline, trace, future, perf_counter(), durable))
+            waiting = sum(task.name == name for task in self._waiting)
+            if waiting >= self._room:
+                raise Problem("too_many_requests", f"{waiting} writes wait already.", headers=RETRY_AFTER)
+            task = Task(name, points, plan, deadline, trace, future, perf_counter(), durable)
+            self._waiting.append(task)
+            self._wake()
+        ending = asyncio.get_running_loop().call_later(deadline - perf_counter(), self._give_up, task)
+        try:
+            # a client that hangs up does not stop a write that has begun
+            return await asyncio.shield(future)
+        finally:
+            if future.done():
+                ending.cancel()
+
+    def _give_up(self, task: Task) -> None:
+        """Refuse a write whose time is over, unless it has begun."""
+        with self._changed:
+            if task.begun or task.future.done():
+                return
+            if task in self._waiting:
+                self._waiting.remove(task)
+            task.future.set_exception(Problem("deadline_exceeded", "The time was over before it was written."))
+            task.future.exception()  # seen, also if its client has hung up
+
+    def _wake(self) -> None:
+        """Have a thread take what waits. The lock is held."""
+        if self._first() is None:
+            return
+        if self._idle:
             self._changed.notify()
-        # a client that hangs up does not stop a write that has begun
-        return await asyncio.shield(future)
+        else:
+            self._add_thread()
+
+    def _add_thread(self) -> None:
+        thread = threading.Thread(target=self._run, name="write", daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _run(self) -> None:
         self._prepare()
@@ -119,48 +156,76 @@ class Writer:
     def _write_next(self) -> bool:
         """Write what waits for one collection, or wait for it; False once it is stopped and nothing waits."""
         # a function of its own: its variables must not hold a version while the thread waits
-        with self._changed:
-            self._changed.wait_for(lambda: self._waiting or self._stopped)
         if not (tasks := self._next()):
             return False
+        now = perf_counter()
+        for task in tasks:
+            task.trace.add("queue", now - task.submitted)
         try:
-            self._write(tasks)
-        except HublessError as error:
-            log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
-            _fail(tasks, error.with_traceback(None))
-        except Problem as problem:
-            _fail(tasks, problem.with_traceback(None))
-        except Exception:
-            log.exception('collection "%s": nothing was written', tasks[0].name)
-            self.on_failure()
-            _fail(tasks, internal_error())
+            self._attempt(tasks)
+        finally:
+            with self._changed:
+                self._writing.discard(tasks[0].name)
         return True
 
+    def _attempt(self, tasks: list[Task]) -> None:
+        """Write some tasks in one transaction. If that fails, write each half by itself, down to single writes.
+
+        So an error that shows late, in the offsets or in SQLite, refuses only the write that causes it. An error of
+        the disk or of the collection refuses all: no other write would fare better.
+        """
+        try:
+            self._write(tasks)
+        except (StorageError, NotFoundError, Problem) as error:
+            log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
+            _fail(tasks, error.with_traceback(None))
+        except Exception as error:
+            if half := len(tasks) // 2:
+                self._attempt(tasks[:half])
+                self._attempt(tasks[half:])
+            elif isinstance(error, HublessError):
+                _fail(tasks, error.with_traceback(None))
+            else:
+                log.exception('collection "%s": nothing was written', tasks[0].name)
+                self.on_failure()
+                _fail(tasks, internal_error())
+
+    def _first(self) -> str | None:
+        """The collection that has waited longest, of those to which no thread writes now."""
+        return next((task.name for task in self._waiting if task.name not in self._writing), None)
+
     def _next(self) -> list[Task]:
-        """The writes of the collection that has waited longest; none if nothing waits."""
+        """Wait for the writes of the collection that has waited longest; none once it is stopped and nothing waits."""
         with self._changed:
-            found: list[Task] = []
-            if self._waiting:
-                name = self._waiting[0].name
-                found = [task for task in self._waiting if task.name == name][:_TOGETHER]
-                taken = set(map(id, found))
-                self._waiting = deque(task for task in self._waiting if id(task) not in taken)
+            self._idle += 1
+            self._changed.wait_for(lambda: self._stopped or self._first() is not None)
+            self._idle -= 1
+            if (name := self._first()) is None:
+                return []
+            found = [task for task in self._waiting if task.name == name][:_TOGETHER]
+            taken = set(map(id, found))
+            self._waiting = deque(task for task in self._waiting if id(task) not in taken)
+            self._writing.add(name)
+            self._wake()  # for another collection, if this one keeps the thread
             return found
 
     def _write(self, tasks: list[Task]) -> None:
         living = self._living(tasks[0].name)
         if living.log is None:
             raise Problem("storage", "The collection has no folder, so it cannot be written to.")
-        answers = []
+        answers: list[tuple[Task, dict[str, Any] | Exception]] = []
         durable = any(task.durable for task in tasks)
-        with living.changing, living.log.writing(durable=durable) as appender:
+        with living.log.writing(durable=durable, inside=living.changing) as appender:
             living.catch_up()
             draft = living.draft()
-            for task in tasks:
-                if (planned := self._planned(task, draft)) is None:
+            for task in self._begin(tasks):
+                try:
+                    write, document = self._planned(task, draft)
+                except (Problem, HublessError) as error:
+                    answers.append((task, error.with_traceback(None)))
                     continue
-                write, document = planned
                 if write is not None:
+                    draft.check(write)
                     draft.add(appender.add(write.kind, write.encode()), write)
                 answers.append((task, {"seq": appender.last, **document}))
             draft.state()  # what fails here fails before anything is on the disk
@@ -168,25 +233,28 @@ class Writer:
             living.adopt(draft)
         following = self._shelf.known(tasks[0].name).living
         if following is not None and following is not living:
-            following.catch_up()  # another version took its place meanwhile
-        for task, document in answers:
-            _resolve(task, document)
+            follow(following)  # another version took its place meanwhile
+        for task, answer in answers:
+            _resolve(task, answer)
 
-    def _planned(self, task: Task, draft: Draft) -> tuple[Write | None, dict[str, Any]] | None:
-        """What to write for a task; None if it is refused."""
+    def _begin(self, tasks: list[Task]) -> list[Task]:
+        """Begin the writes that were not refused at their deadline while another process held the log."""
+        with self._changed:
+            begun = [task for task in tasks if not task.future.done()]
+            for task in begun:
+                task.begun = True
+            return begun
+
+    def _planned(self, task: Task, draft: Draft) -> tuple[Write | None, dict[str, Any]]:
+        """What to write for a task, and what to answer."""
         now = perf_counter()
-        task.trace.add("queue", now - task.submitted)
-        try:
-            if now > task.deadline:
-                raise Problem("deadline_exceeded", "The time was over before it was written.")
-            if task.points and draft.added + task.points > self._most_added:
-                detail = f"{draft.added} points stand beside the index, and at most {self._most_added} may: merge them."
-                raise Problem("merge_needed", detail, headers={"Retry-After": "60"})
-            with within(task.deadline - now):
-                return task.plan(draft)
-        except (Problem, HublessError) as error:
-            _resolve(task, error.with_traceback(None))
-        return None
+        if now > task.deadline:
+            raise Problem("deadline_exceeded", "The time was over before it was written.")
+        if task.points and draft.added + task.points > self._most_added:
+            detail = f"{draft.added} points stand beside the index, and at most {self._most_added} may: merge them."
+            raise Problem("merge_needed", detail, headers={"Retry-After": "60"})
+        with within(task.deadline - now):
+            return task.plan(draft)
 
     def _living(self, name: str) -> Living:
         living = self._shelf.known(name).living

@@ -7,7 +7,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.errors import BundleDamaged, BundleError, BundleTooNew, PointNotFound
+from hubless.errors import BundleDamaged, BundleError, PointNotFound, UnsupportedBundle
 from hubless.store.bundle import read_manifest
 
 FILES = [
@@ -126,10 +126,16 @@ def test_manifest_that_is_not_to_the_byte_as_it_was_written_is_refused(catalog, 
 
 def test_newer_format_is_refused_naming_both_formats_though_its_content_is_unknown(catalog, folder):
     small.write_sealed(folder, {"format_version": 7, "what": {"comes": "later"}})
-    with pytest.raises(BundleTooNew) as caught:
+    with pytest.raises(UnsupportedBundle) as caught:
         hubless.open(catalog, "photos")
-    assert caught.value.code == "bundle_too_new"
-    assert str(caught.value) == f"{folder / 'manifest.json'}: has format 7, this hubless reads up to 2: upgrade hubless"
+    assert caught.value.code == "unsupported_bundle"
+    assert str(caught.value) == f"{folder / 'manifest.json'}: has format 7, this hubless reads 3: upgrade hubless"
+
+
+def test_older_format_is_refused_with_what_to_do(catalog, folder):
+    small.write_sealed(folder, small.read_plain(folder) | {"format_version": 2})
+    with pytest.raises(UnsupportedBundle, match="made by an older hubless: build it again"):
+        hubless.open(catalog, "photos")
 
 
 @pytest.mark.parametrize("version", [0, -1, None, "1", 1.0, True, [1]])
@@ -201,14 +207,14 @@ def pickled(path):
 def test_pickle_in_offsets_is_refused_and_not_loaded(catalog, folder):
     pickled(folder / "offsets.npy")
     small.reseal(folder)
-    assert "allow_pickle=False" in refused(catalog, "offsets.npy")
+    assert "pickled objects" in refused(catalog, "offsets.npy")
 
 
 def test_pickle_in_canaries_is_refused_and_not_loaded(catalog, folder):
     pickled(folder / "canary.npz")
     small.reseal(folder)
     opened = hubless.open(catalog, "photos")
-    with pytest.raises(BundleDamaged, match=r"canary\.npz: cannot be read: .*allow_pickle=False"):
+    with pytest.raises(BundleDamaged, match=r"canary\.npz: cannot be read: .*pickled objects"):
         opened.check_canaries()
 
 
@@ -216,7 +222,7 @@ def test_pickle_in_the_correction_is_refused_and_not_loaded(catalog, folder):
     pickled(folder / "correction.npz")
     small.reseal(folder)
     opened = hubless.open(catalog, "photos")
-    with pytest.raises(BundleDamaged, match=r"correction\.npz: cannot be read: .*allow_pickle=False"):
+    with pytest.raises(BundleDamaged, match=r"correction\.npz: cannot be read: .*pickled objects"):
         opened.correction()
 
 

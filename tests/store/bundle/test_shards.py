@@ -7,7 +7,7 @@ import pytest
 from support import shards, small
 
 import hubless
-from hubless.errors import BundleDamaged, BundleTooNew
+from hubless.errors import BundleDamaged
 from hubless.search.collection import open_collection
 from hubless.store import bundle
 from hubless.store.bundle import read_manifest
@@ -49,14 +49,9 @@ def test_each_shard_is_a_file_and_the_manifest_says_how_many_targets_it_has(whol
     hubless.open(whole, shards.NAME).check_canaries()
 
 
-def test_only_a_bundle_with_shards_has_a_format_that_older_readers_refuse(whole, tmp_path, monkeypatch):
-    assert read_manifest(shards.folder(whole)).format_version == 2
+def test_bundle_of_as_many_targets_as_a_shard_takes_has_one_file(tmp_path):
     one = shards.build(tmp_path, shard_targets=shards.COUNT)
-    assert (one.format_version, one.index.shards, one.index.files) == (1, [], ["index.faiss"])
-    monkeypatch.setattr(bundle, "FORMAT_VERSION", 1)
-    assert hubless.open(tmp_path, shards.NAME).count == shards.COUNT
-    with pytest.raises(BundleTooNew, match="has format 2, this hubless reads up to 1"):
-        hubless.open(whole, shards.NAME)
+    assert (one.index.shards, one.index.files) == ([], ["index.faiss"])
 
 
 @pytest.mark.parametrize("name", [*FILES, bundle.INDEX_TRAINED])

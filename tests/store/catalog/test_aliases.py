@@ -4,7 +4,7 @@ import shutil
 import threading
 
 import pytest
-from support import faults, small
+from support import small
 
 import hubless
 from hubless.errors import AliasNotFound, CollectionNotFound, InputError, PreconditionFailed, StorageError
@@ -118,16 +118,3 @@ def test_file_that_is_no_file_of_aliases_is_named(catalog):
     (catalog.path / ".aliases.json").write_text('{"aliases": 1}')
     with pytest.raises(StorageError, match=r"\.aliases\.json: is not a file of aliases"):
         catalog.aliases()
-
-
-@pytest.mark.parametrize("fault", ["kill", "refuse"])
-def test_stopped_at_any_step_leaves_the_alias_as_it_was_or_as_it_was_to_be(template, tmp_path, fault):
-    results = faults.run("alias", fault, template, tmp_path)
-    assert len(results) >= 4
-    for outcome in results:
-        catalog = hubless.Catalog(outcome.catalog)
-        assert catalog.aliases().keys() <= {"pictures"}
-        catalog.set_alias("pictures", "photos")
-        assert catalog.resolve("pictures") == "photos"
-        left = {entry.name for entry in outcome.catalog.iterdir()}
-        assert left == {"photos", ".aliases.json", ".aliases.lock"}

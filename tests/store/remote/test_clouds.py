@@ -1,12 +1,11 @@
 """What is at az:// and gs://, against emulators. `make clouds` installs them and runs this."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from http import HTTPStatus
 
 import httpx
 import numpy as np
 import pytest
+from obstore.store import AzureStore, GCSStore
 from support import clouds, small
 from support.server_process import served
 from support.until import until
@@ -23,30 +22,25 @@ BUCKET = "hubless"
 @pytest.fixture(scope="module", params=EMULATORS)
 def emulator(request):
     """A scheme, and the variables that lead to its emulator."""
-    pytest.importorskip("adlfs", reason="needs `make clouds`")
-    pytest.importorskip("gcp_storage_emulator", reason="needs `make clouds`")
     if request.param == "az" and not clouds.AZURITE.exists():
         pytest.skip("Azurite is not installed: `make clouds` does it if Node 20 or newer is there")
-    with EMULATORS[request.param]() as variables:
+    with EMULATORS[request.param](BUCKET) as variables:
         yield request.param, variables
 
 
 @pytest.fixture
 def files(emulator, monkeypatch, tmp_path):
-    """The file system of a store with an empty bucket. Copies of catalogs are in a folder of the test."""
-    import fsspec
-
+    """The objects of an empty bucket. Copies of catalogs are in a folder of the test."""
     scheme, variables = emulator
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("HUBLESS_CACHE", str(tmp_path / "copies"))
-    made = fsspec.filesystem(scheme, skip_instance_cache=True, use_listings_cache=False)
-    with suppress(FileNotFoundError):
-        for path in made.find(BUCKET):
-            made.rm_file(path)
-    if not made.exists(BUCKET):
-        made.mkdir(BUCKET)
-    return made
+    kind = {"az": AzureStore, "gs": GCSStore}[scheme]
+    bucket = kind(BUCKET, client_options={"allow_http": True})
+    for block in bucket.list():
+        for each in block:
+            bucket.delete(each["path"])
+    return bucket
 
 
 @pytest.fixture
@@ -118,18 +112,9 @@ def test_bucket_that_is_not_there_is_named(emulator, files, tmp_path):
 
 def test_missing_permission_is_named(emulator, address, files, monkeypatch):
     if emulator[0] == "az":
-        wrong = emulator[1]["AZURE_STORAGE_CONNECTION_STRING"].replace("AccountKey=Eb", "AccountKey=Xb")
-        monkeypatch.setenv("AZURE_STORAGE_CONNECTION_STRING", wrong)
+        monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", "X" + clouds.KEY[1:])
     else:
-        from gcp_storage_emulator.server import Response, Router
-
-        def refuse(router, method):
-            response = Response(router._request_handler)
-            response.status = HTTPStatus.FORBIDDEN
-            response.json({"error": {"code": 403, "message": "no storage.objects.get access"}})
-            response.close()
-
-        monkeypatch.setattr(Router, "handle", refuse)
+        monkeypatch.setattr(clouds.Generations, "is_forbidden", True)
     for ask in (Objects(address).names, lambda: Objects(address).read("one"), lambda: small.build(address)):
         with pytest.raises(StorageError, match=f"{address}.*: no permission"):
             ask()
@@ -138,7 +123,7 @@ def test_missing_permission_is_named(emulator, address, files, monkeypatch):
 def test_versions_are_built_opened_rolled_back_named_pruned_and_deleted(address, files, tmp_path):
     for name, rows in (("targets", small.targets()), ("bank", small.query_bank())):
         np.save(tmp_path / f"{name}.npy", rows)
-        files.put_file(str(tmp_path / f"{name}.npy"), f"{BUCKET}/in/{name}.npy")
+        files.put(f"in/{name}.npy", tmp_path / f"{name}.npy")
     inputs = [f"{address.partition('://')[0]}://{BUCKET}/in/{name}.npy" for name in ("targets", "bank")]
     first = hubless.build(address, "photos", *inputs, correction="none", progress=False).version
     local = small.build(tmp_path / "local")
@@ -160,7 +145,7 @@ def test_versions_are_built_opened_rolled_back_named_pruned_and_deleted(address,
     assert remote.collections() == []
     with pytest.raises(CollectionNotFound):
         hubless.open(address, "photos")
-    assert not files.find(f"{BUCKET}/some/catalog/photos")
+    assert not [each for block in files.list("some/catalog/photos") for each in block]
 
 
 def test_build_that_was_overtaken_is_refused(address, files, monkeypatch):
@@ -170,13 +155,13 @@ def test_build_that_was_overtaken_is_refused(address, files, monkeypatch):
     make = job.make
 
     def overtaken(*args, **kwargs):
-        files.pipe_file(f"{BUCKET}/some/catalog/photos/CURRENT", b"another")
+        files.put("some/catalog/photos/CURRENT", b"another")
         return make(*args, **kwargs)
 
     monkeypatch.setattr(job, "make", overtaken)
     with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
         small.build(address, data=1)
-    assert files.cat_file(f"{BUCKET}/some/catalog/photos/CURRENT") == b"another"
+    assert bytes(files.get("some/catalog/photos/CURRENT").bytes()) == b"another"
 
 
 def test_service_serves_from_the_address_and_follows(address, tmp_path):

@@ -9,7 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from hubless.builder.index import open_index
 from hubless.builder.reindex.job_file import FirstRightGate, Job
+from hubless.builder.reindex.next_rows import kept_rows
+from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.steps import Built
 from hubless.errors import InputError
 from hubless.search.parts import Parts
@@ -81,17 +84,34 @@ def measure_gates(job: Job, folder: Path, candidate: Candidate) -> list[GateResu
     InputError, StorageError
         if labelled pairs cannot be read, or do not fit.
     """
-    measured = dict(_measured(job, folder, candidate))
-    results = []
+    return list(_compared(job, dict(_measured(job, folder, candidate))))
+
+
+def foresee_gates(plan: Plan) -> list[GateResult]:
+    """Compare with the gates of a job what its plan tells: the number of targets.
+
+    Raises
+    ------
+    InputError, StorageError, BundleError
+        if the current version cannot be opened.
+    """
+    if plan.job.gates.rows is None or not plan.why:
+        return []
+    before = None
+    if plan.base is not None:
+        before = open_index(plan.catalog, plan.job.collection, lenient=True, until=plan.seq).parts
+    put = [each.ids for each in plan.rows.put()]
+    count = len(kept_rows(before, put, plan.rows.gone)) + sum(map(len, put))
+    return list(_compared(plan.job, dict(_counted(count, before))))
+
+
+def _compared(job: Job, measured: dict[str, tuple[float | None, str]]) -> Iterator[GateResult]:
+    """Compare what was measured with its bounds."""
     for name, gate in job.gates:
-        if gate is None:
-            continue
-        for bound, limit in gate:
-            if limit is None or not bound.startswith(("min", "max")):
-                continue
-            value, note = measured[f"{name}.{bound}"]
-            results.append(GateResult(f"{name}.{bound}", value, limit, _passed(bound, value, limit, note), note))
-    return results
+        for bound, limit in gate or ():
+            if limit is not None and (found := measured.get(f"{name}.{bound}")):
+                value, note = found
+                yield GateResult(f"{name}.{bound}", value, limit, _passed(bound, value, limit, note), note)
 
 
 NO_VERSION = "there is no version to compare with"
@@ -105,12 +125,8 @@ def _passed(bound: str, value: float | None, limit: float, note: str) -> bool:
 
 def _measured(job: Job, folder: Path, candidate: Candidate) -> Iterator[tuple[str, tuple[float | None, str]]]:
     """Each bound's name, what was measured for it, and a note."""
-    made, before, count = candidate.built.made, candidate.before, len(candidate.ids)
-    yield "rows.min", (count, "")
-    yield "rows.max", (count, "")
-    was = None if before is None else before.manifest.count
-    yield "rows.max_change", (None, NO_VERSION) if not was else (abs(count - was) / was, "")
-    measured = made.measured
+    yield from _counted(len(candidate.ids), candidate.before)
+    measured = candidate.built.made.measured
     yield "recall.min", (None, "was not measured") if measured is None else (measured.recall_at_10, "")
     for name in Hubness.model_fields:
         value = None if measured is None else getattr(measured.hubness_corrected, name)
@@ -123,6 +139,13 @@ def _measured(job: Job, folder: Path, candidate: Candidate) -> Iterator[tuple[st
         now, earlier = _first_right(gate, job, folder, candidate)
         yield "r_at_1.min", (now, "")
         yield "r_at_1.max_drop", (None, NO_VERSION) if earlier is None else (max(0.0, earlier - now), "")
+
+
+def _counted(count: int, before: Parts | None) -> Iterator[tuple[str, tuple[float | None, str]]]:
+    yield "rows.min", (count, "")
+    yield "rows.max", (count, "")
+    was = None if before is None else before.manifest.count
+    yield "rows.max_change", (None, NO_VERSION) if not was else (abs(count - was) / was, "")
 
 
 def _canaries_changed(candidate: Candidate) -> tuple[float | None, str]:

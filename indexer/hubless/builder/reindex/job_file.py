@@ -221,7 +221,9 @@ class Job(_Part):
     """What a collection is made of. Paths are seen from the folder of the file."""
 
     version: Literal[1] = Field(description="Of this format.")
-    catalog: str | None = Field(default=None, description="Folder of the collections, unless the command names it.")
+    catalog: str | None = Field(
+        default=None, min_length=1, description="Folder of the collections, unless the command names it."
+    )
     collection: str
     metric: Literal["cosine", "dot"] = "cosine"
     targets: Annotated[list[Source], BeforeValidator(_listed)] = Field(min_length=1)
@@ -242,9 +244,6 @@ class Job(_Part):
     executor: Executor = Executor()
     seed: int = Field(default=0, ge=0)
     projection: Literal["pca", "umap"] = Field(default="pca", description="Of the map in the console.")
-    schedule: str | None = Field(
-        default=None, description="When the job runs, for people. Cron or Kubernetes start it."
-    )
 
     @field_validator("collection")
     @classmethod
@@ -314,6 +313,8 @@ def _wrong(path: Path, document: Document, errors: Iterable[ErrorDetails]) -> In
         known = _known(place[:-1])
         close = get_close_matches(str(place[-1]), known, 1, 0.5)
         expected = f"{close[0]}, the nearest known key" if close else f"one of {', '.join(known)}"
+        if place == ("schedule",):  # a key of hubless 0.2.0, which did nothing
+            expected = "no schedule, as cron or Kubernetes starts the job"
         received = str(place[-1])
     elif kind == "missing":
         expected, received = "a value", "none"

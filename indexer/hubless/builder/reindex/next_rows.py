@@ -106,15 +106,9 @@ def next_rows(before: Parts | None, changes: RowChanges, metric: str, folder: Pa
     """
     puts = list(changes.put())
     ids = [put.ids for put in puts]
-    kept: I64 = np.empty(0, np.int64)
+    kept = kept_rows(before, ids, changes.gone)
     if before is not None:
-        known = before.ids.array
-        if ids and ids[0].type != known.type:
-            raise InputError(TARGETS, f"ids of type {known.type}, as the collection has", ids[0].type)
-        gone = changes.gone if len(changes.gone) else known[:0]
-        leaving = pa.concat_arrays([*ids, gone])
-        kept = np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
-        ids = [known.take(pa.array(kept)), *ids]
+        ids = [before.ids.array.take(pa.array(kept)), *ids]
     return NextRows(
         before,
         kept,
@@ -122,6 +116,27 @@ def next_rows(before: Parts | None, changes: RowChanges, metric: str, folder: Pa
         pa.concat_arrays(ids) if ids else changes.gone[:0],
         _payload(before, kept, puts),
     )
+
+
+def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
+    """Return the rows of a collection that stay, ascending: neither put anew nor gone.
+
+    Parameters
+    ----------
+    put, gone : ids
+
+    Raises
+    ------
+    InputError
+        if the ids have another type than those of the collection.
+    """
+    if before is None:
+        return np.empty(0, np.int64)
+    known = before.ids.array
+    if put and put[0].type != known.type:
+        raise InputError(TARGETS, f"ids of type {known.type}, as the collection has", put[0].type)
+    leaving = pa.concat_arrays([*put, gone if len(gone) else known[:0]])
+    return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
 
 
 def _spooled(puts: Sequence[Put], metric: str, folder: Path) -> VectorSource | None:

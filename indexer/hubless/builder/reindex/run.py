@@ -13,6 +13,7 @@ from hubless.builder.engines import placing
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs import write_payload
+from hubless.builder.making import Made
 from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import Candidate, GateResult, measure_gates
@@ -24,8 +25,9 @@ from hubless.builder.reindex.steps import Built, build_version
 from hubless.builder.reindex.waiting import Waiting
 from hubless.builder.writing import manifest, write_made
 from hubless.encoders import Encoder, load_encoder
-from hubless.errors import LogDamaged, PreconditionFailed, storage_errors
+from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.progress import Steps, progress_bars
+from hubless.search.soundness import version_problem
 from hubless.store import bundle
 from hubless.store.address import address_of
 from hubless.store.bundle import CorrectionRecord, FileStamp, InputRecord, JobRecord, Manifest
@@ -36,9 +38,6 @@ from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.ids import write_ids
 from hubless.vectors.payload import open_dataset
-
-CATALOG = "catalog"
-"""The folder of the collections, if neither the job nor the command names one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +102,7 @@ def reindex(
     Parameters
     ----------
     job_file : see docs/writes.md
-    catalog : folder of the collections, or an address such as s3://bucket/catalog; by default what the job says, and
-        else `catalog`
+    catalog : folder of the collections, or an address such as s3://bucket/catalog; by default what the job says
     full : fit the correction anew, and train the index anew
     read_all : read all files, also those that have their old time and size
     wait_for : address of a service; wait until it serves the new version before old ones are deleted
@@ -152,13 +150,18 @@ def reindex(
 
 
 def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[Job, Path, str | Path]:
-    """The job of a file, the folder from which its paths are seen, and the folder or the address of the catalog."""
+    """Return the job of a file, the folder that its paths start from, and the folder or the address of the catalog.
+
+    Raises
+    ------
+    InputError, StorageError
+        if the job is wrong, or nothing names the catalog.
+    """
     path = Path(job_file)
     job = read_job(path)
-    named: str | Path = CATALOG
-    if job.catalog is not None:
-        named = address_of(job.catalog) or path.parent / job.catalog
-    return job, path.parent, named if catalog is None else catalog
+    if catalog is None and job.catalog is None:
+        raise InputError("catalog", f"a folder or an address, or `catalog:` in {path.name}", "none")
+    return job, path.parent, catalog or address_of(str(job.catalog)) or path.parent / str(job.catalog)
 
 
 def _begin(plan: Plan) -> None:
@@ -197,8 +200,17 @@ def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
                 return made, results
             steps.step("writing")
             write_made(built.made, staged.folder, plan.job.projection)
+            _check_sound(built.made, made, staged.folder)  # here, as the executor's files go with the block
         _check_base(plan)
         return staged.publish(made), results
+
+
+def _check_sound(built: Made, made: Manifest, folder: Path) -> None:
+    """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
+    correction = built.correction if built.query_time is None and made.target_prior is None else None
+    problem = version_problem(built.targets, built.offsets, correction, made.count - made.vectorless)
+    if problem is not None:
+        raise BundleDamaged(folder, f"nothing is published: {problem}")
 
 
 def _check_base(plan: Plan) -> None:

@@ -9,6 +9,8 @@ ENOUGH = 3
 PAUSE_SECONDS = 0.5
 KEY_VARIABLE = "HUBLESS_API_KEY"
 """Environment variable with the key for a service that asks for one."""
+_REFUSED = (401, 403)
+"""Statuses that another try does not change."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,8 @@ class Waiting:
                 answer = httpx.get(address, headers=headers, timeout=min(10.0, max(0.1, end - time.monotonic())))
                 served = answer.json().get("version") if answer.is_success else None
                 said = f"version {served}" if served else f"status {answer.status_code}"
+                if answer.status_code in _REFUSED:
+                    return cls(False, f"{said}: set {KEY_VARIABLE} to an API key that may read {collection!r}")
             except (httpx.HTTPError, ValueError, AttributeError) as error:
                 served, said = None, str(error) or type(error).__name__
             except httpx.InvalidURL as error:
@@ -47,4 +51,4 @@ class Waiting:
                 return cls(True)
             if not seen:
                 time.sleep(min(PAUSE_SECONDS, max(0.0, end - time.monotonic())))
-        return cls(False, said)
+        return cls(False, f"{said} for {timeout:g} seconds")

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import chromadb
 
-URL = os.environ.get("CHROMA_URL", "http://localhost:8000")
-"""Of the server; or a folder, for Chroma in this process."""
+URL = os.environ.get("CHROMA_URL", str(HERE / "chroma"))
+"""A folder, for Chroma in this process; or of a server. Chroma's own port is 8000, which hubless has too."""
 
 
 def connect():

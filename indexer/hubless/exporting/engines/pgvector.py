@@ -45,7 +45,8 @@ def load(client, replace):
 def query(client, vector, limit=10, strength=STRENGTH):
     """The ids and corrected scores of the best targets, best first."""
     asked = as_text(augmented(vector, strength))
-    client.execute(f"SET hnsw.ef_search = {min(max(200, limit), 1000)}")
+    # of 20,000 targets, 200 finds 98 % of the ten best, 400 finds 99.7 %
+    client.execute(f"SET hnsw.ef_search = {min(max(400, limit), 1000)}")
     statement = "SELECT id, -(vector <#> %s::vector) FROM {} ORDER BY vector <#> %s::vector LIMIT %s"
     return client.execute(sql.SQL(statement).format(TABLE), [asked, asked, limit]).fetchall()
 '''

@@ -24,9 +24,8 @@ def write_report(report: Report, path: Path) -> None:
 
     Raises
     ------
-    InputError
-        without matplotlib.
     StorageError
+        if the disk refuses.
     """
     page = as_html(report)
     with storage_errors(path):
@@ -39,7 +38,7 @@ def as_html(report: Report) -> str:
     title = f"Hubness of {report.name}"
     style = files("hubless.lab.report").joinpath("page.css").read_text("utf-8")
     body = "\n".join([*_summary(report, title), *_hubs(report), *_examples(report), *_details(report), *_foot()])
-    # img-src: images of the payload, and those within the plots
+    # img-src: images of the payload, and those within the charts
     sources = "data: http: https:" if report.images else "data:"
     policy = f"default-src 'none'; style-src 'unsafe-inline'; img-src {sources}"
     language = f'<html lang="en" data-level="{escape(diagnosis.level)}">'

@@ -1,35 +1,26 @@
-"""The plots of a report, as SVG, in the colours of `lab.drawing`."""
+"""The charts of a report, in the colours of `lab.charts`."""
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import cycle
 
 import numpy as np
 
-from hubless.lab.drawing import (
-    ACCENT,
-    INK,
-    MIDDLE,
-    RAW,
-    SIZE,
-    TEXT,
-    draw_occurrence,
-    draw_quality,
-    figure,
-    load_matplotlib,
-)
+from hubless.lab.charts import ACCENT, INK, MIDDLE, RAW, SIZE, Axis, Chart, even_axis, logarithm
+from hubless.lab.drawing import occurrence, quality
 from hubless.lab.report import words
 from hubless.lab.report.closeups import HeatMap, Projection, Source
 from hubless.lab.report.contents import Report
 from hubless.lab.report.curves import CurvePoint
 from hubless.vectors.arrays import F32, I64
 
-OTHERS = (("#444444", "s", "--"), ("#777777", "^", "-."), ("#222222", "D", ":"), ("#999999", "v", "--"))
-"""Colour, marker and line of all curves but that of `auto`."""
+OTHERS = (("#444444", "s", "7 4"), ("#777777", "^", "7 3 2 3"), ("#222222", "D", "2 3"), ("#999999", "v", "7 4"))
+"""Colour, marker and dashes of all curves but that of `auto`."""
 BINS = 50
-TALL = (5.0, 4.2)
-"""Inches, of a picture without a legend."""
+TALL = (500, 420)
+"""Pixels, of a chart without a legend."""
+LARGEST_DOT = 9.5
+"""Radius of the dot of the target that is found most often, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -42,30 +33,17 @@ class Picture:
 
 
 def main_pictures(report: Report) -> list[Picture]:
-    """What every reader should see.
-
-    Raises
-    ------
-    InputError
-        without matplotlib.
-    """
+    """Draw what every reader should see."""
     diagnosis = report.diagnosis
     drawn = [
         Picture(
             "How often each item is shown",
-            _svg(lambda axes: draw_occurrence(axes, diagnosis.curves), "occurrence"),
+            occurrence(diagnosis.curves).svg(),
             words.occurrence_caption(diagnosis),
         )
     ]
     if report.comparison is not None:
-        shown = report.comparison
-        drawn.append(
-            Picture(
-                "R@1 by correction",
-                _svg(lambda axes: draw_quality(axes, shown), "recalls", grid="x"),
-                words.RECALLS_CAPTION,
-            )
-        )
+        drawn.append(Picture("R@1 by correction", quality(report.comparison).svg(), words.RECALLS_CAPTION))
     return drawn
 
 
@@ -81,12 +59,11 @@ def detailed_pictures(report: Report) -> list[Picture]:
         mark = curves.temperature if name == "temperature" else None
         kinds = [("R@1", True)] if curves.raw.recall is not None else []
         for kind, recall in [*kinds, ("skewness", False)]:
-            svg = _svg(_curves(found, curves.raw, label, mark, recall=recall), f"{name}-{kind}")
+            svg = _curves(found, curves.raw, label, mark, recall=recall).svg()
             drawn.append(Picture(f"{title}: {kind}", svg, caption))
-    offsets = _svg(lambda axes: _histogram(axes, report.diagnosis.offsets), "offsets")
-    drawn.append(Picture("Offsets", offsets, words.OFFSETS_CAPTION))
+    drawn.append(Picture("Offsets", _histogram(report.diagnosis.offsets).svg(), words.OFFSETS_CAPTION))
     if report.sources:
-        svg = _svg(lambda axes: _sources(axes, report.sources, curves.raw), "sources", grid="x")
+        svg = _sources(report.sources, curves.raw).svg()
         drawn.append(Picture("Query banks side by side", svg, words.SOURCES_CAPTION))
     return drawn
 
@@ -101,109 +78,97 @@ def pairs_of_pictures(report: Report) -> list[tuple[Picture, Picture]]:
     return drawn
 
 
-def _svg(draw: Callable[[Any], None], name: str, *, size: tuple[float, float] = SIZE, grid: str = "both") -> str:
-    matplotlib = load_matplotlib("report")
-    # text stays text, for readers of the screen; a salt a plot, as several stand on one page
-    with matplotlib.rc_context({"svg.hashsalt": name, "svg.fonttype": "none"} | TEXT):
-        written = io.StringIO()
-        nothing = {"Date": None, "Creator": None}
-        figure(draw, size=size, grid=grid).savefig(written, format="svg", transparent=True, dpi=200, metadata=nothing)
-    svg = written.getvalue()
-    return svg[svg.index("<svg") :]
-
-
-def _histogram(axes: Any, offsets: F32) -> None:
-    axes.hist(offsets, bins=BINS, color=ACCENT)
-    axes.axvline(0, color=INK, linewidth=1)
-    axes.locator_params(axis="x", nbins=6)
-    axes.set_xlabel("offset, in units of similarity")
-    axes.set_ylabel("items")
+def _histogram(offsets: F32) -> Chart:
+    counts, edges = np.histogram(offsets, BINS)
+    x = even_axis("offset, in units of similarity", [*edges, 0])
+    y = even_axis("items", [0, counts.max()])
+    chart = Chart(x, Axis(y.label, 0, y.high, {tick: text for tick, text in y.ticks.items() if tick >= 0}, grid=True))
+    chart.bars(edges, counts, ACCENT)
+    chart.rule(INK, x=0)
+    return chart
 
 
 def _curves(
     curves: dict[str, list[CurvePoint]], raw: CurvePoint, label: str, mark: float | None, *, recall: bool
-) -> Callable[[Any], None]:
-    def draw(axes: Any) -> None:
-        looks = iter(OTHERS * len(curves))
-        for name, points in curves.items():
-            colour, marker, style = (ACCENT, "o", "-") if name == "auto" else next(looks)
-            values = [_value(point, recall) for point in points]
-            settings = [point.setting for point in points]
-            axes.plot(settings, values, color=colour, marker=marker, linestyle=style, linewidth=2, label=name)
-        axes.axhline(_value(raw, recall), color=RAW, linestyle=":", linewidth=2, label="raw")
-        if mark is not None:
-            axes.axvline(mark, color=ACCENT, linewidth=1.5, label="chosen by auto")
-        axes.set_xscale("log")
-        ticks = [point.setting for point in next(iter(curves.values()))][:: 1 if mark is None else 3]
-        axes.set_xticks(ticks, [f"{tick:,.2g}" if tick < 1 else f"{tick:,.0f}" for tick in ticks])
-        axes.set_xticks([], minor=True)
-        axes.set_xlabel(label)
-        axes.set_ylabel("R@1 in %" if recall else "skewness of N_10")
-
-    return draw
+) -> Chart:
+    first = next(iter(curves.values()))
+    settings = [point.setting for points in curves.values() for point in points]
+    ends = [*settings, *([] if mark is None else [mark])]
+    ticks = [point.setting for point in first][:: 1 if mark is None else 3]
+    named = {tick: f"{tick:,.2g}" if tick < 1 else f"{tick:,.0f}" for tick in ticks}
+    x = Axis(label, 0.9 * min(ends), 1.1 * max(ends), named, logarithm, grid=True)
+    values = [_value(point, recall) for points in [*curves.values(), [raw]] for point in points]
+    chart = Chart(x, even_axis("R@1 in %" if recall else "skewness of N_10", values))
+    looks = cycle(OTHERS)
+    for name, points in curves.items():
+        colour, marker, dash = (ACCENT, "o", "") if name == "auto" else next(looks)
+        across, up = [point.setting for point in points], [_value(point, recall) for point in points]
+        chart.line(across, up, colour, name, width=2, dash=dash, marker=marker)
+    chart.rule(RAW, "raw", y=_value(raw, recall), dash="2 3")
+    if mark is not None:
+        chart.rule(ACCENT, "chosen by auto", x=mark)
+    return chart
 
 
 def _value(point: CurvePoint, recall: bool) -> float:
     return 100 * point.recall if recall and point.recall is not None else point.skewness
 
 
-def _sources(axes: Any, sources: Sequence[Source], raw: CurvePoint) -> None:
+def _sources(sources: Sequence[Source], raw: CurvePoint) -> Chart:
     recall = raw.recall is not None
-    for place, source in enumerate(sources[::-1]):
-        value = _value(source.point, recall)
-        axes.plot(value, place, marker="o", markersize=8, color=ACCENT if source is sources[0] else MIDDLE)
-        axes.annotate(f"{value:.3g}", (value, place), (0, 8), textcoords="offset points", ha="center", fontsize=10)
-    axes.axvline(_value(raw, recall), color=RAW, linestyle=":", linewidth=2, label="raw")
-    axes.set_yticks(range(len(sources)), [source.name for source in sources[::-1]])
-    axes.set_ylim(-0.6, len(sources) - 0.3)
-    axes.margins(x=0.15)
-    axes.set_xlabel("R@1 in %" if recall else "skewness of N_10")
+    values = [_value(source.point, recall) for source in sources]
+    label = "R@1 in %" if recall else "skewness of N_10"
+    names = {float(place): source.name for place, source in enumerate(sources[::-1])}
+    x = even_axis(label, [*values, _value(raw, recall)], margin=0.15)
+    chart = Chart(x, Axis("", -0.6, len(sources) - 0.3, names), SIZE)
+    chart.rule(RAW, "raw", x=_value(raw, recall), dash="2 3")
+    for place, (source, value) in enumerate(zip(sources[::-1], values[::-1], strict=True)):
+        chart.point(value, place, ACCENT if source is sources[0] else MIDDLE)
+        chart.text(value, place, f"{value:.3g}", up=9)
+    return chart
 
 
 def _heat_maps(found: HeatMap) -> tuple[Picture, Picture]:
     low, high = np.quantile(np.concatenate([found.before, found.after]), [0.02, 0.995])
     caption = words.HEAT_CAPTION.format(hubs=found.hubs) + (words.RIGHT_CAPTION if len(found.right) else "")
 
-    def draw(values: F32) -> Callable[[Any], None]:
-        def on(axes: Any) -> None:
-            axes.imshow(values, cmap="Blues", vmin=low, vmax=high, aspect="auto", interpolation="none")
-            axes.axvline(found.hubs - 0.5, color=INK, linewidth=1)
-            if len(found.right):
-                rows, columns = found.right.T
-                axes.scatter(columns, rows, s=7, color="white", linewidths=0)
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_xlabel("items, the largest hubs first")
-            axes.set_ylabel("searches")
-
-        return on
+    def draw(values: F32) -> str:
+        rows, columns = values.shape
+        x = Axis("items, the largest hubs first", -0.5, columns - 0.5)
+        # the first search is uppermost
+        chart = Chart(x, Axis("searches", rows - 0.5, -0.5), TALL)
+        chart.cells(values, float(low), float(high))
+        chart.rule(INK, x=found.hubs - 0.5)
+        if len(found.right):
+            chart.dots(found.right[:, ::-1].astype(np.float32), 1.8, "#fff")
+        return chart.svg()
 
     return (
-        Picture("Similarities, raw", _svg(draw(found.before), "heat-before", size=TALL, grid="none"), caption),
-        Picture("Similarities, with auto", _svg(draw(found.after), "heat-after", size=TALL, grid="none"), caption),
+        Picture("Similarities, raw", draw(found.before), caption),
+        Picture("Similarities, with auto", draw(found.after), caption),
     )
 
 
 def _projections(found: Projection) -> tuple[Picture, Picture]:
     caption = words.PROJECTION_CAPTION.format(explained=found.explained)
     most = max(int(found.before.max()), int(found.after.max()), 1)
+    both = np.concatenate([found.queries, found.targets])
+    edges = [(float(low), float(high)) for low, high in zip(both.min(axis=0), both.max(axis=0), strict=True)]
+    rooms = [0.05 * ((high - low) or 1.0) for low, high in edges]
+    x, y = (
+        Axis(label, low - room, high + room)
+        for label, (low, high), room in zip(("first principal component", "second"), edges, rooms, strict=True)
+    )
 
-    def draw(counts: I64) -> Callable[[Any], None]:
-        def on(axes: Any) -> None:
-            # thousands of points as one image, or the page grows by megabytes
-            axes.scatter(*found.queries.T, s=6, color=MIDDLE, alpha=0.35, linewidths=0, rasterized=True)
-            axes.scatter(*found.targets.T, s=6, color="#B9D5E6", linewidths=0, rasterized=True)
-            often = counts >= words.OFTEN * found.even
-            sizes = 360 * counts[often] / most
-            axes.scatter(*found.targets[often].T, s=sizes, color=ACCENT, alpha=0.6, linewidths=0, rasterized=True)
-            axes.set_xticks([])
-            axes.set_yticks([])
-            axes.set_xlabel("first principal component")
-            axes.set_ylabel("second")
-
-        return on
+    def draw(counts: I64) -> str:
+        chart = Chart(x, y, TALL)
+        chart.dots(found.queries, 1.5, MIDDLE, 0.35)
+        chart.dots(found.targets, 1.5, "#B9D5E6")
+        for row in np.flatnonzero(counts >= words.OFTEN * found.even):
+            chart.dots(found.targets[row : row + 1], LARGEST_DOT * float(counts[row] / most) ** 0.5, ACCENT, 0.6)
+        return chart.svg()
 
     return (
-        Picture("Hubs on a plane, raw", _svg(draw(found.before), "plane-before", size=TALL, grid="none"), caption),
-        Picture("Hubs on a plane, with auto", _svg(draw(found.after), "plane-after", size=TALL, grid="none"), caption),
+        Picture("Hubs on a plane, raw", draw(found.before), caption),
+        Picture("Hubs on a plane, with auto", draw(found.after), caption),
     )

@@ -32,6 +32,8 @@ def headline(report: Report) -> str:
     if "none" in rows and "auto" in rows:
         return _measured(rows["none"], rows["auto"])
     diagnosis = report.diagnosis
+    if diagnosis.bank.unusable:
+        return next(sentence for sentence in diagnosis.verdict if "unusable" in sentence)
     depth = diagnosis.main
     said = (
         f"The most shown item comes up in {depth.raw.most:,} of {diagnosis.held_out:,} searches, and with auto in "
@@ -75,13 +77,13 @@ def occurrence_caption(diagnosis: Diagnosis) -> str:
     """What the picture of the k-occurrence shows."""
     depth = diagnosis.main
     count = diagnosis.targets
-    never = [round(shape.antihubs * count) for shape in (depth.raw, depth.corrected)]
+    never = [round(shape.antihubs * count) for shape in (depth.raw, depth.corrected, depth.chance)]
     even = diagnosis.held_out * depth.k / count
     return (
         f"Items from the most shown to the least, over {diagnosis.held_out:,} searches. Raw, one item is among the "
         f"first {depth.k} of {depth.raw.most:,} searches, and {never[0]:,} items are never shown. With auto it is "
-        f"{depth.corrected.most:,} searches, and {never[1]:,} items. If all were shown alike, each would come up "
-        f"{even:.3g} times. The flatter the line, the better."
+        f"{depth.corrected.most:,} searches, and {never[1]:,} items; chance would leave {never[2]:,}. If all were "
+        f"shown alike, each would come up {even:.3g} times. The flatter the line, the better."
     )
 
 

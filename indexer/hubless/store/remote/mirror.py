@@ -14,7 +14,7 @@ from hubless.errors import BundleDamaged, BundleError, CollectionNotFound, Stora
 from hubless.progress import Advance, no_progress
 from hubless.store.bundle import MANIFEST, FileRecord, Manifest, read_manifest, record_of, verify
 from hubless.store.catalog import CURRENT, VERSIONS, Catalog, VersionInfo, is_name
-from hubless.store.durable import link, make_folder, replace_text, sync
+from hubless.store.durable import link, make_folder, move, replace_text, sync
 from hubless.store.remote.objects import Objects
 
 PULLING = ".pulling-"
@@ -34,8 +34,8 @@ class Mirror:
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         self.objects = objects
-        self.folder = folder
         self.catalog = Catalog(folder)
+        self.folder = self.catalog.path
 
     @property
     def address(self) -> str:
@@ -188,8 +188,7 @@ class Mirror:
             error.path.unlink(missing_ok=True)  # the next pull brings this file again
             raise BundleDamaged(error.path, f"{error.problem}, as it came from {self.address}") from error
         shutil.rmtree(versions / version, ignore_errors=True)
-        staging.rename(versions / version)
-        sync(versions)
+        move(staging, versions / version)
 
     def _pull_manifest(self, there: str, staging: Path) -> Manifest:
         content = self.objects.read(f"{there}/{MANIFEST}")

@@ -1,30 +1,29 @@
-"""Objects below an address: read, written, and replaced if nobody else has replaced them. A seam over fsspec."""
+"""Objects below an address: read, written, and replaced if nobody else has replaced them. A seam over obstore."""
 
-import errno
-import logging
-import time
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from hubless.errors import InputError, PreconditionFailed, StorageError, how_to_install, one_line
-from hubless.store.address import EXTRAS
-from hubless.store.remote.conditions import is_forbidden, is_not_met, is_not_there, tag_of, write_if
+from hubless.store.address import EXTRA
 
-TRIES, PAUSE_SECONDS = 4, 0.5
-"""How often one request to S3 is tried, and the pause after the first failure; it doubles. The libraries for the other
-stores try again themselves."""
-_TIMEOUTS = {"connect_timeout": 10, "read_timeout": 30}
-_OPTIONS: dict[str, dict[str, Any]] = {"s3": {"config_kwargs": {**_TIMEOUTS, "retries": {"total_max_attempts": 1}}}}
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore
 
-log = logging.getLogger("hubless.store")
+RETRIES = 3
+"""How often a request is repeated that failed in a way that may pass."""
+CLIENT: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=30)}
+"""Limits of one request; a large file is put in several."""
+PAUSES: dict[str, Any] = {"init_backoff": timedelta(seconds=0.5), "max_backoff": timedelta(seconds=4), "base": 2}
+"""The pause after the first failure, the longest one, and the factor between two."""
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
 class Objects:
-    """What lies below an address.
+    """Objects below an address.
 
     Parameters
     ----------
@@ -33,28 +32,27 @@ class Objects:
     Raises
     ------
     InputError
-        if the package for the scheme is not installed.
+        if the extra for object storage is not installed.
     StorageError
         from every method, if the store refuses or cannot be reached, also after some tries.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
-        self._scheme, _, self._root = address.partition("://")
         try:
-            import fsspec
-
-            self._files = fsspec.filesystem(
-                self._scheme, skip_instance_cache=True, use_listings_cache=False, **_OPTIONS.get(self._scheme, {})
-            )
-            self._files.retries = 1  # of s3fs: tries are counted here
+            import obstore.store  # noqa: F401  # says now if it is missing
         except ImportError as error:
-            extra = EXTRAS[self._scheme]
-            raise InputError(address, f"the extra {extra} ({how_to_install(extra)})", "no such package") from error
+            raise InputError(address, f"the extra {EXTRA} ({how_to_install(EXTRA)})", "no such package") from error
+        with self._errors(""):
+            self._store = _store(address)
 
     def read(self, key: str) -> bytes | None:
         """Return the content of an object; None if it is not there."""
-        return self._tried(key, lambda path: bytes(self._files.cat_file(path)))
+        try:
+            with self._errors(key):
+                return bytes(self._store.get(key).bytes())
+        except FileNotFoundError:
+            return None
 
     def read_part(self, key: str, start: int, end: int) -> bytes:
         """Return bytes of an object, from `start` up to `end`.
@@ -64,37 +62,37 @@ class Objects:
         StorageError
             also if it is not there, or fewer bytes come.
         """
-
-        def read(path: str) -> bytes:
-            part = bytes(self._files.cat_file(path, start=start, end=end))
-            if len(part) != end - start:
-                raise OSError(errno.EIO, f"{len(part)} bytes came instead of {end - start}")
-            return part
-
-        if (part := self._tried(key, read)) is None:
-            raise StorageError(self._name(key), "is not there")
+        try:
+            with self._errors(key):
+                part = bytes(self._store.get_range(key, start=start, end=end))
+        except FileNotFoundError:
+            raise StorageError(self._name(key), "is not there") from None
+        if len(part) != end - start:
+            raise StorageError(self._name(key), f"{len(part)} bytes came instead of {end - start}")
         return part
 
     def tag(self, key: str) -> str | None:
-        """Return what changes with the content of an object, for `replace`; None if it is not there."""
-        found = self._info(key)
-        return None if found is None else tag_of(self._scheme, found)
+        """Return a text that changes with the content of an object, for `replace`; None if it is not there."""
+        found = self._head(key)
+        return None if found is None else f"{found['e_tag'] or ''} {found['version'] or ''}"
 
     def size(self, key: str) -> int | None:
         """Return the bytes of an object; None if it is not there."""
-        found = self._info(key)
+        found = self._head(key)
         return None if found is None else int(found["size"])
+
+    def modified(self, key: str) -> datetime | None:
+        """Return when an object was written, by the store's clock; None if it is not there."""
+        found = self._head(key)
+        return None if found is None else found["last_modified"]
 
     def put(self, key: str, file: Path) -> None:
         """Copy a file to an object, and check the size of what came."""
         size = file.stat().st_size
-
-        def put(path: str) -> None:
-            self._files.put_file(str(file), path)
-            if (came := int(self._files.info(path, refresh=True)["size"])) != size:
-                raise OSError(errno.EIO, f"{came} bytes came instead of {size}")
-
-        self._written(key, put)
+        with self._written(key):
+            self._store.put(key, file)
+        if (came := self.size(key)) != size:
+            raise StorageError(self._name(key), f"{came} bytes came instead of {size}")
 
     def replace(self, key: str, content: bytes, tag: str | None) -> None:
         """Write a small object if it still has a tag, or if it still is not there (None). The store checks this.
@@ -104,32 +102,22 @@ class Objects:
         PreconditionFailed
             if somebody else has written it.
         """
-        tries = 0
-
-        def write(path: str) -> None:
-            nonlocal tries
-            tries += 1
-            try:
-                write_if(self._files, path, content, self._scheme, tag)
-            except Exception as error:  # each library has errors of its own
-                if is_not_there(error) and tag is not None:
-                    raise self._changed(key) from error
-                if not is_not_met(error):
-                    raise
-                # an answer may have been lost: then what stands there is ours
-                if tries == 1 or self._files.cat_file(path) != content:
-                    raise self._changed(key) from error
-
-        self._written(key, write)
+        etag, _, version = (tag or "").partition(" ")
+        mode: Any = "create"
+        if tag is not None:
+            mode = {name: value for name, value in (("e_tag", etag), ("version", version)) if value}
+        try:
+            with self._written(key):
+                self._store.put(key, content, mode=mode, use_multipart=False)
+        except PreconditionFailed:
+            # an answer may have been lost, and the request repeated: then our own content stands there
+            if self.read(key) != content:
+                raise
 
     def write(self, key: str, content: bytes) -> None:
         """Write a small object, whatever was there."""
-        self._written(key, lambda path: self._files.pipe_file(path, content))
-
-    def modified(self, key: str) -> datetime | None:
-        """Return when an object was written, by the store's clock; None if it is not there."""
-        found = self._tried(key, lambda path: self._files.modified(path))
-        return found if found is None or found.tzinfo else found.replace(tzinfo=UTC)
+        with self._written(key):
+            self._store.put(key, content, use_multipart=False)
 
     def names(self, key: str = "") -> list[str]:
         """Return the names below a key, of objects and of folders. A late listing may lack some.
@@ -139,73 +127,75 @@ class Objects:
         StorageError
             also if there is no such bucket.
         """
-
-        def listed(path: str) -> list[str]:
-            return sorted(str(found).rstrip("/").rpartition("/")[2] for found in self._files.ls(path, detail=False))
-
-        found = self._tried(key, listed)
-        if found is None:
-            bucket = self._root.partition("/")[0]
-            if not self._tried("", lambda _: self._files.exists(bucket)):
-                raise StorageError(self.address, "there is no such bucket")
-        return found or []
+        with self._written(key):
+            found = self._store.list_with_delimiter(key or None)
+        paths = [*found["common_prefixes"], *(each["path"] for each in found["objects"])]
+        return sorted(path.rstrip("/").rpartition("/")[2] for path in paths)
 
     def remove(self, key: str) -> None:
         """Remove an object. It may be gone already."""
-        self._tried(key, lambda path: self._files.rm_file(path))
+        try:
+            with self._errors(key):
+                self._store.delete(key)
+        except FileNotFoundError:
+            pass
 
-    def _info(self, key: str) -> dict[str, Any] | None:
-        found = self._tried(key, lambda path: self._files.info(path, refresh=True))
-        return None if found is None or found["type"] == "directory" else found
-
-    def _path(self, key: str) -> str:
-        return f"{self._root}/{key}" if key else self._root
+    def _head(self, key: str) -> Any:
+        try:
+            with self._errors(key):
+                return self._store.head(key)
+        except FileNotFoundError:
+            return None
 
     def _name(self, key: str) -> str:
         return f"{self.address}/{key}" if key else self.address
 
-    def _changed(self, key: str) -> PreconditionFailed:
-        return PreconditionFailed(f"{self._name(key)} was changed by somebody else meanwhile")
-
-    def _written(self, key: str, write: Callable[[str], None]) -> None:
-        def done(path: str) -> bool:
-            write(path)
-            return True
-
-        if not self._tried(key, done):
-            raise StorageError(self.address, "there is no such bucket")
-
-    def _tried(self, key: str, work: Callable[[str], T]) -> T | None:
-        """What the work returns; None if the object is not there. Failures that may pass are tried again."""
-        pause, tries = PAUSE_SECONDS, TRIES if self._scheme == "s3" else 1
-        for last in [*[False] * (tries - 1), True]:
-            try:
-                with self._errors(key):
-                    return work(self._path(key))
-            except FileNotFoundError:
-                return None
-            except _Passing as error:
-                if last:
-                    raise StorageError(self._name(key), f"cannot be reached: {error}") from error
-                log.debug("%s: tried again: %s", self._name(key), error)
-            time.sleep(pause)
-            pause *= 2
-        raise AssertionError
+    @contextmanager
+    def _written(self, key: str) -> Iterator[None]:
+        """Translate errors where a missing object can only be a missing bucket, or one that somebody removed."""
+        try:
+            with self._errors(key):
+                yield
+        except FileNotFoundError as error:
+            if any(sign in str(error) for sign in _NO_BUCKET) or not key:
+                raise StorageError(self.address, "there is no such bucket") from None
+            raise PreconditionFailed(f"{self._name(key)} was changed by somebody else meanwhile") from None
 
     @contextmanager
     def _errors(self, key: str) -> Iterator[None]:
-        """Tell failures that may pass from those that stay."""
+        from obstore import exceptions
+
         try:
             yield
-        except (FileNotFoundError, StorageError, PreconditionFailed):
-            raise
-        except Exception as error:  # each library has errors of its own
-            if is_forbidden(error):
-                raise StorageError(self._name(key), f"no permission ({one_line(error)})") from error
-            if is_not_there(error):
-                raise FileNotFoundError(self._name(key)) from error
-            raise _Passing(one_line(error)) from error
+        except (FileNotFoundError, exceptions.NotFoundError) as error:
+            raise FileNotFoundError(str(error)) from None
+        except (exceptions.PreconditionError, exceptions.AlreadyExistsError) as error:
+            raise PreconditionFailed(f"{self._name(key)} was changed by somebody else meanwhile") from error
+        except (exceptions.PermissionDeniedError, exceptions.UnauthenticatedError) as error:
+            raise StorageError(self._name(key), f"no permission: {one_line(error)}") from error
+        except exceptions.BaseError as error:
+            text = str(error)
+            if " 404 " in text:  # a listing does not name these kinds
+                raise FileNotFoundError(text) from None
+            why = "no permission" if " 401 " in text or " 403 " in text else "cannot be reached"
+            raise StorageError(self._name(key), f"{why}: {one_line(error)}") from error
 
 
-class _Passing(Exception):
-    """A failure that may pass."""
+def _store(address: str) -> "ObjectStore":
+    """Return the store of an address, with the credentials that the environment names."""
+    from obstore.store import AzureStore, GCSStore, S3Store
+
+    scheme, _, path = address.partition("://")
+    bucket, _, prefix = path.partition("/")
+    client: Any = {**CLIENT, "allow_http": any(_is_plain(name) for name in os.environ)}
+    retry: Any = {"max_retries": RETRIES, "backoff": PAUSES}
+    kind: Any = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}[scheme]
+    options: dict[str, Any] = {"disable_bulk_delete": True} if scheme == "s3" else {}  # not all stores know it
+    store: ObjectStore = kind(bucket, prefix=prefix or None, client_options=client, retry_config=retry, **options)
+    return store
+
+
+def _is_plain(variable: str) -> bool:
+    """Return whether a variable names an endpoint without TLS, such as a MinIO beside the service or an emulator."""
+    named = "ENDPOINT" in variable or "EMULATOR" in variable
+    return named and os.environ[variable].startswith("http://")

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.address import address_of, copy_folder
-from hubless.store.durable import make_folder, replace_text, sync
+from hubless.store.durable import make_folder, move, replace_text, sync
 from hubless.store.remote.objects import Objects
 
 CHUNK = 16 * 2**20
@@ -63,7 +63,7 @@ def _copied(objects: Objects, key: str, path: Path, name: str) -> Path:
         temporary.unlink()
         raise InputError(f"{name} ({key})", "a file that stays as it is while it is read", "one that was changed")
     sync(temporary)
-    temporary.replace(path)
+    move(temporary, path)
     replace_text(beside, tag)
     return path
 

@@ -1,0 +1,176 @@
+"""Backs a catalog up while it is served, written to and merged, and restores collections from a backup.
+
+A version never changes, and the log has all writes that it lacks. So the versions' files are opened first: they can be
+read then, also if the versions are pruned meanwhile. The log is copied next. If writes that these versions lack were
+cut off from it in between, as newer versions have them, both are taken anew.
+"""
+
+import secrets
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from hubless.builder.verification import Verdict, verify_catalog
+from hubless.errors import BundleDamaged, CollectionNotFound, HublessError, InputError, StorageError, storage_errors
+from hubless.store.aliases import Table, changing_aliases, read_aliases, write_aliases
+from hubless.store.bank_order import copy_bank
+from hubless.store.bundle import MANIFEST, read_manifest
+from hubless.store.catalog import CURRENT, VERSIONS, Catalog
+from hubless.store.durable import make_folder, move, replace_text, sync
+from hubless.store.kept_scan import SCAN
+
+_UNFINISHED = ".unfinished-"
+_ATTEMPTS = 20
+_READ_BYTES = 2**20
+
+
+def back_up(catalog: Catalog, folder: Path) -> Verdict:
+    """Copy all collections of a catalog into a new folder, verify the copy, and return what was found.
+
+    Each collection is copied as it is at one moment. The folder appears when it is complete.
+
+    Raises
+    ------
+    InputError
+        if the folder is there.
+    StorageError, LogDamaged
+        if something cannot be read, or the disk refuses.
+    BundleDamaged
+        if the copy is not sound.
+    """
+    if folder.exists():
+        raise InputError("folder", "a new folder", f"{folder}, which is there")
+    catalog.check_exists()
+    with _unfinished(folder) as made:
+        aliases = read_aliases(catalog.path)
+        for name in catalog.collections():
+            with suppress(CollectionNotFound):  # deleted meanwhile
+                _copy_collection(catalog, name, made / name)
+        copy = Catalog(made)
+        _put_aliases(copy, aliases, copy.collections())
+        verdict = _verified(copy)
+        with storage_errors(folder):
+            move(made, folder)
+    return verdict
+
+
+def restore(folder: Path, catalog: Catalog, collection: str | None = None) -> Verdict:
+    """Copy collections of a backup into a catalog, which may be new, and return what was found in them.
+
+    Each appears when all are copied and verified. Aliases come with their collections, unless they are taken.
+
+    Parameters
+    ----------
+    collection : the one to restore; None for all
+
+    Raises
+    ------
+    CollectionNotFound
+        if the backup does not have it.
+    InputError
+        if the catalog has one of them, or an alias of its name.
+    StorageError, LogDamaged, BundleDamaged
+        as `back_up`.
+    """
+    backup = Catalog(folder)
+    names = backup.collections() if collection is None else [collection]
+    with _unfinished(catalog.path / "restored") as made:
+        for name in names:
+            _check_free(catalog, name)
+            _copy_collection(backup, name, made / name)
+        verdict = _verified(Catalog(made))
+        for name in names:
+            with changing_aliases(catalog.path):
+                _check_free(catalog, name)
+                move(made / name, catalog.path / name)
+    _put_aliases(catalog, read_aliases(backup.path), names)
+    return verdict
+
+
+def _check_free(catalog: Catalog, name: str) -> None:
+    if (catalog.path / name).exists():
+        raise InputError("catalog", f"one without collection {name!r}", "one that has it: delete it first")
+    if name in catalog.aliases():
+        raise InputError("catalog", f"one without alias {name!r}", "one that has it: remove it first")
+
+
+def _verified(copy: Catalog) -> Verdict:
+    verdict = verify_catalog(copy)
+    for each in verdict.problems:
+        raise BundleDamaged(copy.path / each.collection / (each.version or ""), each.problem)
+    return verdict
+
+
+@contextmanager
+def _unfinished(folder: Path) -> Iterator[Path]:
+    """Give a folder beside another one; it is removed at the end, and what a kill left of it at the next time."""
+    made = folder.with_name(f"{_UNFINISHED}{folder.name}-{secrets.token_hex(4)}")
+    with storage_errors(folder):
+        for left in folder.parent.glob(f"{_UNFINISHED}{folder.name}-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        make_folder(made)
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> None:
+    """Add those aliases that stand for some collections to those of a catalog."""
+    with changing_aliases(catalog.path) as table:
+        taken = {*table.aliases, *catalog.collections()}
+        new = {
+            alias: stands
+            for alias, stands in found.aliases.items()
+            if stands.collection in collections and alias not in taken
+        }
+        if new:
+            revision = max(table.revision, found.revision)
+            write_aliases(catalog.path, Table(revision=revision, aliases=table.aliases | new))
+
+
+def _copy_collection(catalog: Catalog, name: str, home: Path) -> None:
+    """Copy a collection as it is at one moment: versions, log, the bank that waits, and the kept scan."""
+    source = catalog.path / name
+    with storage_errors(home):
+        make_folder(home / VERSIONS)
+        copy_bank(source, home)  # before the versions, as it goes when one has it
+        with suppress(FileNotFoundError):
+            shutil.copyfile(source / SCAN, home / SCAN)
+        for _ in range(_ATTEMPTS):
+            known = catalog.version_ids(name)
+            with ExitStack() as opened, closing(catalog.log(name)) as log:
+                first, current = log.first(), catalog.current(name)
+                try:
+                    files = {version: _opened_files(catalog, name, version, opened) for version in known}
+                except HublessError:
+                    if catalog.version_ids(name) == known:
+                        raise
+                    continue  # a version was pruned meanwhile
+                with closing(log.copy(home)) as copy:
+                    if copy.first() > first or current not in files:
+                        continue  # writes were cut off meanwhile, as a new version has them
+                for version, opened_files in files.items():
+                    _write_files(opened_files, home / VERSIONS / version)
+                replace_text(home / CURRENT, current)
+                return
+    raise StorageError(source, "new versions come faster than it can be copied")
+
+
+def _opened_files(catalog: Catalog, name: str, version: str, opened: ExitStack) -> dict[str, BinaryIO]:
+    """Open all files of a version, by their names."""
+    folder = catalog.folder(name, version)
+    with storage_errors(folder):
+        names = [*read_manifest(folder).files, MANIFEST]
+        return {each: opened.enter_context((folder / each).open("rb")) for each in names}
+
+
+def _write_files(files: dict[str, BinaryIO], folder: Path) -> None:
+    make_folder(folder)
+    for name, file in files.items():
+        with (folder / name).open("wb") as copy:
+            shutil.copyfileobj(file, copy, _READ_BYTES)
+        sync(folder / name)
+    sync(folder)

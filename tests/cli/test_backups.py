@@ -1,0 +1,218 @@
+"""`hubless backup`, `restore` and `verify`: a copy that has all, and what is said of one that has not."""
+
+import shutil
+import threading
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from support import small
+
+import hubless
+from hubless.knn import INDEXES
+from hubless.search.writes import Remove
+from hubless.store import bundle
+from hubless.store.bank_order import give_bank, read_bank
+from hubless.store.log import LOG, LOG_LAST, Log
+
+NAME = "photos"
+
+
+@pytest.fixture
+def catalog(tmp_path):
+    """A collection of two versions, with a write after the last one, and an alias."""
+    made = hubless.Catalog(tmp_path / "catalog")
+    small.build_full(made.path, NAME, correction="csls", parameters={"k": 3}, index="flat")
+    remove(made, small.IDS[9])
+    hubless.merge(made.path, NAME, progress=False)
+    remove(made, small.IDS[10])
+    made.set_alias("pictures", NAME)
+    return made
+
+
+def remove(catalog, wanted, name=NAME):
+    log = catalog.log(name)
+    with log.writing() as appender:
+        number = appender.add("remove", Remove(pa.array([wanted])).encode())
+        appender.commit()
+    log.close()
+    return number
+
+
+@pytest.fixture
+def run(catalog, run):
+    """Run a command on the catalog; its exit code and its JSON."""
+
+    def on_catalog(*arguments, on=catalog.path):
+        ended = run(*arguments, "--catalog", str(on), "--json")
+        return ended.code, ended.json if ended.out else None
+
+    return on_catalog
+
+
+def test_backup_is_restored_with_versions_writes_and_aliases(catalog, run, tmp_path):
+    give_bank(catalog.path / NAME, small.query_bank(), append=False)
+    code, told = run("backup", str(tmp_path / "backup"))
+    assert (code, told["sound"], told["versions"], told["writes"]) == (0, True, 2, {NAME: 2})
+    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
+    restored = hubless.Catalog(tmp_path / "new")
+    assert restored.version_ids(NAME) == catalog.version_ids(NAME)
+    assert restored.current(NAME) == catalog.current(NAME)
+    assert restored.aliases().keys() == {"pictures"}
+    opened, before = hubless.open(restored.path, "pictures"), hubless.open(catalog.path, NAME)
+    assert (opened.seq, opened.count) == (before.seq, before.count) == (2, small.COUNT - 2)
+    np.testing.assert_array_equal(read_bank(restored.path / NAME)[1], small.query_bank())
+    assert remove(restored, small.IDS[11]) == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "catalog", "new"]
+
+
+def test_one_collection_is_restored_beside_others_and_none_is_overwritten(catalog, run, tmp_path):
+    small.build_full(catalog.path, "others")
+    run("backup", str(tmp_path / "backup"))
+    code, _ = run("restore", str(tmp_path / "backup"), "--collection", NAME)
+    assert code == 1
+    catalog.delete(NAME, aliases=True)
+    assert run("restore", str(tmp_path / "backup"))[0] == 1  # the other one is there
+    assert catalog.collections() == ["others"]
+    assert run("restore", str(tmp_path / "backup"), "--collection", NAME)[0] == 0
+    assert hubless.open(catalog.path, "pictures").count == small.COUNT - 2
+    assert run("verify")[1]["sound"]
+    assert run("backup", str(tmp_path / "backup"))[0] == 1
+
+
+def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog, run, tmp_path):
+    stopped, answered = threading.Event(), [2]
+
+    def write():
+        while not stopped.is_set():
+            answered[0] = remove(catalog, "nobody")
+
+    def merge():
+        while not stopped.is_set():
+            hubless.merge(catalog.path, NAME, keep=1, progress=False)
+
+    threads = [threading.Thread(target=work) for work in (write, merge)]
+    for thread in threads:
+        thread.start()
+    try:
+        for number in range(5):
+            before, folder = answered[0], tmp_path / str(number)
+            assert run("backup", str(folder))[0] == 0
+            seq = hubless.open(folder, NAME).seq
+            assert seq >= before
+            assert remove(hubless.Catalog(folder), "nobody") == seq + 1
+            assert hubless.open(folder, NAME).seq == seq + 1
+    finally:
+        stopped.set()
+        for thread in threads:
+            thread.join()
+
+
+def test_merge_between_the_versions_and_the_log_has_both_copied_anew(catalog, run, tmp_path, monkeypatch):
+    copies, copy = [], Log.copy
+
+    def after_a_merge(log, home):
+        if not copies:
+            hubless.merge(catalog.path, NAME, keep=1, progress=False)
+        copies.append(home)
+        return copy(log, home)
+
+    monkeypatch.setattr(Log, "copy", after_a_merge)
+    assert run("backup", str(tmp_path / "backup"))[1]["writes"] == {NAME: 2}
+    assert len(copies) == 2
+    assert hubless.open(tmp_path / "backup", NAME).manifest.log_seq == 2
+
+
+def change_array(folder, name, change):
+    """Change an array of a version, and seal the version anew: all hashes are right."""
+    values = np.load(folder / name)
+    change(values)
+    np.save(folder / name, values)
+    bundle.seal(folder, bundle.read_manifest(folder))
+
+
+def flip(catalog):
+    path = catalog.folder(NAME) / bundle.OFFSETS
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    return "offsets.npy: was changed after it was written"
+
+
+def change_offsets(catalog):
+    change_array(catalog.folder(NAME), bundle.OFFSETS, lambda offsets: offsets.__iadd__(0.5))
+    return "canary query 0"
+
+
+def swap_correction(catalog):
+    """That of another build, whose offsets are others."""
+    folder = catalog.folder(NAME)
+    small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 9}, index="flat")
+    shutil.copyfile(catalog.folder("other") / bundle.CORRECTION, folder / bundle.CORRECTION)
+    bundle.seal(folder, bundle.read_manifest(folder))
+    return "offsets differ from those of the stored correction"
+
+
+def swap_index(catalog):
+    folder = catalog.folder(NAME)
+    small.build_full(catalog.path, "other", data=5, correction="csls", parameters={"k": 3}, index="flat")
+    remove(catalog, small.IDS[9], "other")
+    hubless.merge(catalog.path, "other", progress=False)
+    shutil.copyfile(catalog.folder("other") / bundle.INDEX, folder / bundle.INDEX)
+    (folder / bundle.CANARY).write_bytes((catalog.folder("other") / bundle.CANARY).read_bytes())
+    bundle.seal(folder, bundle.read_manifest(folder))
+    return "another score|canar|scores"
+
+
+def damage_log(catalog):
+    log = catalog.log(NAME)
+    with log.writing() as appender:
+        appender._connection.execute("UPDATE writes SET body = zeroblob(9) WHERE seq = 2")
+        appender.commit()
+    log.close()
+    return "write 2 cannot be read"
+
+
+def lose_log(catalog):
+    last = (catalog.path / NAME / LOG_LAST).read_bytes()
+    for path in (catalog.path / NAME).glob(f"{LOG}*"):
+        path.unlink()
+    (catalog.path / NAME / LOG_LAST).write_bytes(last)
+    return "writes after 1 cannot be read"
+
+
+def lose_version(catalog):
+    shutil.rmtree(catalog.folder(NAME))
+    return "it is current, and is not there"
+
+
+def lose_collection(catalog):
+    small.build_full(catalog.path, "others")
+    catalog.set_alias("lost", "others")
+    shutil.rmtree(catalog.path / "others")
+    return "the alias 'lost' stands for it"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [flip, change_offsets, swap_correction, swap_index, damage_log, lose_log, lose_version, lose_collection],
+)
+def test_verify_and_backup_name_what_is_wrong(catalog, run, tmp_path, damage):
+    assert run("verify") == (0, {"sound": True, "versions": 2, "writes": {NAME: 2}, "problems": []})
+    expected = damage(catalog)
+    code, told = run("verify")
+    assert (code, told["sound"]) == (1, False)
+    assert any(word in each["problem"] for each in told["problems"] for word in expected.split("|")), told
+    if damage is not lose_collection:
+        assert run("backup", str(tmp_path / "backup"))[0] == 1
+        assert not (tmp_path / "backup").exists()
+
+
+@pytest.mark.parametrize(
+    ("correction", "index"),
+    [*((name, "flat") for name in ("none", "auto", "dis")), *(("csls", name) for name in INDEXES)],
+)
+def test_sound_versions_of_every_kind_are_called_sound(tmp_path, run, correction, index):
+    small.build_full(tmp_path / "kinds", NAME, correction=correction, index=index)
+    assert run("verify", on=tmp_path / "kinds") == (
+        0,
+        {"sound": True, "versions": 1, "writes": {NAME: 0}, "problems": []},
+    )

@@ -1,0 +1,68 @@
+"""What the commands tell people to do next, done as it is written."""
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from support.hubs import pairs
+from support.processes import started
+
+COUNT = 300
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder that commands run in, with targets, a bank and labels."""
+    queries, targets, _ = pairs(2 * COUNT, apart=1.5)
+    named = {"targets": targets[:COUNT], "bank": queries[COUNT:], "queries": queries[:COUNT]}
+    for name, rows in {**named, "right": np.arange(COUNT)}.items():
+        np.save(tmp_path / f"{name}.npy", rows)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def hinted(text):
+    """The commands that a text names, each as it is typed."""
+    return [found.strip("`. ") for found in re.findall(r"hubless (?:[a-z]+ )?-.*|`hubless [^`]+`", text)]
+
+
+def test_build_names_commands_that_serve_and_show_what_it_made(run, folder):
+    built = run("build", "--catalog", "my catalog", "--collection", "x", *shlex.split(BANK))
+    assert built.code == 0
+    serve, show = hinted(built.out)
+    shown = run(*shlex.split(show)[1:])
+    assert (shown.code, "fitted" in shown.out) == (0, True)
+    command = [sys.executable, "-m", *shlex.split(serve), "--json"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    with started(command, env=os.environ | {"HUBLESS_PORT": "0"}, **pipes) as server:
+        said = json.loads(server.stdout.readline())
+        assert Path(said["catalog"]).samefile("my catalog")
+        assert httpx.get(f"{said['url']}/livez", timeout=60).status_code == 200
+
+
+BANK = "--targets targets.npy --query-bank bank.npy"
+
+
+def test_diagnose_names_options_that_measure_the_gain(run, folder):
+    said = run("diagnose", *shlex.split(BANK)).out
+    assert hinted(said) == []
+    assert "(`--queries` and `--relevant`)" in said
+    labelled = run("diagnose", *shlex.split(BANK), "--queries", "queries.npy", "--relevant", "right.npy")
+    assert labelled.code == 0
+    assert "Measured with your labels" in labelled.out
+
+
+@pytest.mark.parametrize("columns", [60, 80])
+def test_sentences_of_a_diagnosis_break_between_words(run, folder, monkeypatch, columns):
+    whole = " ".join(run("diagnose", *shlex.split(BANK)).out.split())
+    monkeypatch.setenv("COLUMNS", str(columns))
+    said = run("diagnose", *shlex.split(BANK)).out.partition("\n\n")[0]
+    assert max(map(len, said.splitlines())) <= columns
+    assert " ".join(said.split()) in whole

@@ -1,0 +1,95 @@
+"""A catalog is one catalog, whether its path is relative, absolute or a link, on every way in."""
+
+import os
+
+import httpx
+import pytest
+from support import jobs, small, writing
+from support.server_process import served
+from support.writing import NAME, point, writable
+
+import hubless
+from hubless.errors import HublessError, StorageError
+
+WAYS = ["catalog", "./catalog", "other/../catalog", "link", "other/up"]
+
+
+@pytest.fixture
+def catalog(tmp_path, monkeypatch):
+    """A catalog in the folder that the process is in, and links to it. Its absolute path."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "other").mkdir()
+    (tmp_path / "link").symlink_to("catalog")
+    (tmp_path / "other" / "up").symlink_to(tmp_path / "link")
+    writing.build("catalog")
+    return tmp_path / "catalog"
+
+
+def test_writes_to_a_relative_catalog_are_there_after_a_restart(catalog):
+    for given, wanted in [("catalog", "first"), (catalog, "second"), ("link", "third")]:
+        with served(given) as server:
+            points = f"{server.url}/v1/collections/{NAME}/points"
+            assert httpx.put(points, json={"points": [point(wanted, 1)]}, timeout=60).status_code == 200
+    with served("catalog") as server:
+        points = f"{server.url}/v1/collections/{NAME}/points"
+        found = [httpx.get(f"{points}/{each}", timeout=60).status_code for each in ("first", "second", "third")]
+        assert found == [200, 200, 200]
+        assert "log" not in httpx.get(f"{server.url}/readyz", timeout=60).json()["collections"][NAME]
+
+
+def test_every_path_of_a_catalog_leads_to_one_log(catalog):
+    for number, way in enumerate(WAYS):
+        with writable(way) as client:
+            assert client.put("/points", json={"points": [point(way, number)]}).json()["seq"] == number + 1
+        assert hubless.Catalog(way).path == catalog
+    found = hubless.open(catalog, NAME)
+    assert [found.point(way).id for way in WAYS] == WAYS
+
+
+@pytest.mark.parametrize("way", ["catalog", "link"])
+def test_commands_take_in_what_was_written(run, catalog, way):
+    with writable(catalog) as client:
+        client.put("/points", json={"points": [point("new", 7)]}).raise_for_status()
+    at = ("--catalog", way, "--collection", NAME)
+    asked = run("query", *at, "--text", "amber", "--limit", 1000, "--json")
+    assert "new" in {hit["id"] for hit in asked.json["results"][0]["hits"]}
+    assert run("inspect", *at, "--json").code == 0
+    assert run("merge", *at).code == 0
+    assert small.check_complete(catalog).manifest.count == small.COUNT + 1
+
+
+def test_job_takes_in_what_was_written_to_a_relative_catalog(run, tmp_path, monkeypatch):
+    jobs.write(tmp_path / "job")
+    monkeypatch.chdir(tmp_path / "job")
+    command = ("reindex", "job.yaml", "--catalog", "catalog")
+    assert run(*command).code == 0
+    with writable("catalog") as client:
+        client.put("/points", json={"points": [{"id": "new", "vector": [1.0] * jobs.DIM}]}).raise_for_status()
+    ended = run(*command)
+    assert (ended.code, ended.err) == (0, "")
+    assert hubless.open(tmp_path / "job" / "catalog", NAME).point("new").id == "new"
+
+
+def test_index_stays_with_its_catalog_when_the_process_changes_its_folder(catalog, monkeypatch):
+    home = hubless.Catalog("link")
+    with writable("link") as client:
+        client.put("/points", json={"points": [point("new", 7)]}).raise_for_status()
+    index = hubless.open(home, NAME)
+    monkeypatch.chdir(catalog.parent / "other")
+    assert index.point("new").id == "new"
+    assert home.collections() == [NAME]
+    assert index.save("../catalog", NAME).log_seq == 1
+    assert not (catalog.parent / "other" / "catalog").exists()
+
+
+def test_link_to_itself_and_a_folder_that_is_gone_are_told(tmp_path, monkeypatch):
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(HublessError, match="there is no catalog here"):
+        hubless.open(tmp_path / "loop", NAME)
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(StorageError, match="no such file or folder"):
+        hubless.Catalog("catalog")
+    os.chdir(tmp_path)

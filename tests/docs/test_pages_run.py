@@ -1,0 +1,230 @@
+"""README, the pages and the clients' READMEs run as they are written: from the built wheel, in an empty folder."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from support import demo_like, jobs
+from support.hubs import pairs
+from support.installed import Environment, build
+from support.pages import ROOT, Walk, blocks
+from support.printed import write_sample
+from support.problems import with_hubs
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "clients").glob("*/README.md"))]
+SLOW = {"clients/haystack", "clients/llama-index"}
+"""Their environments take a minute each to make."""
+BUILD = "hubless build --catalog catalog --collection photos --targets images.npy --query-bank captions.npy"
+INSTALLS = re.compile(r"\b(pip|npm) install ")
+FIRST = re.compile(r"(?m)^(?:\w+=\S+ )*(hubless |pip install (?:[^\n]* )?'?\.(?!/))")
+"""The first command that is hubless or installs it."""
+
+
+def name(page):
+    """The name of a page, and for a client's that of its folder."""
+    return page.stem if page.parent in (ROOT, ROOT / "docs") else f"clients/{page.parent.name}"
+
+
+def vectors(*names):
+    """Files of vectors: those of queries go with those of targets row by row, and differ from each other."""
+
+    def write(folder, walk):
+        queries, targets, _ = pairs(300, apart=1.5)
+        for seed, wanted in enumerate(names):
+            rows = targets if wanted in ("images", "targets", "items") else queries
+            moved = rows + 1e-3 * np.random.default_rng(seed).normal(size=rows.shape)
+            np.save(folder / f"{wanted}.npy", moved.astype(np.float32))
+        np.save(folder / "right.npy", np.arange(len(targets)))
+
+    return write
+
+
+def built(folder, walk):
+    """A collection of images."""
+    walk.prepare(BUILD)
+
+
+def built_raw(folder, walk):
+    """A collection that gains by any bank."""
+    walk.prepare(f"{BUILD} --correction none")
+
+
+def demo(folder, walk):
+    """The server of the demo, with a second collection to move an alias to."""
+    pages = "\n".join(page.read_text("utf-8") for page in PAGES)
+    texts = [text.lower() for text in re.findall(r'\btext"?[=:] ?"([ \w]+)"', pages)]
+    for collection in ("stdlib", "stdlib-next"):
+        demo_like.build(folder / "catalog", texts, collection)
+    walk.prepare("served hubless serve --catalog catalog")
+
+
+def tables(folder, walk):
+    """Targets with payload, in Parquet and as lines of JSON."""
+    images = np.load(folder / "images.npy")
+    kinds = [("photo", "drawing")[row % 2] for row in range(len(images))]
+    pq.write_table(
+        pa.table({"id": range(len(images)), "vector": list(images), "kind": kinds}), folder / "images.parquet"
+    )
+    np.save(folder / "items.npy", images)
+    (folder / "items.jsonl").write_text("".join(json.dumps({"kind": kind}) + "\n" for kind in kinds))
+    np.save(folder / "uploads.npy", images[:10])
+
+
+def scores(folder, walk):
+    """Similarities in place of vectors."""
+    images, captions = (np.load(folder / f"{each}.npy") for each in ("images", "captions"))
+    np.save(folder / "s.npy", captions @ images.T)
+    np.save(folder / "bank.npy", captions[::-1] @ images.T)
+
+
+def sample(folder, walk):
+    """What the service keeps of live queries."""
+    write_sample(folder / "queries", np.load(folder / "captions.npy"), collection="photos")
+
+
+def python_names(folder, walk):
+    """The names that the page about Python takes as given."""
+    problem = with_hubs(targets=65, bank=80, queries=40, dim=16, seed=4)
+    rows = {name: each / np.linalg.norm(each, axis=1, keepdims=True) for name, each in vars(problem).items()}
+    np.savez(folder / "given.npz", **rows)
+    walk.run_python("""
+import numpy
+import pyarrow
+given = numpy.load("given.npz")
+targets, query_bank, queries, more = given["targets"][:60], given["bank"], given["queries"], given["targets"][60:]
+relevant = (queries @ targets[2:].T).argmax(axis=1)
+ids, more_ids = ["a", "b", "c", *(f"target {row}" for row in range(3, 60))], [f"new {row}" for row in range(5)]
+table = pyarrow.table({"price": numpy.linspace(1, 40, 60)})
+""")
+
+
+def written(folder, walk):
+    """Served collections that may change, and the files of a job."""
+    rng = np.random.default_rng(2)
+    table = {"id": jobs.names(0, 1200), "vector": list(rng.normal(size=(1200, 3)).astype(np.float32))}
+    (folder / "items").mkdir()
+    pq.write_table(pa.table({**table, "title": table["id"]}), folder / "items" / "a.parquet")
+    for each in ("captions", "recent"):
+        np.save(folder / f"{each}.npy", rng.normal(size=(300, 3)).astype(np.float32))
+    bank = {"vectors": rng.normal(size=(100, 3)).tolist(), "timeout_ms": 100_000}
+    (folder / "bank.json").write_text(json.dumps(bank))
+    walk.prepare(f"{BUILD.replace('images.npy', 'items')}\nserved hubless serve --catalog catalog")
+
+
+def bucket(folder, walk):
+    """A bucket with the files of a build, and a collection that was built before."""
+    from support import object_storage  # here, as it takes long to import
+
+    store = walk.enter(object_storage.store())
+    client = store.client()
+    client.create_bucket(Bucket="bucket")
+    walk.prepare(BUILD)
+    for file in (folder / "catalog").rglob("*"):
+        if file.is_file():
+            client.put_object(Bucket="bucket", Key=str(file.relative_to(folder)), Body=file.read_bytes())
+    for each in ("images", "captions"):
+        client.put_object(Bucket="bucket", Key=f"in/{each}.npy", Body=(folder / f"{each}.npy").read_bytes())
+    walk.run_shell("".join(f"export {name}={value}\n" for name, value in store.variables.items()))
+
+
+GIVEN = {
+    "README": [vectors("images", "captions")],
+    "cli": [vectors("images", "captions"), tables],
+    "clients/python": [demo],
+    "clients/typescript": [demo],
+    "http": [demo],
+    "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
+    "metrics": [vectors("images", "recent-queries")],
+    "object-storage": [vectors("images", "captions", "queries"), bucket],
+    "operations": [vectors("images", "captions", "bank"), built_raw, sample],
+    "python": [python_names],
+    "report": [vectors("images", "captions"), tables],
+    "scan": [vectors("images", "captions", "logged"), tables, built],
+    "security": [vectors("images", "captions"), built],
+    "writes": [written],
+}
+"""What a page takes as given: it is made before its first block."""
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory):
+    """The folder of unpacked wheels, with that of hubless."""
+    folder = tmp_path_factory.mktemp("wheels")
+    build(ROOT, folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def plain(wheels, tmp_path_factory):
+    """The environment of a reader who has installed hubless and nothing else."""
+    made = Environment.create(tmp_path_factory.mktemp("plain") / "environment", wheels, locked())
+    made.install("hubless")
+    return made
+
+
+def locked(client=None):
+    """Folders of packages that a page may install from; with those of an adapter in front."""
+    own = ROOT / f".venv-{client}"
+    if client and (ROOT / "requirements" / f"{client}.txt").exists() and not own.exists():
+        assert not os.environ.get("CI"), f"CI needs `make {client}`"
+        pytest.skip(f"needs `make {client}`")
+    folders = [*own.glob("lib/python3*/site-packages"), *(Path(each) for each in sys.path)]
+    return [each for each in folders if each.name == "site-packages"]
+
+
+def clone(folder):
+    """Copy what git keeps, for a page that installs from a clone."""
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for file in filter(None, files.split("\0")):
+        if (ROOT / file).exists():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / file, folder / file)
+
+
+def programs(page, plain, wheels, folder):
+    """The folder of programs of a reader. Who installs something has an environment of his own."""
+    shell = "\n".join(block.text for block in blocks(page) if block.is_run and block.language in ("sh", "bash"))
+    if not INSTALLS.search(shell):
+        return plain.home / "bin"
+    clone(folder)
+    client = page.parent.name if page.stem == "README" and page.parent != ROOT else None
+    made = Environment.create(folder.with_name("environment"), wheels, locked(client))
+    first = FIRST.search(shell)
+    if not client and (first is None or first[1] == "hubless "):
+        made.install("hubless")
+    for tool in ("node", "npm"):
+        if where := shutil.which(tool):
+            (made.home / "bin" / tool).symlink_to(where)
+    return made.home / "bin"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_block_runs_or_says_why_not(page):
+    assert [each.name for each in blocks(page) if not (each.is_shown or each.is_run or each.says_why)] == []
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("page", "found"),
+    [
+        pytest.param(page, found, marks=[pytest.mark.slow] * (name(page) in SLOW), id=name(page))
+        for page in PAGES
+        if (found := [block for block in blocks(page) if block.is_run])
+    ],
+)
+def test_page_runs_as_written(page, found, plain, wheels, tmp_path):
+    folder = tmp_path / "reader"
+    folder.mkdir()
+    with Walk(folder, programs(page, plain, wheels, folder), plain.home / "bin") as walk:
+        for give in GIVEN.get(name(page), ()):
+            give(folder, walk)
+        for block in found:
+            walk.run(block)

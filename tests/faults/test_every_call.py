@@ -1,0 +1,28 @@
+"""Each call that changes a file fails once, or the process dies there: nothing acknowledged is lost, nothing is half.
+
+Calls of Python, SQLite, Arrow and Faiss alike. `make crash` takes all of them, other runs a few, spread over all.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from support import calls, refused_calls
+
+FEW, ALL = 4, 1_000_000
+SCRIPT = Path(refused_calls.__file__)
+
+
+@pytest.mark.skipif(not calls.COMPILER, reason="needs a C compiler, and Linux")
+@pytest.mark.timeout(1200)
+@pytest.mark.parametrize("moments", [FEW, pytest.param(ALL, marks=[pytest.mark.slow, pytest.mark.timeout(7200)])])
+@pytest.mark.parametrize("action", refused_calls.ACTIONS)
+def test_any_call_that_fails_loses_nothing_and_the_next_run_mends_it(tmp_path, attack, action, moments):
+    calls.compile_into(tmp_path)
+    for fault in refused_calls.FAULTS:
+        printed = calls.run(tmp_path, SCRIPT, tmp_path, action, fault, moments)
+        results = [json.loads(line) for line in printed.splitlines()]
+        print(f"{action}, {fault}: {len(results)} of {results[0]['of']} calls")
+        attack(f"calls that fail: {fault}" if fault != "kill" else "kills at a call that changes a file", len(results))
+        assert [result for result in results if result["problem"]] == []
+        assert {result["error"] for result in results} <= {None, "killed" if fault == "kill" else "StorageError"}

@@ -1,0 +1,283 @@
+"""Whatever value is taken at the door can be returned, filtered, patched, merged and exported; all else is refused."""
+
+import json
+from contextlib import contextmanager
+
+import httpx
+import numpy as np
+import orjson
+import pyarrow as pa
+import pytest
+from hypothesis import strategies as st
+from support.anything import EXAMPLES, VALUES, check
+from support.serving import serving, wait_until_ready
+from support.small import DIM
+
+import hubless
+from hubless.search.writes import Put
+from hubless.store.log import Log
+from hubless.vectors.free_payload import FREE_SCHEMA
+from hubless.vectors.payload_text import TYPES
+from hubless_service.app import create_app
+from hubless_service.http.arrow import ARROW
+from hubless_service.settings import Settings
+
+NAME, VECTOR = "anything", [1.0] * DIM
+COLUMNS = {f"of {kind}": kind for kind in TYPES}
+TIMES = ["2026-01-31", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00", "24:00", "1e5"]
+NUMBERS = [2**63 - 1, 2**63, 2**64 - 1, 2**64, -(2**63), -(2**63) - 1, 10**300, 10**400, 1e308, -1e308, 5e-324, -0.0]
+OBJECTS = st.dictionaries(st.text(max_size=6), VALUES | st.sampled_from(NUMBERS), max_size=4)
+RIGHT = {
+    "string": st.text(max_size=8),
+    "int64": st.integers(-(2**63), 2**63 - 1),
+    "float64": st.floats(allow_nan=False, allow_infinity=False),
+    "bool": st.booleans(),
+    "date": st.dates().map(str),
+    "timestamp": st.datetimes().map(lambda time: time.isoformat()),
+    "timestamp[utc]": st.datetimes().map(lambda time: f"{time.isoformat()}Z") | st.sampled_from(TIMES[1:3]),
+    "list<int64>": st.lists(st.integers(-(2**63), 2**63 - 1) | st.none(), max_size=3),
+}
+ROWS = st.dictionaries(
+    st.sampled_from([*COLUMNS]), VALUES | st.sampled_from([*NUMBERS, *TIMES]), max_size=2
+) | st.fixed_dictionaries({}, optional={f"of {kind}": right | st.none() for kind, right in RIGHT.items()})
+
+
+@contextmanager
+def serving_an_empty_one(catalog, **options):
+    catalog.mkdir()
+    settings = Settings(catalog=catalog, hubness=False, max_added=100_000)
+    with serving(create_app(settings)) as url:
+        wait_until_ready(url)
+        body = {"dim": DIM, "metric": "cosine", "id_type": "string", **options}
+        assert httpx.put(f"{url}/v1/collections/{NAME}", json=body, timeout=60).status_code == 201
+        with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
+            yield client
+
+
+@pytest.fixture
+def free(tmp_path):
+    with serving_an_empty_one(tmp_path / "catalog") as client:
+        yield client
+
+
+@pytest.fixture
+def typed(tmp_path):
+    with serving_an_empty_one(tmp_path / "catalog", payload_schema=COLUMNS) as client:
+        yield client
+
+
+def put(client, wanted, payload):
+    body = {"points": [{"id": wanted, "vector": VECTOR, "payload": payload}]}
+    return client.put("/points", content=json.dumps(body), headers={"Content-Type": "application/json"})
+
+
+def refused(answer):
+    assert answer.status_code in (400, 422), answer.text
+    return answer.json()
+
+
+def counted(client, **condition):
+    content = json.dumps({"filter": condition})
+    answer = client.post("/count", content=content, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 200, (condition, answer.text)
+    return answer.json()["count"]
+
+
+def merged_and_exported(client, catalog, stored):
+    """Fail unless a merge and an export have what was stored: id → payload."""
+    assert hubless.merge(catalog, NAME, progress=False) is not None or not stored
+    with hubless.open(catalog, NAME) as opened:
+        assert {wanted: opened.point(wanted).payload for wanted in stored} == stored
+        hubless.export(opened, catalog.parent / "exported.jsonl", progress=False)
+        hubless.export(opened, catalog.parent / "exported.parquet", progress=False)
+    assert len((catalog.parent / "exported.jsonl").read_bytes().splitlines()) == len(stored)
+    assert client.post("/scroll", json={"limit": 1000}).status_code == 200
+
+
+@EXAMPLES
+def test_free_payload_that_is_taken_can_be_used(free, tmp_path, examples):
+    stored = {}
+
+    def example(payload):
+        wanted = str(len(stored))
+        answer = put(free, wanted, payload)
+        if answer.status_code != 200:
+            refused(answer)
+            return
+        kept = stored[wanted] = orjson.loads(json.dumps(payload))
+        assert free.get(f"/points/{wanted}").json()["payload"] == kept
+        for key, value in kept.items():
+            if value is not None:
+                assert counted(free, field=key, exists=True)
+            if isinstance(value, bool | str | int | float):
+                assert counted(free, field=key, eq=value)
+                assert counted(free, **{"field": key, "in": [value]})
+            if type(value) in (int, float):
+                assert counted(free, field=key, gte=value, lte=value)
+        assert free.patch("/points", json={"points": [{"id": wanted, "payload": {"more": 1}}]}).status_code == 200
+        stored[wanted] = kept | {"more": 1}
+
+    check(examples, OBJECTS, lambda tried: None, example)
+    assert len(stored) > examples / 4
+    merged_and_exported(free, tmp_path / "catalog", stored)
+
+
+@EXAMPLES
+def test_payload_of_columns_that_is_taken_can_be_used(typed, tmp_path, examples):
+    stored = {}
+
+    def example(payload):
+        wanted = str(len(stored))
+        answer = put(typed, wanted, payload)
+        if answer.status_code != 200:
+            refused(answer)
+            return
+        answer = typed.get(f"/points/{wanted}")
+        assert answer.status_code == 200, answer.text
+        found = answer.json()["payload"]
+        for key, value in payload.items():
+            assert (found[key] is None) == (value is None)
+            assert counted(typed, field=key, exists=value is not None)
+            if isinstance(found[key], bool | str | int | float):
+                assert counted(typed, field=key, eq=found[key])
+        answer = typed.patch("/points", json={"points": [{"id": wanted, "payload": {"of bool": True}}]})
+        assert answer.status_code == 200, answer.text
+        with_payload = typed.post("/points", json={"ids": [wanted]}).json()["points"]
+        assert with_payload[0]["payload"] == found | {"of bool": True}
+        stored[wanted] = None
+
+    check(examples, ROWS, lambda tried: None, example)
+    assert len(stored) > examples / 10
+    assert hubless.merge(tmp_path / "catalog", NAME, progress=False) is not None
+    with hubless.open(tmp_path / "catalog", NAME) as opened:
+        hubless.export(opened, tmp_path / "exported.jsonl", progress=False)
+        assert opened.count == len(stored)
+
+
+def test_whole_numbers_from_2_to_the_63_on_are_filtered_exactly(free):
+    numbers = {"below": 2**63 - 1, "first": 2**63, "next": 2**63 + 1, "last": 2**64 - 1, "small": 7, "float": 2.0**62}
+    for wanted, number in numbers.items():
+        assert put(free, wanted, {"n": number}).status_code == 200
+    for number in numbers.values():
+        assert counted(free, field="n", eq=number) == 1
+        assert counted(free, field="n", gt=number) == sum(each > number for each in numbers.values())
+        assert counted(free, **{"field": "n", "in": [number, "x"]}) == 1
+    assert counted(free, field="n", lt=7.5) == 1
+
+
+def nested(depth, kind=list):
+    value = {"x": 1} if kind is dict else [1]
+    for _ in range(depth - 1):
+        value = {"x": value} if kind is dict else [value]
+    return value
+
+
+@pytest.mark.parametrize("kind", [list, dict])
+def test_payload_is_taken_up_to_60_deep_and_refused_beyond(free, kind):
+    assert put(free, "deep", {"a": nested(59, kind)}).status_code == 200
+    for depth in (60, 80, 252, 254, 300, 500):
+        assert "inside each other" in refused(put(free, "deeper", {"a": nested(depth, kind)}))["detail"]
+    assert [each["id"] for each in free.post("/scroll", json={}).json()["points"]] == ["deep"]
+
+
+def test_stored_payload_that_is_too_deep_is_sent_as_text(free, tmp_path):
+    deep = orjson.dumps({"a": nested(252), "b": 1}).decode()  # as early builds took it
+    written = pa.table([pa.array([deep], pa.large_string())], FREE_SCHEMA)
+    write = Put(np.ones((1, DIM), np.float32) / DIM**0.5, pa.array(["deep"], pa.large_string()), written)
+    with Log(tmp_path / "catalog" / NAME).writing() as appender:
+        appender.add(write.kind, write.encode())
+        appender.commit()
+    [found] = free.post("/scroll", json={"min_seq": 1}).json()["points"]
+    assert found["payload"] == {"a": orjson.dumps(nested(252)).decode(), "b": 1}
+    assert counted(free, field="b", eq=1) == counted(free, field="a", exists=True) == 1
+    assert free.patch("/points", json={"points": [{"id": "deep", "payload": {"a": None}}]}).status_code == 200
+    assert free.get("/points/deep").json()["payload"] == {"b": 1}
+
+
+def test_vectors_and_queries_too_long_for_their_products_are_refused(tmp_path):
+    with serving_an_empty_one(tmp_path / "catalog", metric="dot") as client:
+        for number in (3e38, 1e8):
+            point = {"id": "long", "vector": [number] * DIM}
+            answer = client.put("/points", json={"points": [point]})
+            assert refused(answer)["code"] == "not_finite"
+            assert "of length 1e+08 at most" in answer.json()["expected"]
+            assert refused(client.post("/query", json={"vector": point["vector"]}))["code"] == "not_finite"
+        longest = {"id": "longest", "vector": [1e8 / DIM**0.5 * 0.999] * DIM}
+        assert client.put("/points", json={"points": [longest]}).status_code == 200
+        hits = client.post("/query", json={"vector": longest["vector"]}).json()["hits"]
+        assert hits[0]["score"] == pytest.approx(1e16, rel=0.01)
+
+
+def test_brackets_in_strings_are_no_depth(free):
+    payload = {"a" * 3: "[{" * 200, "\\": '"' + "[" * 200, '["': ["]" * 300]}
+    assert put(free, "texts", payload).status_code == 200
+    assert free.get("/points/texts").json()["payload"] == payload
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/query", {"vector": VECTOR, "params": {"ef": nested(255)}}),
+        ("POST", "/query", {"vector": VECTOR, "with": nested(300)}),
+        ("POST", "/query", {"vector": VECTOR, "limit": nested(300, dict)}),
+        ("POST", "/query/batch", {"queries": [{"vector": VECTOR, "params": {"ef": nested(255)}}]}),
+        ("POST", "/scroll", {"filter": nested(300, dict)}),
+        ("POST", "/scroll", {"with": nested(300)}),
+    ],
+)
+def test_anything_nested_too_deep_is_refused(free, method, path, body):
+    assert "inside each other" in refused(free.request(method, path, json=body))["detail"]
+
+
+def test_parameter_of_the_url_that_is_nested_too_deep_is_refused(free):
+    problem = refused(free.get("/points/x", params={"min_seq": json.dumps(nested(300))}))
+    assert problem["parameter"] == "min_seq"
+
+
+@pytest.mark.parametrize("value", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
+def test_times_beyond_the_years_1_to_9999_are_refused_by_put_and_patch(typed, value):
+    column = "of timestamp[utc]"
+    assert column in refused(put(typed, "a", {column: value}))["parameter"]
+    assert put(typed, "a", {}).status_code == 200
+    patch = typed.patch("/points", json={"points": [{"id": "a", "payload": {column: value}}]})
+    assert column in refused(patch)["parameter"]
+
+
+def stream(table):
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()
+
+
+def put_arrow(client, content):
+    return client.put("/points", content=content, headers={"Content-Type": ARROW})
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[{"member": 1}]]),
+        pa.array([{"a": {"member": 1}}]),
+        pa.array([{"member": 1}]),
+    ],
+)
+def test_name_of_an_arrow_member_that_is_not_utf_8_is_refused(free, column):
+    content = stream(pa.table({"id": ["a"], "s": column}))
+    assert put_arrow(free, content).status_code == 200
+    assert refused(put_arrow(free, content.replace(b"member", b"mem\xff\xfer")))["code"] == "malformed_body"
+
+
+def test_arrow_times_that_python_cannot_hold_are_refused(free):
+    for kind, number in (
+        (pa.timestamp("s", "UTC"), 10**15),
+        (pa.duration("s"), 10**15),
+        (pa.timestamp("us"), -(2**62)),
+    ):
+        content = stream(pa.table({"id": ["a"], "t": pa.array([number], kind)}))
+        refused(put_arrow(free, content))
+
+
+def test_arrow_times_of_a_column_are_refused_beyond_the_years_1_to_9999(typed):
+    content = stream(pa.table({"id": ["a"], "of timestamp": pa.array([2**62], pa.timestamp("us"))}))
+    assert "of timestamp" in refused(put_arrow(typed, content))["parameter"]

@@ -1,0 +1,75 @@
+"""A log that cannot be followed is told, and left alone for a while."""
+
+from time import monotonic
+
+from support import small, writing
+from support.until import until
+from support.writing import NAME, writable
+
+import hubless
+from hubless.errors import StorageError
+from hubless.search.living import Living
+from hubless.store.log import LOG
+from hubless_service.searching import following
+from hubless_service.searching.following import Follower
+
+
+class Unreadable:
+    """A log whose disk refuses, until it is well; counts the looks at it."""
+
+    def __init__(self, path):
+        self.path = path
+        self.well = False
+        self.looks = 0
+
+    def last(self):
+        self.looks += 1
+        if not self.well:
+            raise StorageError(self.path, "the disk refuses")
+        return 0
+
+
+def test_log_that_cannot_be_followed_shows_until_it_can(tmp_path, caplog):
+    caplog.set_level("INFO", "hubless.writes")
+    writing.build(tmp_path)
+    with writable(tmp_path) as client:
+
+        def state():
+            return client.get("/readyz").json()["collections"][NAME]
+
+        client.base_url = client.base_url.copy_with(path="/")
+        assert "log" not in state()
+        (tmp_path / NAME / LOG).mkdir()  # in the place of the file, which is made by the first write
+        until(lambda: "log" in state())
+        assert state()["status"] == "ready"
+        assert state()["log"]["code"] == "storage"
+        assert state()["log"]["detail"].startswith(f"{LOG}: it cannot be ")
+        (tmp_path / NAME / LOG).rmdir()
+        until(lambda: "log" not in state())
+    told = [record.getMessage() for record in caplog.records if record.name == "hubless.writes"]
+    assert [line.partition(": ")[2].partition(": ")[0] for line in told] == [
+        "writes cannot be followed",
+        "writes are followed again",
+    ]
+
+
+def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, monkeypatch, caplog):
+    small.build(tmp_path)
+    caplog.set_level("INFO", "hubless.writes")
+    log = Unreadable(tmp_path / LOG)
+    living = Living(hubless.Collection(hubless.open(tmp_path, NAME).unchanged()[0]), log)
+    follower = Follower(lambda: [living], lambda: None, lambda: None)
+    began = monotonic()
+    follower.start()
+    try:
+        until(lambda: log.looks == 5)
+        assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * following.SECONDS
+        assert len(caplog.records) == 1
+        log.well = True
+        until(lambda: living.trouble is None)
+        looks = log.looks
+        until(lambda: log.looks > looks + 3)
+    finally:
+        for thread in follower.stop():
+            thread.join()
+    assert len(caplog.records) == 2

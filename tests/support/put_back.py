@@ -1,0 +1,59 @@
+"""Faults that hubless had, put back, so that a test can show that the simulation finds them."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from hubless.search.changed import ChangedTargets
+from hubless.search.changes import Changes
+from hubless.store import catalog
+from hubless_service.http.problems import internal_error
+from hubless_service.searching import writing
+
+
+def numbers_twice():
+    """Number the writes after a restore on from the log alone, whatever the versions have."""
+    log = catalog.Log
+    catalog.Log = lambda home, until=None, *rest: log(home, until)
+
+
+def scroll_places():
+    """Let a cursor count the points that were ever added, which each process does in its own way."""
+    with_more, place, row_from = Changes.with_more, ChangedTargets.place, ChangedTargets.row_from
+
+    def counted(self, more):
+        before = self.added.ranks.rows
+        first = int(before[-1]) + 1 if len(before) else 0
+        return with_more(self, replace(more, ranks=np.arange(first, first + len(more.ids))))
+
+    def counted_place(self, row):
+        seq, rank = place(self, row)
+        return min(seq, 1), rank
+
+    def row_from_count(self, seq, rank):
+        if not seq:
+            return row_from(self, seq, rank)
+        ranks = self.beside.ranks.rows[self.beside.slots]
+        return self.numbering.of_base + int(np.searchsorted(ranks, rank))
+
+    Changes.with_more, ChangedTargets.place, ChangedTargets.row_from = counted, counted_place, row_from_count
+
+
+def one_for_all():
+    """Refuse all writes of a group if one of them turns out to be wrong."""
+
+    def attempt(self, tasks):
+        try:
+            self._write(tasks)
+        except Exception:
+            writing._fail(tasks, internal_error())
+
+    writing.Writer._attempt = attempt
+
+
+def acknowledged_early():
+    """Acknowledge a write that nobody has brought to the disk."""
+    from hubless.store import log
+
+    writing_ = log.Log.writing
+    log.Log.writing = lambda self, **options: writing_(self, **{**options, "durable": False})

@@ -1,0 +1,293 @@
+"""Let an action on a catalog meet one call to the system that fails, another one each time, and look at what is left.
+
+Run by `support.calls.run`, as a process that has computed in threads must not fork: it imports what it needs and forks
+once a moment, each time with a copy of the catalog of its own.
+"""
+
+import errno
+import importlib
+import json
+import os
+import shutil
+import signal
+import sys
+import traceback
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+NAME = "photos"
+FAULTS = {"EIO": errno.EIO, "ENOSPC": errno.ENOSPC, "short": -1, "kill": None}
+BESIDE = {"CURRENT", "LOCK", "versions", "log.sqlite", "log.sqlite.lock", "log.sqlite-wal", "log.sqlite-shm"}
+BESIDE |= {"log.sqlite.last"}
+
+
+def make(catalog):
+    """Make what every action begins with: two versions, and writes that neither has."""
+    for data in (0, 1):
+        small.build_full(catalog, data=data, correction="csls", parameters={"k": 3}, index="flat")
+    (catalog / "files").mkdir()
+    np.save(catalog / "files" / "bank.npy", small.query_bank())
+    jobs.rewrite(catalog / "files", targets="items.parquet")
+    jobs.write_targets(catalog / "files" / "items.parquet", jobs.names(0, 12), title=[str(row) for row in range(12)])
+    with following(catalog) as living:
+        for number in range(3):
+            put(living, number)
+
+
+@contextmanager
+def following(catalog):
+    """The current version of the collection with the writes of its log."""
+    opened = open_collection(catalog, NAME, lenient=True)
+    log = hubless.Catalog(catalog).log(NAME)
+    try:
+        yield Living(opened, log)
+    finally:
+        log.close()
+
+
+def put(living, number):
+    """Put a target that depends on a number; it is there once this returns."""
+    rows = small.vectors(1, 500 + number)
+    payload = pa.Table.from_pylist([{"title": f"put {number}", "tags": None}], living.base.payload_schema)
+    write = Put(rows / np.linalg.norm(rows), pa.array([f"put-{number}"], pa.large_string()), payload)
+    with living.log.writing() as appender, living.changing:
+        living.catch_up()
+        draft = living.draft()
+        draft.add(appender.add(write.kind, write.encode()), write)
+        draft.state()
+        appender.commit()
+        living.adopt(draft)
+
+
+def build(catalog, told):
+    small.build_full(catalog, data=7, correction="csls", parameters={"k": 3}, index="flat", replace_writes=True)
+
+
+def write(catalog, told):
+    """Each write stands by itself: after one that failed, the others go on."""
+    errors = []
+    with following(catalog) as living:
+        for number in range(10, 14):
+            try:
+                put(living, number)
+                told(acknowledged=number)
+            except hubless.HublessError as error:
+                errors.append(error)
+                told(refused=number)
+    if errors:
+        raise errors[0]
+
+
+def merged(catalog, told):
+    merge(catalog, NAME, keep=1, progress=False)
+
+
+def rollback(catalog, told):
+    hubless.Catalog(catalog).rollback(NAME)
+
+
+def prune(catalog, told):
+    hubless.Catalog(catalog).prune(NAME, 1)
+
+
+def alias(catalog, told):
+    hubless.Catalog(catalog).set_alias("pictures", NAME)
+
+
+def delete(catalog, told):
+    with suppress(CollectionNotFound):
+        hubless.Catalog(catalog).delete(NAME, aliases=True)
+
+
+def reindex(catalog, told):
+    hubless.reindex(catalog / "files" / "job.yaml", catalog=catalog, progress=False)
+
+
+ACTIONS = {
+    "build": build,
+    "write": write,
+    "merge": merged,
+    "rollback": rollback,
+    "prune": prune,
+    "alias": alias,
+    "delete": delete,
+    "reindex": reindex,
+}
+REPEATS = {"build", "merge", "prune", "alias", "delete", "reindex"}
+"""Actions that come to the same if they are done again."""
+
+
+def state(catalog):
+    """What the collection holds and its aliases, after a look at all that can be wrong with a version."""
+    found = hubless.Catalog(catalog)
+    if NAME not in found.collections():
+        return None
+    with following(catalog) as living:
+        living.catch_up()
+        opened = living.current
+        small.check_complete(catalog)
+        rows = np.arange(opened.count)
+        vectors, payload = opened.vectors(rows).round(6).tolist(), opened.payload(rows)
+        targets = sorted(zip(opened.ids(rows), vectors, map(str, payload), strict=True))
+    return json.dumps([targets, sorted(found.aliases()), living.trouble])
+
+
+def leftovers(catalog):
+    """Files that no finished action leaves."""
+    home = catalog / NAME
+    if not home.exists():
+        return [path.name for path in catalog.iterdir() if path.name.startswith(".deleted")]
+    hidden = {path.name for path in (home / "versions").iterdir() if path.name.startswith(".")}
+    return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease.lock"})
+
+
+def in_child(work):
+    """Do some work in a process of its own; what it told, with `error` None if it came to its end."""
+    reading, writing = os.pipe()
+    if (child := os.fork()) == 0:
+        os.close(reading)
+
+        def told(**what):
+            os.write(writing, json.dumps(what).encode() + b"\n")
+
+        try:
+            work(told)
+            told(error=None)
+        except BaseException as error:
+            known = isinstance(error, hubless.HublessError)
+            text = str(error) if known else traceback.format_exc()
+            told(error=type(error).__name__, known=known, text=text)
+        finally:
+            os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        lines = [json.loads(line) for line in pipe]
+    os.waitpid(child, 0)
+    found = {"error": "killed", "known": True, "acknowledged": [], "refused": []}
+    for line in lines:
+        for key, value in line.items():
+            if key in ("acknowledged", "refused"):
+                found[key].append(value)
+            else:
+                found[key] = value
+    return found
+
+
+def struck(action, catalog, moment, fault):
+    """Do an action whose call number `moment` fails; what came of it, and the call."""
+
+    def work(told):
+        count = 0
+
+        def strike(call, path, descriptor, size):
+            nonlocal count
+            if path.endswith("-shm"):  # memory, not the disk
+                return 0
+            count += 1
+            if count != moment:
+                return 0
+            told(call=f"{call} {path.removeprefix(str(catalog))}")
+            if fault == "kill":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return FAULTS[fault] if fault != "short" or call == "write" else errno.EIO
+
+        with calls.watching(catalog, strike):
+            ACTIONS[action](catalog, told)
+        told(calls=count, modules=sorted(sys.modules))
+
+    return in_child(work)
+
+
+def problem_of(action, catalog, outcome, expected):
+    """What is wrong with a catalog after an action that met a fault; None for nothing."""
+
+    def look(told):
+        told(state=state(catalog))
+
+    def again(told):
+        found = hubless.Catalog(catalog)
+        if action == "delete" and NAME not in found.collections():
+            small.build(catalog)
+        if action in REPEATS:
+            ACTIONS[action](catalog, told)
+        else:  # another change of the collection clears up
+            found.rollback(NAME, found.current(NAME))
+        told(state=state(catalog), left=leftovers(catalog))
+
+    if not outcome["known"]:
+        return f"an error without a name: {outcome['text']}"
+    found = in_child(look)
+    if found["error"]:
+        return f"cannot be opened: {found['text']}"
+    if action == "write":
+        there = {number for number in range(10, 14) if f'"put-{number}"' in found["state"]}
+        lost = set(outcome["acknowledged"]) - there
+        if lost:
+            return f"acknowledged writes are lost: {lost}"
+        if any(f'"put-{number}"' not in found["state"] for number in range(3)):
+            return "an earlier write is lost"
+    elif found["state"] not in expected:
+        return f"neither as before nor as after: {found['state']}"
+    if outcome["error"] is None and action != "write" and found["state"] != expected[1]:
+        return "it said that all went well, and nothing changed"
+    mended = in_child(again)
+    if mended["error"]:
+        return f"the next run fails: {mended['text']}"
+    if action in REPEATS and mended["state"] != expected[1]:
+        return "the next run does not come to what the first was to come to"
+    return f"it leaves {mended['left']}" if mended["left"] else None
+
+
+def main(root, action, fault, most):
+    template = root / "template"
+    if not template.exists():
+        in_child(lambda told: make(template))
+
+    def copied(name):
+        shutil.copytree(template, root / name)
+        return root / name
+
+    expected = []
+    for name in ("before", "after"):
+        catalog = copied(name)
+        if name == "after":
+            peace = struck(action, catalog, 0, "EIO")
+            assert peace["error"] is None, peace
+            for module in peace["modules"]:  # once here instead of in each child
+                with suppress(Exception):
+                    importlib.import_module(module)
+        looked = in_child(lambda told: told(state=state(catalog)))  # noqa: B023
+        assert looked["error"] is None, looked
+        expected.append(looked["state"])
+        shutil.rmtree(catalog)
+    total = peace["calls"]
+    moments = range(1, total + 1) if most >= total else sorted({1 + total * each // most for each in range(most)})
+    for moment in moments:
+        catalog = copied(str(moment))
+        outcome = struck(action, catalog, moment, fault)
+        problem = problem_of(action, catalog, outcome, expected)
+        print(
+            json.dumps(
+                {"moment": moment, "of": total, "call": outcome.get("call"), "error": outcome["error"]}
+                | {"text": outcome.get("text", ""), "problem": problem}
+            ),
+            flush=True,
+        )
+        shutil.rmtree(catalog)
+
+
+if __name__ == "__main__":
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet
+    from support import calls, jobs, small
+
+    import hubless
+    from hubless.builder.merging import merge
+    from hubless.errors import CollectionNotFound
+    from hubless.search.collection import open_collection
+    from hubless.search.living import Living
+    from hubless.search.writes import Put
+
+    small.vectors(1, 0)
+    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))

@@ -1,0 +1,673 @@
+"""A catalog, its workers and its clients in one process, without sockets, threads or a clock; a seed says all.
+
+The workers answer requests by the app of the service. What they write goes to a folder in memory, and a power cut
+takes from it what was not synced. The history of what was answered must be possible: see `support.history`. Run by
+`support.calls.run`, as
+
+    simulation.py FOLDER FIRST COUNT [ATTACK]
+"""
+
+import asyncio
+import importlib
+import json
+import logging
+import os
+import random
+import shutil
+import sys
+import threading
+import time
+import traceback
+from collections import Counter
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from errno import EIO
+from pathlib import Path
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+from support import calls
+from support.history import Attempt, History, Value, Wrong, request_of, taken, unit, vector
+
+import hubless
+from hubless.builder.merging import merge
+from hubless.errors import HublessError
+from hubless.search.writes import Put
+from hubless.store import bank_order, lease
+from hubless.store import catalog as catalogs
+from hubless.vectors.sources import ArrayVectors
+from hubless_service.app import create_app
+from hubless_service.http.trace import trace_of
+from hubless_service.searching import writing
+from hubless_service.searching.engine import Engine
+from hubless_service.searching.following import follow
+from hubless_service.searching.source import CatalogSource
+from hubless_service.searching.writing import Writer
+from hubless_service.settings import Settings
+
+NAME = "photos"
+WORKERS = 2
+IDS = [f"p{number}" for number in range(12)]
+FIRST = IDS[:6]
+STEPS = 20
+_PAGE = 4096
+_FOREVER = 1e9
+
+
+class Held:
+    """A thread that begins when somebody says so, in the thread of that."""
+
+    started: ClassVar[list["Held"]] = []
+
+    def __init__(self, target, **options):
+        self.run = target
+
+    def start(self):
+        self.started.append(self)
+
+
+class Desk(Engine):
+    """An engine without threads: it answers at once, and writes what waits when `write_all` is called."""
+
+    def __init__(self, source, settings):
+        super().__init__(source, settings)
+        self.new_writer()
+
+    def new_writer(self):
+        self.writer = Writer(self.shelf, 64, 100_000, lambda: None)
+
+    async def run(self, trace, work, collection=None):
+        return work()
+
+    async def write(self, request, collection, points, plan, *, durable=True):
+        if request.headers.get("x-faulty"):
+            plan = faulty(plan)
+        trace, deadline = trace_of(request), time.perf_counter() + _FOREVER
+        return await self.writer.write(trace, collection, points, plan, deadline, durable=durable)
+
+    async def appears(self, name):
+        return self.shelf.has(name)
+
+    def write_all(self):
+        """Write what waits, in groups as they have come."""
+        Held.started.clear()
+        self.writer.start()
+        self.writer.stop()
+        Held.started[0].run()
+        self.new_writer()
+
+
+def faulty(plan):
+    """A plan whose write turns out to be wrong late: when its offset is computed."""
+
+    def planned(draft):
+        write, document = plan(draft)
+        return Put(np.zeros((len(write.ids), 5), np.float32), write.ids, write.payload), document
+
+    return planned
+
+
+class Worker:
+    """One of several workers that serve a catalog."""
+
+    def __init__(self, path):
+        settings = Settings(catalog=path, hubness=False, console=False, log_share=0)
+        self.engine = Desk(CatalogSource(path), settings)
+        self.app = create_app(settings, self.engine)
+        self.shelf = self.engine.shelf
+        self.shelf.loading = False
+
+    def look(self):
+        """Take the current version, if it is another one."""
+        self.shelf.keep([NAME])
+        self.engine._watcher._renew(NAME, here=True)
+
+    def follow(self):
+        """Follow the log."""
+        for living in self.shelf.living():
+            if follow(living):
+                self.look()
+
+    @property
+    def floor(self):
+        """The last write that the version has which is served."""
+        collection = self.shelf.known(NAME).collection
+        return collection.manifest.log_seq if collection else 0
+
+    def end(self):
+        """Be gone, as after a kill."""
+        for living in self.shelf.living():
+            living.log.close()
+        self.shelf.drop(NAME)
+
+    async def answer(self, method, path, body, headers=()):
+        """The status and the document that answer a request."""
+        content = json.dumps(body).encode()
+        named = {"content-type": "application/json", "content-length": str(len(content)), **dict(headers)}
+        scope = {
+            "type": "http",
+            "asgi": {"version": "3.0"},
+            "http_version": "1.1",
+            "method": method,
+            "scheme": "http",
+            "path": f"/v1/collections/{NAME}{path}",
+            "raw_path": f"/v1/collections/{NAME}{path}".encode(),
+            "query_string": b"",
+            "root_path": "",
+            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+            "client": ("127.0.0.1", 1),
+            "server": ("127.0.0.1", 2),
+        }
+        messages, status, found = [{"type": "http.request", "body": content, "more_body": False}], 0, b""
+
+        async def receive():
+            return messages.pop(0) if messages else await asyncio.Event().wait()
+
+        async def send(message):
+            nonlocal status, found
+            status = message.get("status", status)
+            found += message.get("body", b"")
+
+        await self.app(scope, receive, send)
+        return status, json.loads(found)
+
+
+class Disk:
+    """A folder in memory, and what of it would be left if the power were cut now. No inode is ever used again."""
+
+    def __init__(self, root):
+        self.root = root
+        self._bytes: dict[int, bytes] = {}
+        self._entries: dict[int, dict[str, int]] = {}
+        self.left = 0  # calls until the machine stops; 0 for never
+        self.on_strike = lambda: None
+        self.dead = False
+
+    def told(self, call, path, descriptor, size):
+        """Note what is synced, and refuse all calls once the machine has stopped."""
+        if not self.dead and self.left and not path.endswith("-shm"):
+            self.left -= 1
+            if not self.left:
+                self.on_strike()
+                self.dead = True
+        if self.dead:
+            return EIO
+        if call == "fsync":
+            self._sync(path, descriptor)
+        return 0
+
+    def sync_all(self):
+        """Take all that there is for synced."""
+        self._bytes, self._entries = {}, {}
+        for folder, _, files in os.walk(self.root):
+            self._entries[Path(folder).stat().st_ino] = _entries(folder)
+            for name in files:
+                path = Path(folder, name)
+                self._bytes[path.stat().st_ino] = path.read_bytes()
+
+    def cut_power(self, rng):
+        """What is on the disk after a power cut: all that was synced, and of the rest as chance will have it."""
+        tree: dict[str, bytes | None] = {}
+
+        def walk(inode, path, now):
+            known = self._entries.get(inode, {})
+            current = _entries(now) if now is not None and now.is_dir() else {}
+            entries = current if current and rng.random() < 0.5 else known
+            for name, each in sorted(entries.items()):
+                place = now / name if current.get(name) == each else inodes.get(each)
+                if each in self._entries or (place is not None and place.is_dir()):
+                    tree[f"{path}{name}"] = None
+                    walk(each, f"{path}{name}/", place)
+                elif not name.endswith("-shm"):
+                    there = place.read_bytes() if place is not None else None
+                    tree[f"{path}{name}"] = _torn(self._bytes.get(each, b""), there, rng)
+
+        inodes = {}
+        for folder, folders, files in os.walk(self.root):
+            inodes |= {Path(folder, name).lstat().st_ino: Path(folder, name) for name in (*folders, *files)}
+        walk(self.root.stat().st_ino, "", self.root)
+        return tree
+
+    def become(self, tree):
+        """Hold these files and no others."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.root.mkdir()
+        for path, content in tree.items():
+            if content is None:
+                (self.root / path).mkdir()
+            else:
+                (self.root / path).write_bytes(content)
+        self.sync_all()
+
+    def _sync(self, path, descriptor):
+        stat = os.fstat(descriptor)
+        if Path(path).is_dir():
+            self._entries[stat.st_ino] = _entries(path)
+            return
+        try:
+            self._bytes[stat.st_ino] = os.pread(descriptor, stat.st_size, 0)
+        except OSError:  # opened for writing only; SQLite's files, whose locks a second opening would drop, are not
+            self._bytes[stat.st_ino] = Path(path).read_bytes()
+
+
+def _entries(folder):
+    with os.scandir(folder) as found:
+        return {entry.name: entry.inode() for entry in found}
+
+
+def _torn(synced, there, rng):
+    if there is None or there == synced:
+        return synced
+    chosen = rng.random()
+    if chosen < 0.6:
+        return synced if chosen < 0.3 else there
+    length = rng.choice([len(synced), len(there)])
+    pages = [rng.choice([synced, there])[start : start + _PAGE] for start in range(0, length, _PAGE)]
+    return b"".join(pages)[:length]
+
+
+def tree_of(root):
+    """All files below a folder with their bytes, and the folders with None."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        found[str(path.relative_to(root))] = path.read_bytes() if path.is_file() else None
+    return found
+
+
+class Stopped(Exception):
+    """The machine stopped while somebody waited for an answer."""
+
+
+class World:
+    """The history of one seed."""
+
+    def __init__(self, seed, stage):
+        self.rng = random.Random(seed)  # noqa: S311
+        self.disk, self.loop, self.workers = stage.disk, stage.loop, stage.workers
+        self.offsets, self.done = stage.offsets, stage.done
+        self.path = stage.disk.root
+        self.disk.dead, self.disk.left = False, 0
+        self.disk.become(stage.template)
+        self.time = datetime(2030, 1, 1, tzinfo=UTC)
+        for module in (catalogs, lease, bank_order):
+            module.now = self.now
+        self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
+        self.floors = [0] * WORKERS
+        self.scroll = None
+        self.number = 0
+        self.inside = False  # a merge
+        self.backup = None
+        self.restored = False
+        self.stopped_by_power = False
+        self.stopped = None  # what is left of the disk, once the machine stopped
+        for worker in self.workers:
+            worker.end()
+            worker.look()
+
+    def now(self):
+        """A clock that also goes back."""
+        self.time += timedelta(seconds=self.rng.choice([1e-6, 1e-3, 5, 3600, -5, -86_400]))
+        return self.time
+
+    def play(self):
+        """Do many things, and check what came of them."""
+        for _ in range(STEPS):
+            with suppress(Stopped):
+                self.step()
+            while self.disk.dead:
+                with suppress(Stopped):
+                    self.reboot()
+        with suppress(Stopped):
+            self.settle()
+
+    def step(self):
+        actions = {self.write: 10, self.page: 6, self.look_at: 5, self.follow: 4, self.look: 2}
+        if not self.inside:
+            actions |= {self.merge: 1.2, self.rollback: 0.7, self.prune: 0.5, self.kill_one: 0.7, self.stop: 0.8}
+            actions |= {self.back_up: 0.5} if self.backup is None else {self.restore: 1.5}
+        [action] = self.rng.choices(list(actions), list(actions.values()))
+        self.done[action.__name__] += 1
+        action()
+
+    # what clients do
+
+    def write(self):
+        """Several clients write at once to one worker."""
+        worker = self.rng.choice(self.workers)
+        floor = worker.floor
+        attempts = [self.attempt(floor) for _ in range(self.rng.choice([1, 1, 2, 3, 4]))]
+        for attempt in attempts:
+            self.history.begin(attempt)
+        answers = self.ask_all(worker, attempts)
+        behind = [self.is_behind(worker, document) for _, document in answers]
+        if any(behind):
+            self.disturb()
+            worker.look()
+        if self.disk.dead:
+            return
+        for attempt, (status, document), unseen in zip(attempts, answers, behind, strict=True):
+            if unseen:
+                self.history.forget(attempt)
+            else:
+                self.history.answered(attempt, status, document)
+
+    def attempt(self, floor):
+        rng, state = self.rng, self.history.states[max(self.history.states)]
+        self.number += 1
+        title = f"t{self.number}"
+        chosen = rng.sample(IDS, rng.choice([1, 1, 2, 3]))
+        there = [wanted for wanted in chosen if wanted in state]
+        kind = rng.choices(["put", "insert", "patch", "delete", "delete title"], [6, 1, 2, 3, 1])[0]
+        if kind == "patch" and there:
+            return Attempt(kind, [(wanted, None) for wanted in there], title, durable=rng.random() < 0.8)
+        if kind == "delete title" and state:
+            return Attempt(kind, [], rng.choice(sorted(state.values())).title)
+        if kind == "delete":
+            return Attempt(
+                kind, [(wanted, None) for wanted in chosen], title, self.expected(chosen, state, floor), floor
+            )
+        points = [(wanted, f"{wanted} {title}") for wanted in chosen]
+        kind, expected = ("insert", None) if kind == "insert" else ("put", self.expected(chosen, state, floor))
+        if rng.random() < 0.05:  # about a point of its own, so that no later write of the group hides it
+            return Attempt("put", [(f"bad{self.number}", title)], title, faulty=True)
+        return Attempt(kind, points, title, expected, floor, durable=rng.random() < 0.8)
+
+    def expected(self, chosen, state, floor):
+        if len(chosen) > 1 or chosen[0] not in state or self.rng.random() < 0.5:
+            return None
+        return max(state[chosen[0]].seq, floor) + self.rng.choice([0, 0, 0, 1])
+
+    def ask_all(self, worker, attempts):
+        async def asked():
+            tasks = [asyncio.create_task(worker.answer(*request_of(attempt))) for attempt in attempts]
+            for _ in range(10):  # until all wait for the writer
+                await asyncio.sleep(0)
+            worker.engine.write_all()
+            return await asyncio.gather(*tasks)
+
+        return self.loop.run_until_complete(asked())
+
+    def ask(self, worker, path, **body):
+        status, document = self.loop.run_until_complete(worker.answer("POST", path, body))
+        if self.is_behind(worker, document):
+            self.disturb()
+            worker.look()
+            status, document = self.loop.run_until_complete(worker.answer("POST", path, body))
+        if self.disk.dead:
+            raise Stopped
+        if status != 200 and document.get("code") not in ("cursor_expired",):
+            raise Wrong(f"{path} was answered with {status} {document}")
+        return document
+
+    def is_behind(self, worker, document):
+        """Whether a worker cannot answer before it takes a newer version: the log was cut, or its version is gone."""
+        version = worker.shelf.known(NAME).tried
+        gone = not (self.path / NAME / "versions" / version).exists()
+        return document.get("code") == "not_ready" or (document.get("code") == "storage" and gone)
+
+    def look_at(self):
+        """Count, or get points, of a worker that may be behind; or with what was written last."""
+        number = self.rng.randrange(WORKERS)
+        worker, history, fresh = self.workers[number], self.history, self.rng.random() < 0.5
+        low = history.last if fresh else self.floors[number]
+        more = {"min_seq": history.last} if fresh and history.last else {}
+        if self.rng.random() < 0.4:
+            history.saw(low, history.most, len, self.ask(worker, "/count", **more)["count"])
+        else:
+            wanted = self.rng.sample(IDS, 4)
+            found = self.ask(worker, "/points", ids=wanted, **{"with": ["payload", "vector"]}, **more)["points"]
+            history.saw(low, history.most, lambda state: taken(state, wanted), self.values(found))
+        self.floors[number] = max(self.floors[number], low, self.seq(worker))
+
+    def seq(self, worker):
+        """What a worker serves, from one look to the next never less than before."""
+        collection = worker.shelf.known(NAME).collection
+        return 0 if collection is None else min(collection.seq, self.history.last)
+
+    def page(self):
+        """The next page of a scroll, by any worker."""
+        history = self.history
+        if self.scroll is None:
+            served = {worker.shelf.known(NAME).tried for worker in self.workers}
+            self.scroll = SimpleNamespace(cursor=None, found=[], low=history.last, disturbed=len(served) > 1)
+        scroll, worker = self.scroll, self.rng.choice(self.workers)
+        more = {"min_seq": history.last} if (history.last and self.rng.random() < 0.7) or scroll.cursor is None else {}
+        limit = self.rng.choice([1, 2, 3, 5])
+        page = self.ask(worker, "/scroll", limit=limit, cursor=scroll.cursor, **more)
+        if page.get("code") == "cursor_expired":
+            if not scroll.disturbed:
+                raise Wrong(f"a cursor expired though no version or machine changed: {page}")
+            self.scroll = None
+            return
+        scroll.found += [point["id"] for point in page["points"]]
+        scroll.cursor = page["cursor"]
+        if scroll.cursor is None:
+            self.scroll = None
+            found = Counter(scroll.found)
+            history.settle()
+            states = [history.states[seq] for seq in range(scroll.low, history.last + 1) if seq in history.states]
+            for wanted in IDS:
+                values = {state.get(wanted) for state in states}
+                if len(values) == 1 and found[wanted] != (values != {None}):
+                    raise Wrong(f"a scroll from {scroll.low} gave {wanted} {found[wanted]} times: {scroll.found}")
+
+    # what the machine does
+
+    def follow(self):
+        worker = self.rng.choice(self.workers)
+        before = worker.shelf.known(NAME)
+        worker.follow()
+        if worker.shelf.known(NAME) is not before:
+            self.disturb()
+
+    def look(self):
+        self.disturb()
+        self.rng.choice(self.workers).look()
+
+    def disturb(self):
+        if self.scroll:
+            self.scroll.disturbed = True
+
+    def merge(self):
+        self.disturb()
+        self.inside = True
+        try:
+            with self.refusals():
+                keep = self.rng.choice([None, 1, 1, 2])
+                merge(self.path, NAME, keep=keep, progress=SimpleNamespace(step=self.between))
+        finally:
+            self.inside = False
+        if self.rng.random() < 0.5:
+            for worker in self.workers:
+                worker.look()
+        self.disturb()
+
+    def between(self, description, total=None):
+        """Others go on between the steps of a merge."""
+        if self.rng.random() < 0.3 and not self.disk.dead:
+            self.step()
+        return lambda rows: None
+
+    def rollback(self):
+        self.disturb()
+        with self.refusals(hubless.errors.VersionNotFound):
+            catalog = hubless.Catalog(self.path)
+            ids = catalog.version_ids(NAME)
+            catalog.rollback(NAME, self.rng.choice(ids))
+            if self.rng.random() < 0.5:
+                catalog.rollback(NAME, ids[-1])
+
+    def prune(self):
+        self.disturb()
+        with self.refusals():
+            hubless.Catalog(self.path).prune(NAME, self.rng.choice([1, 2]))
+            hubless.Catalog(self.path).cut_log(NAME)
+
+    def refusals(self, *allowed):
+        """Errors are allowed once the machine has stopped, and these."""
+        return suppress(*allowed, *([HublessError] if self.disk.left or self.disk.dead else []))
+
+    def kill_one(self):
+        """Kill a worker, and begin another one."""
+        number = self.rng.randrange(WORKERS)
+        self.workers[number].end()
+        self.workers[number].look()
+        self.disturb()
+
+    def stop(self):
+        """Have the machine stop soon, by a kill of all processes or by a power cut."""
+        power_cut = self.rng.random() < 0.6
+
+        def strike():
+            self.stopped = self.disk.cut_power(self.rng) if power_cut else {}
+
+        self.disk.on_strike = strike
+        self.disk.left = self.rng.choice([1, 3, 10, 30, 100, 300])
+
+    def reboot(self):
+        """Begin again with what is left of the disk."""
+        tree, self.stopped = self.stopped, None
+        for worker in self.workers:
+            worker.end()
+        self.disk.dead, self.disk.left = False, 0
+        if tree:
+            self.disk.become(tree)
+        self.begin_workers()
+        self.stopped_by_power = self.stopped_by_power or bool(tree)
+        self.settle(power_cut=self.stopped_by_power)
+        self.stopped_by_power = False
+
+    def begin_workers(self):
+        self.scroll = None
+        self.floors = [0] * WORKERS
+        for worker in self.workers:
+            worker.look()
+
+    def back_up(self):
+        """Copy the log, as a backup does that copies it first."""
+        self.settle()
+        home = self.path / NAME
+        self.backup = (self.history.last, {p.name: p.read_bytes() for p in home.glob("log.sqlite*") if p.is_file()})
+
+    def restore(self):
+        """Put the log of the backup beside the versions of now."""
+        if self.disk.left:
+            return
+        if self.rng.random() < 0.5:  # it ends after the log was copied, and before the versions are
+            self.merge()
+        self.settle()
+        (copied, files), home, history = self.backup, self.path / NAME, self.history
+        self.backup = None
+        if copied not in history.states:  # it has a write that was in doubt when it was made
+            return
+        for worker in self.workers:
+            worker.end()
+        for path in home.glob("log.sqlite*"):
+            path.unlink()
+        for name, content in files.items():
+            if not name.endswith(("-shm", ".lock")):
+                (home / name).write_bytes(content)
+        catalog = hubless.Catalog(self.path)
+        manifests = {each.id: each.manifest.log_seq for each in catalog.versions(NAME)}
+        last = max(copied, manifests[catalog.current(NAME)])
+        for version, reached in manifests.items():  # the others may need writes that no file has any more
+            if version != catalog.current(NAME) and reached != manifests[catalog.current(NAME)]:
+                shutil.rmtree(catalog.folder(NAME, version))
+        self.disk.sync_all()
+        history.returned(last)
+        self.begin_workers()
+        self.settle(restored=True)
+
+    def settle(self, *, power_cut=False, restored=False):
+        """Compare all that there is with the history, as every worker gives it."""
+        self.disturb()
+        for worker in self.workers:
+            worker.look()
+        answers = []
+        for worker in self.workers:
+            [(status, document)] = self.ask_all(worker, [Attempt("delete", [("nobody", None)], "")])
+            if self.disk.dead:
+                raise Stopped
+            if status != 200:
+                raise Wrong(f"a write was answered with {status} {document}")
+            last = document["seq"]
+            found, cursor = [], None
+            while True:
+                more = {"min_seq": last} if last else {}
+                page = self.ask(worker, "/scroll", limit=7, cursor=cursor, **{"with": ["payload", "vector"]}, **more)
+                found += page["points"]
+                if (cursor := page["cursor"]) is None:
+                    break
+            values = self.values(found)
+            if len(values) < len(found) or self.ask(worker, "/count", **more)["count"] != len(found):
+                raise Wrong(f"points stand twice, or the count is wrong: {found}")
+            for point in found:
+                known = values[point["id"]].key  # a vector that nobody wrote has none: the history refuses it below
+                if not known.startswith("none: ") and abs(point["offset"] - self.offsets(known)) > 1e-5:
+                    raise Wrong(f"the offset is wrong: {point}")
+            answers.append((last, values))
+        if answers.count(answers[0]) < WORKERS:
+            raise Wrong(f"the workers differ: {answers}")
+        last, values = answers[0]
+        if restored and last > self.history.last:
+            self.history.renumbered(last)
+        self.history.settle(last, values, power_cut=power_cut)
+
+    def values(self, points):
+        """Points as the history has them."""
+        self.history.merged |= {worker.floor for worker in self.workers}
+        return self.history.values(points)
+
+
+class Stage:
+    """What all seeds of a process share, as it takes long to make."""
+
+    def __init__(self, folder):
+        root = folder / "catalog"
+        writing.threading = SimpleNamespace(Thread=Held, Condition=threading.Condition)
+        targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
+        options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat", "progress": False}
+        payload = [{"title": each} for each in FIRST]
+        hubless.build(root, NAME, targets, bank, ids=FIRST, payload=payload, **options)
+        correction = hubless.open(root, NAME).correction()
+        self._offsets = {}
+
+        def offset(key):
+            if key not in self._offsets:
+                rows = ArrayVectors(unit(key).astype(np.float32)[None], "vectors")
+                self._offsets[key] = float(correction.offsets(rows)[0])
+            return self._offsets[key]
+
+        self.offsets = offset
+        self.template = tree_of(root)
+        self.disk = Disk(root)
+        self.loop = asyncio.new_event_loop()
+        self.workers = [Worker(root) for _ in range(WORKERS)]
+        self.done = Counter()
+
+
+def main(folder, first, count, attack=None):
+    logging.disable()
+    if attack:
+        module, _, name = attack.partition(":")
+        getattr(importlib.import_module(module), name)()
+    folder.mkdir(exist_ok=True)
+    stage = Stage(folder)
+    writes = reads = 0
+    with calls.watching(stage.disk.root, stage.disk.told):
+        for seed in range(first, first + count):
+            world = None
+            try:
+                world = World(seed, stage)
+                world.play()
+            except Exception as error:
+                problem = str(error) if isinstance(error, Wrong) else traceback.format_exc()
+                print(json.dumps({"seed": seed, "problem": problem}), flush=True)
+            if world is not None:
+                writes, reads = writes + world.history.writes, reads + world.history.reads
+    print(json.dumps({"seeds": count, "checked writes": writes, "checked reads": reads, **stage.done}))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), *sys.argv[4:])
