@@ -1,6 +1,8 @@
 """A version and its log: every write is seen, however little it changes the files."""
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 import pytest
@@ -50,3 +52,24 @@ def test_look_finds_a_write_that_leaves_the_times_of_the_files_as_they_were(livi
     assert living.look()
     assert (living.current.seq, living.current.count) == (2, len(small.IDS) - 2)
     assert not living.look()
+
+
+def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_it_is_to_wait(living, home):
+    remove(home, "target-8")
+    held, release = threading.Event(), threading.Event()
+
+    def change():
+        with living.changing:
+            held.set()
+            release.wait()
+
+    with ThreadPoolExecutor(2) as pool:
+        changing = pool.submit(change)
+        held.wait()
+        assert living.look() is None
+        waiting = pool.submit(living.look, wait=True)
+        assert not waiting.done()
+        release.set()
+        assert waiting.result()
+        changing.result()
+    assert living.current.seq == 1

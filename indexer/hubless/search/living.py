@@ -53,15 +53,19 @@ class Living:
         """What changed since the version was built; None for nothing."""
         return self._state and self._state.changes
 
-    def look(self) -> bool | None:
+    def look(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way.
+
+        Parameters
+        ----------
+        wait : for the write that is under way
 
         Raises
         ------
         StorageError, LogDamaged
         """
         # who writes to it now catches up, and may have to wait for the disk
-        if self.log is None or not self.changing.acquire(blocking=False):
+        if self.log is None or not self.changing.acquire(blocking=wait):
             return None
         try:
             return self.log.last() != self.current.seq and self.catch_up()

@@ -246,7 +246,7 @@ class Engine:
     async def latest(self, trace: Trace, collection: hubless.Collection) -> hubless.Collection:
         """The collection with all writes of its log that can be followed, whichever worker wrote them."""
         if living := self.shelf.known(collection.name).living:
-            await self.run(trace, lambda: follow(living))
+            await self.run(trace, lambda: follow(living, wait=True))
         return self.shelf.collection(collection.name, EVERYTHING)
 
     async def encode(

@@ -67,14 +67,18 @@ class Follower:
                 self._pauses[living] = pause, monotonic() + pause
 
 
-def follow(living: Living) -> bool:
+def follow(living: Living, *, wait: bool = False) -> bool:
     """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
 
     Return whether only a newer version can go on from here.
+
+    Parameters
+    ----------
+    wait : for a write or another thread that changes it now; else it is left alone
     """
     name, before = living.base.name, living.trouble
     try:
-        looked = living.look() is not None
+        looked = living.look(wait=wait) is not None
     except Exception as error:
         if before is None or str(error) != str(before):
             cut, unforeseen = isinstance(error, LogCut), not isinstance(error, HublessError)
