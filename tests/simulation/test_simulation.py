@@ -8,12 +8,12 @@ FAULTS = {"numbers_twice": 40, "scroll_places": 60, "one_for_all": 20, "acknowle
 """Faults in support/put_back.py, and within how many seeds each is found."""
 
 
-@pytest.mark.timeout(1800)  # a minute on a quiet core
-def test_thousand_histories_are_possible():
-    wrong, done = simulate(0, 1000)
+@pytest.mark.timeout(1800)  # a minute of processor time
+def test_hundreds_of_histories_are_possible():
+    wrong, done = simulate(0, 500)
     print(dict(done))
     assert wrong == {}
-    assert done["checked writes"] > 10_000
+    assert done["checked writes"] > 5_000
 
 
 @pytest.mark.timeout(1800)

@@ -8,6 +8,7 @@ import itertools
 import threading
 import zlib
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +69,7 @@ class Attempt:
         return {**state, **changed}, {"inserted": len(ids) - there, "updated": there}
 
 
+@cache
 def vector(key):
     """The vector of a key, as it is sent; d is 4."""
     return np.random.default_rng(zlib.crc32(key.encode())).normal(size=4).round(3).tolist()

@@ -14,7 +14,7 @@ from support import calls
 MEMORY = Path("/dev/shm")  # noqa: S108
 """A file system in memory that uses no inode twice, as `support.simulation.Disk` needs it."""
 POSSIBLE = calls.COMPILER is not None and MEMORY.is_dir()
-_CHUNK = 250
+_CHUNK = 1000
 
 
 def simulate(first, count, attack=None, jobs=None, report=lambda line: None):

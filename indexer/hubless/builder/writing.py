@@ -2,6 +2,7 @@
 
 from dataclasses import asdict
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version as installed_version
 from pathlib import Path
 from typing import Any
@@ -132,5 +133,6 @@ def manifest(
     )
 
 
+@cache
 def _versions() -> dict[str, str]:
     return {package: installed_version(package) for package in ("hubless", "faiss-cpu", "numpy", "pyarrow")}
