@@ -25,12 +25,12 @@ from benchmarks.http_service import PACKAGES, PATH
 from hubless_service.app import create_app
 from hubless_service.http.bodies import parse
 from hubless_service.http.edge.protocol import protocol_of
-from hubless_service.http.fields import Subject
 from hubless_service.http.queries import query_of_json
+from hubless_service.http.values import Subject
 from hubless_service.observing.observer import server_timing
 from hubless_service.processes.sharing import share_python
 from hubless_service.routes.at_once import FOUND, QueriesAtOnce
-from hubless_service.routes.query import PATH as QUERY
+from hubless_service.routes.searches import PATH as QUERY
 from hubless_service.settings import Settings
 
 TARGETS = 1000

@@ -25,21 +25,21 @@ from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
 from hubless_service.routes import (
     access,
-    aliases,
+    alias_routes,
     bank,
-    collections,
+    catalogs,
     comparison,
     console,
     creating,
     documentation,
     health,
     occurrence,
+    point_writes,
     points,
     projection,
-    query,
     scan,
+    searches,
     versions,
-    writes,
 )
 from hubless_service.routes.at_once import QueriesAtOnce
 from hubless_service.routes.direct import QuickRoutes, match_whole_paths
@@ -55,18 +55,18 @@ if TYPE_CHECKING:
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
 ROUTERS = (
-    query,
-    collections,
+    searches,
+    catalogs,
     creating,
     occurrence,
     scan,
     projection,
     bank,
     points,
-    writes,
+    point_writes,
     versions,
     comparison,
-    aliases,
+    alias_routes,
     access,
     health,
 )

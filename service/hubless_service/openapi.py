@@ -16,9 +16,9 @@ from hubless_service.http import problems
 from hubless_service.http.answers import ANSWERS, ProblemAnswer
 from hubless_service.http.arrow import ARROW
 from hubless_service.http.bodies import BINARY, JSON
-from hubless_service.http.fields import FILTER
 from hubless_service.http.insights import INSIGHTS
 from hubless_service.http.requests import REQUESTS, RequestModel
+from hubless_service.http.values import FILTER
 from hubless_service.settings import Settings
 
 # why a collection, or all of them, may not be served
@@ -230,7 +230,7 @@ def _problems(status: int, codes: Iterable[str]) -> Json:
 
 
 def _example(code: str) -> Json:
-    problem = problems.Problem(code, problems.PROBLEM_TYPES[code].title + ": what exactly, stands here.")
+    problem = problems.HttpProblem(code, problems.PROBLEM_TYPES[code].title + ": what exactly, stands here.")
     return problems.problem_document(problem, "0c5cb4d56d7a4bbd8e7b1d6f2f6f6c11")
 
 

@@ -23,8 +23,8 @@ from hubless.store.aliases import read_aliases
 from hubless.vectors.files import open_items
 from hubless.vectors.ids import IdTable, id_array, read_ids
 from hubless_service.access.keys import Keys
-from hubless_service.http import cursors, vectors
-from hubless_service.http.problems import Problem
+from hubless_service.http import cursors, decoding
+from hubless_service.http.problems import HttpProblem
 from hubless_service.settings import Settings
 
 
@@ -73,7 +73,7 @@ def test_cursors(fuzzed, catalog):
     changed = mutations(right.encode()).map(lambda content: content.decode("latin-1"))
 
     def read(text):
-        with suppress(InputError, Problem):
+        with suppress(InputError, HttpProblem):
             assert 0 <= cursors.read_cursor(text, None).row(collection) <= collection.count
 
     assert cursors.read_cursor(right, None).row(collection) == 5
@@ -86,7 +86,7 @@ def test_base64_vectors(fuzzed):
 
     def read(text):
         try:
-            found = vectors.from_base64(text)
+            found = decoding.from_base64(text)
         except InputError:
             return
         assert b64encode(found.tobytes()).decode() == text

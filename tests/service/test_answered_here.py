@@ -7,7 +7,7 @@ from time import perf_counter, sleep
 
 import pytest
 
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.batching import Batcher
 from hubless_service.searching.costs import Costs
@@ -23,7 +23,7 @@ def slowly(items):
 
 
 def failing(items):
-    raise Problem("unsupported", "On purpose.")
+    raise HttpProblem("unsupported", "On purpose.")
 
 
 def threads_of(answer, times=3, together=1, key="key", timeout=10.0, here=True):
@@ -77,9 +77,9 @@ def test_what_waits_together_is_answered_together_in_the_event_loop_if_it_is_che
 
 
 def test_errors_and_deadlines_are_the_same_in_the_event_loop():
-    with pytest.raises(Problem, match="On purpose"):
+    with pytest.raises(HttpProblem, match="On purpose"):
         threads_of(failing, key="known to be cheap")
-    with pytest.raises(Problem, match="in the time it has"):
+    with pytest.raises(HttpProblem, match="in the time it has"):
         threads_of(where, key="known to be cheap", timeout=-1.0)
 
 

@@ -16,7 +16,7 @@ from support.writing import NAME, point, writable
 import hubless
 from hubless.store.durable import locked
 from hubless.store.log import LOG_LOCK
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.writing import Writer
@@ -42,7 +42,7 @@ def test_write_that_comes_after_the_stop_is_told_so():
     writer.start()
     for thread in writer.stop():
         thread.join()
-    with pytest.raises(Problem, match="stopping") as caught:
+    with pytest.raises(HttpProblem, match="stopping") as caught:
         asyncio.run(writer.write(Trace("request"), NAME, 1, lambda draft: (None, {}), 0.0))
     assert caught.value.code == "not_ready"
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.waiting import Job, Waiting, queries_of
 
@@ -41,7 +41,7 @@ def code_of(waiting, now, seconds, late=0.0):
     """How one more request would be refused; None if it may wait."""
     try:
         waiting.check_wait(now, late, seconds)
-    except Problem as problem:
+    except HttpProblem as problem:
         return problem.code
 
 

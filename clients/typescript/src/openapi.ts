@@ -159,15 +159,6 @@ export interface components {
             field: string;
         };
         /**
-         * ChangedIds
-         * @description Targets that one version has and the other has not.
-         */
-        ChangedIds: {
-            count: number;
-            /** @description Some of them. */
-            ids: (number | string)[];
-        };
-        /**
          * CollectionAnswer
          * @description What a collection is, how it is corrected, and how well that was measured to work.
          */
@@ -187,7 +178,7 @@ export interface components {
             id_type: "int64" | "string";
             index: components["schemas"]["IndexRecord"];
             /** @description null before any query, or if it is switched off. */
-            live: components["schemas"]["LiveQueries"] | null;
+            live: components["schemas"]["LiveFigures"] | null;
             /** @description null where there was no query bank to measure with. */
             measured: components["schemas"]["Measured"] | null;
             /** @enum {string} */
@@ -201,7 +192,7 @@ export interface components {
                 [key: string]: string;
             };
             /** @description null before any query is kept, or if it is switched off. */
-            query_sample: components["schemas"]["QuerySample"] | null;
+            query_sample: components["schemas"]["SampleFigures"] | null;
             /** @description Strength of a query that gives none. */
             strength: number;
             /** @description Whether it can be asked with a text. */
@@ -316,12 +307,12 @@ export interface components {
          * @description What differs between two versions of a collection.
          */
         DiffAnswer: {
-            added: components["schemas"]["ChangedIds"];
+            added: components["schemas"]["IdChanges"];
             /** @description Canary queries of the older version; none if the dimensions differ. */
             canaries: components["schemas"]["ChangedAnswers"][];
             collection: string;
             fields: components["schemas"]["ChangedField"][];
-            removed: components["schemas"]["ChangedIds"];
+            removed: components["schemas"]["IdChanges"];
             since: string;
             version: string;
         };
@@ -369,29 +360,17 @@ export interface components {
             not: components["schemas"]["Filter"];
         };
         /**
-         * Finding
-         * @description A bank query that finds a target.
-         */
-        Finding: {
-            /** @description What it finds first with the correction, which tells what it is about. */
-            first: number | string;
-            /** @description Its number, for `GET .../bank/{number}`. */
-            query: number;
-            /** @description Where the target stands, from 1. */
-            rank: number;
-        };
-        /**
          * FindingsAnswer
          * @description Which of the stored bank queries find a target among their first ten.
          */
         FindingsAnswer: {
             collection: string;
-            corrected: components["schemas"]["Finding"][];
+            corrected: components["schemas"]["QueryFinding"][];
             /** @description A number or a string, as the collection's ids are. */
             id: number | string;
             /** @description How many bank queries are stored. */
             queries: number;
-            raw: components["schemas"]["Finding"][];
+            raw: components["schemas"]["QueryFinding"][];
             version: string;
         };
         /**
@@ -479,6 +458,15 @@ export interface components {
             raw: number;
         };
         /**
+         * IdChanges
+         * @description Targets that one version has and the other has not.
+         */
+        IdChanges: {
+            count: number;
+            /** @description Some of them. */
+            ids: (number | string)[];
+        };
+        /**
          * IndexRecord
          * @description The kind of index, the default search parameters of a query, and how they were found.
          */
@@ -554,10 +542,10 @@ export interface components {
             version: string;
         };
         /**
-         * LiveQueries
+         * LiveFigures
          * @description What the live queries say about the correction.
          */
-        LiveQueries: {
+        LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;
             /** @description The strength that spreads their answers over the targets most evenly. */
@@ -861,6 +849,18 @@ export interface components {
             version: string;
         };
         /**
+         * QueryFinding
+         * @description A bank query that finds a target.
+         */
+        QueryFinding: {
+            /** @description What it finds first with the correction, which tells what it is about. */
+            first: number | string;
+            /** @description Its number, for `GET .../bank/{number}`. */
+            query: number;
+            /** @description Where the target stands, from 1. */
+            rank: number;
+        };
+        /**
          * QueryHit
          * @description A target that was found.
          */
@@ -926,18 +926,6 @@ export interface components {
             with?: string[] | null;
         } & (unknown | unknown | unknown);
         /**
-         * QuerySample
-         * @description Live queries that are kept in files.
-         */
-        QuerySample: {
-            /** @description How often queries were asked since, repeated ones too. */
-            asked: number;
-            /** @description How many; one that was asked in two periods counts twice. */
-            queries: number;
-            /** @description When the oldest period began, ISO 8601. */
-            since: string;
-        };
-        /**
          * RankingHubness
          * @description How often targets are found in one ranking of the queries.
          */
@@ -987,6 +975,18 @@ export interface components {
             status: "ready";
             /** @description Of a catalog in object storage; left out as `collections` are. */
             store?: components["schemas"]["StoreAnswer"];
+        };
+        /**
+         * SampleFigures
+         * @description Live queries that are kept in files.
+         */
+        SampleFigures: {
+            /** @description How often queries were asked since, repeated ones too. */
+            asked: number;
+            /** @description How many; one that was asked in two periods counts twice. */
+            queries: number;
+            /** @description When the oldest period began, ISO 8601. */
+            since: string;
         };
         /**
          * ScanAnswer

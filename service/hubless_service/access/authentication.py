@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
-from hubless_service.http.problems import Problem, respond
+from hubless_service.http.problems import HttpProblem, respond
 from hubless_service.http.trace import SCOPE_KEY
 
 ACCESS = "hubless.access"
@@ -46,7 +46,7 @@ class Authenticate:
             path: str = scope["path"]
             public = path in self.public or path.startswith(ASSETS)
             access = self._access(scope, public)
-            if isinstance(access, Problem):
+            if isinstance(access, HttpProblem):
                 if not public:
                     await respond(access, scope[SCOPE_KEY])(scope, receive, send)
                     return
@@ -54,7 +54,7 @@ class Authenticate:
             scope[ACCESS] = access
         await self.app(scope, receive, send)
 
-    def _access(self, scope: Scope, public: bool) -> Access | Problem:
+    def _access(self, scope: Scope, public: bool) -> Access | HttpProblem:
         """What the key of a request allows, or why that is nothing.
 
         Wrong keys count on public paths as well: `/readyz` would tell a right one from them.
@@ -68,7 +68,9 @@ class Authenticate:
         if left := self.attempts.seconds_left(host):
             self.on_failure("too_many")
             headers = {"Retry-After": str(ceil(left))}
-            return Problem("too_many_wrong_keys", "This address has tried too many wrong API keys.", headers=headers)
+            return HttpProblem(
+                "too_many_wrong_keys", "This address has tried too many wrong API keys.", headers=headers
+            )
         if access := self.keys.access(presented):
             return access
         self.on_failure("wrong_key")
@@ -99,7 +101,7 @@ def check_write(request: Request, origins: frozenset[str]) -> Access:
     """Raise `forbidden` unless the request may write; return what it may do. Without keys as `check_admin`."""
     access = access_of(request)
     if not access.write:
-        raise Problem("forbidden", "This needs a key of role write or admin.")
+        raise HttpProblem("forbidden", "This needs a key of role write or admin.")
     _check_changeable(request)
     _check_origin(request, origins)
     return access
@@ -113,7 +115,7 @@ def check_admin(request: Request, origins: frozenset[str]) -> Access:
     """
     access = access_of(request)
     if not access.admin:
-        raise Problem("forbidden", "This needs a key of role admin.")
+        raise HttpProblem("forbidden", "This needs a key of role admin.")
     _check_changeable(request)
     _check_origin(request, origins)
     return access
@@ -122,13 +124,13 @@ def check_admin(request: Request, origins: frozenset[str]) -> Access:
 def _check_changeable(request: Request) -> None:
     if address := getattr(request.app.state, READ_ONLY, None):
         detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
-        raise Problem("forbidden", detail)
+        raise HttpProblem("forbidden", detail)
 
 
 def _check_origin(request: Request, origins: frozenset[str]) -> None:
     origin = request.headers.get("origin")
     if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
-        raise Problem("forbidden", "Without API keys a page of another origin may not do this.")
+        raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
 
 
 def is_loopback(host: str | None) -> bool:
@@ -161,9 +163,9 @@ def _presented(scope: Scope) -> bytes | None:
     return found
 
 
-def _refusal(presented: bytes | None) -> Problem:
+def _refusal(presented: bytes | None) -> HttpProblem:
     if presented is None:
         detail = "This needs an API key, in the header Authorization: Bearer or X-API-Key."
-        return Problem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
+        return HttpProblem("unauthenticated", detail, headers={"WWW-Authenticate": _CHALLENGE})
     challenge = f'{_CHALLENGE}, error="invalid_token"'
-    return Problem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})
+    return HttpProblem("unauthenticated", "The API key is not known.", headers={"WWW-Authenticate": challenge})

@@ -136,7 +136,7 @@ class CountAnswer(Served):
     count: int
 
 
-class LiveQueries(TypedDict):
+class LiveFigures(TypedDict):
     """What the live queries say about the correction."""
 
     recommended_strength: Annotated[
@@ -148,7 +148,7 @@ class LiveQueries(TypedDict):
     ]
 
 
-class QuerySample(TypedDict):
+class SampleFigures(TypedDict):
     """Live queries that are kept in files."""
 
     queries: Annotated[int, Field(description="How many; one that was asked in two periods counts twice.")]
@@ -182,9 +182,9 @@ class CollectionAnswer(TypedDict):
     index: IndexRecord
     measured: Annotated[Measured | None, Field(description="null where there was no query bank to measure with.")]
     strength: Annotated[float, Field(description="Strength of a query that gives none.")]
-    live: Annotated[LiveQueries | None, Field(description="null before any query, or if it is switched off.")]
+    live: Annotated[LiveFigures | None, Field(description="null before any query, or if it is switched off.")]
     query_sample: Annotated[
-        QuerySample | None, Field(description="null before any query is kept, or if it is switched off.")
+        SampleFigures | None, Field(description="null before any query is kept, or if it is switched off.")
     ]
     bank: Annotated[BankRecord | None, Field(description="What was seen of the query bank; null without one.")]
     id_type: Literal["int64", "string"]

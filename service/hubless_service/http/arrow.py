@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import hubless
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
-from hubless_service.http.problems import Problem, clip
+from hubless_service.http.problems import HttpProblem, clip
 
 ARROW = "application/vnd.apache.arrow.stream"
 VECTOR = "vector"
@@ -24,7 +24,7 @@ def read_table(body: bytes) -> pa.Table:
 
     Raises
     ------
-    Problem
+    HttpProblem
         `malformed_body`.
     InputError
         if its buffers are compressed: a small body could then fill the memory.
@@ -38,7 +38,7 @@ def read_table(body: bytes) -> pa.Table:
     except InputError:
         raise
     except (pa.ArrowException, OSError, struct.error, IndexError, ValueError) as error:
-        raise Problem("malformed_body", f"The body is not an Arrow IPC stream: {clip(one_line(error))}") from error
+        raise HttpProblem("malformed_body", f"The body is not an Arrow IPC stream: {clip(one_line(error))}") from error
     return table
 
 

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
 from hubless_service.http.heavy import check_nesting, check_shape
-from hubless_service.http.problems import Problem, clip
+from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.trace import BODY_READ, EXCHANGE
 from hubless_service.settings import Settings
 
@@ -27,7 +27,7 @@ async def receive(request: Request, settings: Settings, *, batch: bool = False) 
 
     Raises
     ------
-    Problem
+    HttpProblem
         `body_too_large`, `request_timeout`.
     """
     request.scope[BODY_READ] = True
@@ -55,7 +55,7 @@ async def receive(request: Request, settings: Settings, *, batch: bool = False) 
     except TimeoutError as error:
         detail = f"The body did not come within {settings.receive_seconds:g} seconds."
         # the rest of the body must not be read as the next request
-        raise Problem("request_timeout", detail, headers={"Connection": "close"}) from error
+        raise HttpProblem("request_timeout", detail, headers={"Connection": "close"}) from error
     return b"".join(parts)
 
 
@@ -64,19 +64,19 @@ def media_type(request: Request, *accepted: str) -> str:
 
     Raises
     ------
-    Problem
+    HttpProblem
         `unsupported_media_type`, also for a compressed body.
     """
     coding = header(request, b"content-encoding") or "identity"
     if coding != "identity":
-        raise Problem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
+        raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
     sent = header(request, b"content-type")
     if sent in accepted:
         return sent
     kind = sent.partition(";")[0].strip().lower()
     if kind not in accepted:
         expected = " or ".join(accepted)
-        raise Problem("unsupported_media_type", f"content-type: expected {expected}, got {clip(sent) or 'none'}")
+        raise HttpProblem("unsupported_media_type", f"content-type: expected {expected}, got {clip(sent) or 'none'}")
     return kind
 
 
@@ -93,7 +93,7 @@ def parse(body: bytes) -> Any:
 
     Raises
     ------
-    Problem
+    HttpProblem
         `malformed_body`.
     InputError
         if it is nested too deep, or would take long to parse.
@@ -102,7 +102,7 @@ def parse(body: bytes) -> Any:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise Problem("malformed_body", f"The body is not JSON: {error}") from error
+        raise HttpProblem("malformed_body", f"The body is not JSON: {error}") from error
     check_nesting(body)
     return document
 
@@ -137,6 +137,6 @@ def _json_or_text(name: str, text: str) -> Any:
     return value
 
 
-def _too_large(limit: int, received: str) -> Problem:
+def _too_large(limit: int, received: str) -> HttpProblem:
     parts = {"parameter": "body", "expected": f"at most {limit} bytes", "received": received}
-    return Problem("body_too_large", f"body: expected at most {limit} bytes, got {received}", parts)
+    return HttpProblem("body_too_large", f"body: expected at most {limit} bytes, got {received}", parts)

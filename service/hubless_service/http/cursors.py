@@ -14,7 +14,7 @@ import orjson
 import hubless
 from hubless.errors import InputError
 from hubless.filters import Filter
-from hubless_service.http.problems import Problem, clip, describe
+from hubless_service.http.problems import HttpProblem, clip, describe
 
 _DIGEST_BYTES = 9
 
@@ -39,7 +39,7 @@ class Cursor(NamedTuple):
 
         Raises
         ------
-        Problem
+        HttpProblem
             `cursor_expired`, if it was written for another version, or for writes that are not there any more.
         InputError
             if no row ever stood there.
@@ -48,10 +48,10 @@ class Cursor(NamedTuple):
         if self.version not in (None, collection.version):
             sent = clip(self.version or "")
             detail = f"The cursor is of version {sent}, and {collection.version} is served: {again}."
-            raise Problem("cursor_expired", detail)
+            raise HttpProblem("cursor_expired", detail)
         if self.reached > collection.seq:
             detail = f"The cursor is of write {self.reached}, and {collection.seq} is the last that is served: {again}."
-            raise Problem("cursor_expired", detail)
+            raise HttpProblem("cursor_expired", detail)
         if self.rank and not self.seq and self.rank >= collection.origin.count:
             raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {collection.origin.count}")
         return collection.row_from(self.seq, self.rank)

@@ -8,11 +8,11 @@ from fastapi import Request
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
-from hubless_service.http import vectors
+from hubless_service.http import decoding
 from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
 from hubless_service.http.bodies import BINARY, parse, refuse_url_fields, url_fields
-from hubless_service.http.fields import Subject
 from hubless_service.http.requests import BankOptions, BinaryBankRequest, PutBankRequest, read
+from hubless_service.http.values import Subject
 
 FEWEST = 2
 
@@ -26,11 +26,11 @@ class GivenBank(NamedTuple):
 
 
 def read_bank(request: Request, kind: str, body: bytes, subject: Subject) -> GivenBank:
-    """The query bank of a request. Beside a body that is not JSON the other fields stand in the URL.
+    """The query bank of a request. SentBeside a body that is not JSON the other fields stand in the URL.
 
     Raises
     ------
-    Problem, InputError
+    HttpProblem, InputError
         naming the query that is wrong.
     """
     given = _read(request, kind, body, subject)
@@ -48,7 +48,7 @@ def read_bank(request: Request, kind: str, body: bytes, subject: Subject) -> Giv
 def _read(request: Request, kind: str, body: bytes, subject: Subject) -> GivenBank:
     if kind == BINARY:
         options = read(BinaryBankRequest, url_fields(request), subject)
-        return GivenBank(vectors.from_body(body, subject.collection), {}, options)
+        return GivenBank(decoding.from_body(body, subject.collection), {}, options)
     if kind == ARROW:
         options, table = read(BinaryBankRequest, url_fields(request), subject), read_table(body)
         if table.column_names != [VECTOR]:

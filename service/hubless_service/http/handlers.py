@@ -4,18 +4,18 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from hubless.errors import HublessError
-from hubless_service.http.problems import Problem, clip, from_library, respond
+from hubless_service.http.problems import HttpProblem, clip, from_library, respond
 from hubless_service.http.trace import trace_of
 
 
 def install(app: FastAPI) -> None:
     """Answer exceptions with problem documents. The middleware answers all that are not foreseen."""
-    app.exception_handler(Problem)(_on_problem)
+    app.exception_handler(HttpProblem)(_on_problem)
     app.exception_handler(HublessError)(_on_library_error)
     app.exception_handler(HTTPException)(_on_http_exception)
 
 
-async def _on_problem(request: Request, error: Problem) -> Response:
+async def _on_problem(request: Request, error: HttpProblem) -> Response:
     return respond(error, trace_of(request))
 
 
@@ -27,13 +27,13 @@ async def _on_http_exception(request: Request, error: HTTPException) -> Response
     path = clip(request.url.path)
     match error.status_code:
         case 404:
-            return respond(Problem("not_found", f"There is nothing at {path}."), trace_of(request))
+            return respond(HttpProblem("not_found", f"There is nothing at {path}."), trace_of(request))
         case 405:
             allowed = _allowed(error)
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
-            return respond(Problem("method_not_allowed", detail, headers=allowed), trace_of(request))
+            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), trace_of(request))
     raise error
 
 

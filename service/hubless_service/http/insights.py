@@ -127,7 +127,7 @@ class OccurrenceAnswer(Served):
     never: NeverFound | None
 
 
-class Finding(TypedDict):
+class QueryFinding(TypedDict):
     """A bank query that finds a target."""
 
     query: Annotated[int, Field(description="Its number, for `GET .../bank/{number}`.")]
@@ -142,8 +142,8 @@ class FindingsAnswer(Served):
 
     id: IdJson
     queries: Annotated[int, Field(description="How many bank queries are stored.")]
-    raw: list[Finding]
-    corrected: list[Finding]
+    raw: list[QueryFinding]
+    corrected: list[QueryFinding]
 
 
 class ScanAnswer(TypedDict):
@@ -224,7 +224,7 @@ class ChangedField(TypedDict):
     after: Any
 
 
-class ChangedIds(TypedDict):
+class IdChanges(TypedDict):
     """Targets that one version has and the other has not."""
 
     count: int
@@ -246,8 +246,8 @@ class DiffAnswer(TypedDict):
     since: str
     collection: str
     fields: list[ChangedField]
-    added: ChangedIds
-    removed: ChangedIds
+    added: IdChanges
+    removed: IdChanges
     canaries: Annotated[
         list[ChangedAnswers], Field(description="Canary queries of the older version; none if the dimensions differ.")
     ]

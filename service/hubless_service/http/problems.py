@@ -73,7 +73,7 @@ _ENGINES = {"deadline_exceeded": "The engine of the collection did not answer in
 _LATER = {503: RETRY_AFTER}
 
 
-class Problem(Exception):
+class HttpProblem(Exception):
     """An error with a code of `PROBLEM_TYPES`. Code below a route may raise it anywhere."""
 
     def __init__(
@@ -90,42 +90,42 @@ class Problem(Exception):
         self.headers = headers
 
 
-def internal_error() -> Problem:
+def internal_error() -> HttpProblem:
     """The answer to an exception that is not foreseen: it says nothing about the exception."""
-    return Problem("internal_error", "Something went wrong; the log of the server says more under the request id.")
+    return HttpProblem("internal_error", "Something went wrong; the log of the server says more under the request id.")
 
 
-def stopped() -> Problem:
+def stopped() -> HttpProblem:
     """The answer to a request for which a server that stops has waited as long as it may."""
-    return Problem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
+    return HttpProblem("not_ready", "The server has stopped before it could answer.", headers=RETRY_AFTER)
 
 
-def from_library(error: HublessError) -> Problem:
+def from_library(error: HublessError) -> HttpProblem:
     """The library's error as a problem. An error that no client can cause is raised as it is."""
     if error.code not in PROBLEM_TYPES:
         raise error
     if isinstance(error, InputError):
         parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
-        return Problem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
+        return HttpProblem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
     if isinstance(error, LogCut):  # a worker that has not followed yet: it looks for the newer version now
-        return Problem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
+        return HttpProblem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
     if isinstance(error, EngineError):  # its text says where the engine is, for the log only
         kind = PROBLEM_TYPES[error.code]
-        return Problem(error.code, _ENGINES.get(error.code, f"{kind.title}."), headers=_LATER.get(kind.status))
+        return HttpProblem(error.code, _ENGINES.get(error.code, f"{kind.title}."), headers=_LATER.get(kind.status))
     if isinstance(error, BundleError | StorageError):
         # clients see the name of the file, and not where it lies on the server
-        return Problem(error.code, f"{error.path.name}: {error.problem}")
-    return Problem(error.code, clip(str(error)))
+        return HttpProblem(error.code, f"{error.path.name}: {error.problem}")
+    return HttpProblem(error.code, clip(str(error)))
 
 
-def respond(problem: Problem, trace: Trace) -> Response:
+def respond(problem: HttpProblem, trace: Trace) -> Response:
     """The problem as a response. Log and metrics get its code."""
     trace.code = problem.code
     body = orjson.dumps(problem_document(problem, trace.request_id))
     return Response(body, PROBLEM_TYPES[problem.code].status, problem.headers, MEDIA_TYPE)
 
 
-def problem_document(problem: Problem, request_id: str) -> dict[str, object]:
+def problem_document(problem: HttpProblem, request_id: str) -> dict[str, object]:
     """The JSON of a problem: the members of RFC 9457, and our own."""
     kind = PROBLEM_TYPES[problem.code]
     return {

@@ -8,11 +8,11 @@ from fastapi import Request
 from hubless.errors import InputError
 from hubless.filters import Filter
 from hubless.vectors.arrays import F32
-from hubless_service.http import vectors
+from hubless_service.http import decoding
 from hubless_service.http.bodies import BINARY, parse, refuse_url_fields, url_fields
-from hubless_service.http.fields import NO_EXTRAS, Extras, Subject
 from hubless_service.http.heavy import count_values
 from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryOptions, QueryRequest, read
+from hubless_service.http.values import NO_EXTRAS, Extras, Subject
 from hubless_service.settings import Settings
 
 _PLAIN = frozenset({"vector", "limit"})
@@ -50,15 +50,15 @@ class Query(NamedTuple):
 
 
 def read_query(request: Request, kind: str, body: bytes, subject: Subject) -> Query:
-    """The query of a request. Beside a binary body the other fields stand in the URL.
+    """The query of a request. SentBeside a binary body the other fields stand in the URL.
 
     Raises
     ------
-    Problem, InputError
+    HttpProblem, InputError
     """
     if kind == BINARY:
         options = read(BinaryRequest, url_fields(request), subject)
-        return _query("", vectors.from_body(body, subject.collection, rows=1), options, subject.settings)
+        return _query("", decoding.from_body(body, subject.collection, rows=1), options, subject.settings)
     refuse_url_fields(request)
     return query_of_json(body, subject)
 
@@ -73,7 +73,7 @@ def query_of_json(body: bytes, subject: Subject) -> Query:
 
 def query_of_binary(body: bytes, subject: Subject) -> Query:
     """The query of a binary body, with nothing in the URL; as `read_query`."""
-    return _query_of(vectors.from_body(body, subject.collection, rows=1), subject.settings)
+    return _query_of(decoding.from_body(body, subject.collection, rows=1), subject.settings)
 
 
 def _plain_query(document: Any, body: bytes, subject: Subject) -> Query | None:
@@ -91,7 +91,7 @@ def _plain_query(document: Any, body: bytes, subject: Subject) -> Query | None:
     if b"u" in body or b"f" in body:  # perhaps true or false, which packing takes for numbers
         return None
     try:
-        prepared = subject.collection.prepare(vectors.from_numbers(vector))
+        prepared = subject.collection.prepare(decoding.from_numbers(vector))
     except (struct.error, InputError):
         return None  # `read` says what is wrong
     return _query_of(prepared, subject.settings, limit)
@@ -104,16 +104,16 @@ def _query_of(vector: F32, settings: Settings, limit: int | None = None) -> Quer
 
 
 def read_batch(request: Request, kind: str, body: bytes, subject: Subject) -> list[Query]:
-    """The queries of a batch. Beside a binary body the fields in the URL hold for all of them.
+    """The queries of a batch. SentBeside a binary body the fields in the URL hold for all of them.
 
     Raises
     ------
-    Problem, InputError
+    HttpProblem, InputError
     """
     settings = subject.settings
     if kind == BINARY:
         options = read(BinaryRequest, url_fields(request), subject)
-        rows = vectors.from_body(body, subject.collection)
+        rows = decoding.from_body(body, subject.collection)
         if not 1 <= len(rows) <= settings.max_batch:
             raise InputError("body", f"1 to {settings.max_batch} queries", str(len(rows)))
         first = _query("", rows[:1], options, settings)

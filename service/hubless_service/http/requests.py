@@ -9,9 +9,9 @@ from hubless.errors import InputError, UnknownField
 from hubless.filters import Filter
 from hubless.search.collection import MOST_STRENGTH
 from hubless.vectors.arrays import F32
-from hubless_service.http import fields
-from hubless_service.http.fields import Extras, Subject
+from hubless_service.http import values
 from hubless_service.http.problems import clip, describe
+from hubless_service.http.values import Extras, Subject
 
 _STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
 _EXPECTED = {
@@ -37,10 +37,10 @@ class RequestModel(BaseModel):
 class QueryOptions(RequestModel):
     """How to search, whatever for."""
 
-    limit: Annotated[int, fields.Whole("max_limit")] | None = Field(
+    limit: Annotated[int, values.Whole("max_limit")] | None = Field(
         default=None, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
     )
-    skip: Annotated[int, fields.Whole("max_depth", least=0)] | None = Field(
+    skip: Annotated[int, values.Whole("max_depth", least=0)] | None = Field(
         default=None, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
     )
     strength: float | None = Field(
@@ -50,19 +50,19 @@ class QueryOptions(RequestModel):
         description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
         "collection, 0 with id.",
     )
-    with_: Annotated[Extras, fields.Sent()] | None = Field(
+    with_: Annotated[Extras, values.Sent()] | None = Field(
         default=None, alias="with", description="What each hit is sent with beside id and scores."
     )
     score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
     explain: bool | None = Field(
         default=None, description="Whether each hit is sent with its rank without the correction, and why it has it."
     )
-    timeout_ms: Annotated[int, fields.Whole("max_timeout_ms")] | None = Field(
+    timeout_ms: Annotated[int, values.Whole("max_timeout_ms")] | None = Field(
         default=None,
         description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
         "given. Of a batch, the shortest holds.",
     )
-    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+    min_seq: Annotated[int, values.Sequence()] | None = Field(
         default=None,
         description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
@@ -71,7 +71,7 @@ class QueryOptions(RequestModel):
 class BinaryRequest(QueryOptions):
     """The URL of a binary body."""
 
-    dim: Annotated[int, fields.Dimension()] | None = Field(
+    dim: Annotated[int, values.Dimension()] | None = Field(
         default=None, description="The dimension of the vectors, to be checked, as the body does not tell it."
     )
 
@@ -82,19 +82,19 @@ class QueryRequest(QueryOptions):
     model_config = ConfigDict(
         json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}, {"required": ["id"]}]},
     )
-    vector: Annotated[F32, fields.QueryVector()] | None = Field(
+    vector: Annotated[F32, values.QueryVector()] | None = Field(
         default=None,
         description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim.",
     )
-    text: Annotated[str, fields.Text("max_text")] | None = Field(
+    text: Annotated[str, values.Text("max_text")] | None = Field(
         default=None, description="A text, for collections that have an encoder."
     )
-    id: Annotated[int | str, fields.StoredId()] | None = Field(
+    id: Annotated[int | str, values.StoredId()] | None = Field(
         default=None,
         description="A stored target, to find more like it: asked with its vector, and itself left out. A number or a "
         "string, as the collection's ids are.",
     )
-    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+    filter: Annotated[Filter, values.Filtering()] | None = Field(
         default=None, description="Only targets that meet it are searched."
     )
     params: dict[str, Any] | None = Field(
@@ -105,7 +105,7 @@ class QueryRequest(QueryOptions):
 class BatchRequest(RequestModel):
     """Several queries, answered in order, all or none."""
 
-    queries: Annotated[list[QueryRequest], fields.Several("queries", "max_batch")] = Field(
+    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = Field(
         description="At most HUBLESS_MAX_BATCH."
     )
 
@@ -113,10 +113,10 @@ class BatchRequest(RequestModel):
 class CountRequest(RequestModel):
     """What to count."""
 
-    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+    filter: Annotated[Filter, values.Filtering()] | None = Field(
         default=None, description="Only targets that meet it; all if not given."
     )
-    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+    min_seq: Annotated[int, values.Sequence()] | None = Field(
         default=None,
         description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
@@ -125,10 +125,10 @@ class CountRequest(RequestModel):
 class PointRequest(RequestModel):
     """The URL of a single target."""
 
-    with_: Annotated[Extras, fields.Sent()] | None = Field(
+    with_: Annotated[Extras, values.Sent()] | None = Field(
         default=None, alias="with", description="What the target is sent with beside its payload."
     )
-    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+    min_seq: Annotated[int, values.Sequence()] | None = Field(
         default=None,
         description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
@@ -137,13 +137,13 @@ class PointRequest(RequestModel):
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
-    ids: Annotated[list[Annotated[int | str, fields.StoredId()]], fields.Several("ids", "max_limit")] = Field(
+    ids: Annotated[list[Annotated[int | str, values.StoredId()]], values.Several("ids", "max_limit")] = Field(
         description="At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
     )
-    with_: Annotated[Extras, fields.Sent()] | None = Field(
+    with_: Annotated[Extras, values.Sent()] | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
     )
-    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+    min_seq: Annotated[int, values.Sequence()] | None = Field(
         default=None,
         description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
@@ -152,17 +152,17 @@ class PointsRequest(RequestModel):
 class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
-    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+    filter: Annotated[Filter, values.Filtering()] | None = Field(
         default=None, description="Only targets that meet it; the same for all pages."
     )
-    limit: Annotated[int, fields.Whole("max_limit")] | None = Field(
+    limit: Annotated[int, values.Whole("max_limit")] | None = Field(
         default=None, description="How many targets at most; HUBLESS_DEFAULT_LIMIT if not given."
     )
     cursor: str | None = Field(default=None, description="Of the page before; null for the first.")
-    with_: Annotated[Extras, fields.Sent()] | None = Field(
+    with_: Annotated[Extras, values.Sent()] | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
     )
-    min_seq: Annotated[int, fields.Sequence()] | None = Field(
+    min_seq: Annotated[int, values.Sequence()] | None = Field(
         default=None,
         description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
     )
@@ -171,18 +171,18 @@ class ScrollRequest(RequestModel):
 class PointToPut(RequestModel):
     """A target that comes, or replaces the one of the same id."""
 
-    id: Annotated[int | str, fields.StoredId()] = Field(
+    id: Annotated[int | str, values.StoredId()] = Field(
         description="A number or a string, as the collection's ids are."
     )
-    vector: Annotated[F32, fields.QueryVector()] | None = Field(
+    vector: Annotated[F32, values.QueryVector()] | None = Field(
         default=None,
         description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim. A target "
         "with neither vector nor text is found by its payload and id only.",
     )
-    text: Annotated[str, fields.Text("max_text")] | None = Field(
+    text: Annotated[str, values.Text("max_text")] | None = Field(
         default=None, description="Instead of the vector, for collections that have an encoder."
     )
-    payload: Annotated[dict[str, Any], fields.PayloadRow()] | None = Field(
+    payload: Annotated[dict[str, Any], values.PayloadRow()] | None = Field(
         default=None, description="Values of the collection's payload columns; what is not given is null."
     )
 
@@ -190,7 +190,7 @@ class PointToPut(RequestModel):
 class WriteOptions(RequestModel):
     """How to write, whatever it is."""
 
-    durability: Annotated[str, fields.Choice("disk", "memory")] | None = Field(
+    durability: Annotated[str, values.Choice("disk", "memory")] | None = Field(
         default=None,
         description="memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
         "the server loses none. For loads that you can repeat.",
@@ -200,7 +200,7 @@ class WriteOptions(RequestModel):
 class ArrowPointsRequest(WriteOptions):
     """The URL of an Arrow body."""
 
-    mode: Annotated[str, fields.Choice("upsert", "insert", "ignore", "update")] | None = Field(
+    mode: Annotated[str, values.Choice("upsert", "insert", "ignore", "update")] | None = Field(
         default=None, description="As in a JSON body."
     )
 
@@ -208,10 +208,10 @@ class ArrowPointsRequest(WriteOptions):
 class PutPointsRequest(WriteOptions):
     """Targets to store, all or none."""
 
-    points: Annotated[list[PointToPut], fields.Several("points", "max_write_points")] = Field(
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = Field(
         description="At most HUBLESS_MAX_WRITE_POINTS."
     )
-    mode: Annotated[str, fields.Choice("upsert", "insert", "update", "ignore")] | None = Field(
+    mode: Annotated[str, values.Choice("upsert", "insert", "update", "ignore")] | None = Field(
         default=None,
         description="insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
         "that are not there; upsert, the default, takes all.",
@@ -221,10 +221,10 @@ class PutPointsRequest(WriteOptions):
 class PointToPatch(RequestModel):
     """What to change in the payload of a target."""
 
-    id: Annotated[int | str, fields.StoredId()] = Field(
+    id: Annotated[int | str, values.StoredId()] = Field(
         description="A number or a string, as the collection's ids are."
     )
-    payload: Annotated[dict[str, Any], fields.PayloadRow()] = Field(
+    payload: Annotated[dict[str, Any], values.PayloadRow()] = Field(
         description="The columns to change. Columns that are not given stay."
     )
 
@@ -232,7 +232,7 @@ class PointToPatch(RequestModel):
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
-    points: Annotated[list[PointToPatch], fields.Several("points", "max_write_points")] = Field(
+    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = Field(
         description="At most HUBLESS_MAX_WRITE_POINTS."
     )
 
@@ -248,22 +248,22 @@ class DeletePointsRequest(WriteOptions):
             ]
         }
     )
-    ids: Annotated[list[Annotated[int | str, fields.StoredId()]], fields.Several("ids", "max_write_points")] | None = (
+    ids: Annotated[list[Annotated[int | str, values.StoredId()]], values.Several("ids", "max_write_points")] | None = (
         Field(default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over.")
     )
-    filter: Annotated[Filter, fields.Filtering()] | None = Field(
+    filter: Annotated[Filter, values.Filtering()] | None = Field(
         default=None, description="All targets that meet it are deleted."
     )
 
 
-_Vectors: TypeAlias = list[Annotated[F32, fields.QueryVector()]]
-_Texts: TypeAlias = list[Annotated[str, fields.Text("max_text")]]
+_Vectors: TypeAlias = list[Annotated[F32, values.QueryVector()]]
+_Texts: TypeAlias = list[Annotated[str, values.Text("max_text")]]
 
 
 class BankOptions(RequestModel):
     """What to do with a query bank."""
 
-    mode: Annotated[str, fields.Choice("replace", "append")] | None = Field(
+    mode: Annotated[str, values.Choice("replace", "append")] | None = Field(
         default=None,
         description="append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
         "default, takes the place of both.",
@@ -275,7 +275,7 @@ class BankOptions(RequestModel):
         default=None, description="What to fit; that of the collection if not given, auto if that is none."
     )
     parameters: dict[str, Any] | None = Field(default=None, description="Of the correction.")
-    timeout_ms: Annotated[int, fields.Whole("max_timeout_ms")] | None = Field(
+    timeout_ms: Annotated[int, values.Whole("max_timeout_ms")] | None = Field(
         default=None,
         description="Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
     )
@@ -284,7 +284,7 @@ class BankOptions(RequestModel):
 class BinaryBankRequest(BankOptions):
     """The URL of a binary body."""
 
-    dim: Annotated[int, fields.Dimension()] | None = Field(
+    dim: Annotated[int, values.Dimension()] | None = Field(
         default=None, description="The dimension of the vectors, to be checked, as a binary body does not tell it."
     )
 
@@ -293,11 +293,11 @@ class PutBankRequest(BankOptions):
     """Example queries that the correction is to be fitted on: vectors or texts."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["vectors"]}, {"required": ["texts"]}]})
-    vectors: Annotated[_Vectors, fields.Several("queries", "max_bank_queries")] | None = Field(
+    vectors: Annotated[_Vectors, values.Several("queries", "max_bank_queries")] | None = Field(
         default=None,
         description="Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
     )
-    texts: Annotated[_Texts, fields.Several("texts", "max_batch")] | None = Field(
+    texts: Annotated[_Texts, values.Several("texts", "max_batch")] | None = Field(
         default=None, description="For collections that have an encoder. At most HUBLESS_MAX_BATCH."
     )
 
@@ -306,10 +306,10 @@ class CreateCollectionRequest(RequestModel):
     """What an empty collection is to hold."""
 
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Annotated[str, fields.Choice("cosine", "dot")] = Field(
+    metric: Annotated[str, values.Choice("cosine", "dot")] = Field(
         description="cosine compares directions, dot takes lengths into account."
     )
-    id_type: Annotated[str, fields.Choice("string", "int64")] = Field(description="The type of its ids.")
+    id_type: Annotated[str, values.Choice("string", "int64")] = Field(description="The type of its ids.")
     payload_schema: dict[str, str] | None = Field(
         default=None,
         description="Names of types by column. If not given payload is free: JSON objects with any keys.",

@@ -11,7 +11,7 @@ EXCHANGE = "hubless.exchange"
 BODY_READ = "hubless.body_read"
 """The key in the scope of requests whose body was received."""
 REFUSAL = "hubless.refusal"
-"""The key in the scope of the `Problem` that answers what is no request."""
+"""The key in the scope of the `HttpProblem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")
 
 

@@ -19,14 +19,14 @@ from hubless_service.access.keys import Access
 from hubless_service.http import heavy
 from hubless_service.http.edge.cycle import Cycle
 from hubless_service.http.edge.heads import FORWARDED
-from hubless_service.http.fields import Subject
-from hubless_service.http.problems import Problem, from_library, internal_error, respond, stopped
+from hubless_service.http.hits import FoundHits, hits_of, most_weight
+from hubless_service.http.problems import HttpProblem, from_library, internal_error, respond, stopped
 from hubless_service.http.queries import Query, query_of_binary, query_of_json
 from hubless_service.http.responses import encode
-from hubless_service.http.targets import FoundHits, hits_of, most_weight
 from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.http.values import Subject
 from hubless_service.observing.observer import CLIENT_CLOSED, HEADERS, Observer, server_timing
-from hubless_service.routes.query import PATH, names_time
+from hubless_service.routes.searches import PATH, names_time
 from hubless_service.searching.engine import Engine
 from hubless_service.settings import Settings
 
@@ -119,7 +119,7 @@ class QueriesAtOnce:
             return None
         try:
             return self.engine.shelf.collection(scope["path"][len(_BEFORE) : -len(_AFTER)], access)
-        except (Problem, HublessError):
+        except (HttpProblem, HublessError):
             return None
 
     def _read(self, read: Read, body: bytes, collection: hubless.Collection, trace: Trace) -> Query | None:
@@ -153,7 +153,7 @@ class Answering:
 
         Raises
         ------
-        Problem
+        HttpProblem
         """
         self._wanted = wanted
         self._owner.engine.submit(self._trace, self._collection, wanted, self)
@@ -197,9 +197,9 @@ class Answering:
         self._cycle.answer(response.status_code, b"".join(lines), bytes(response.body))
         self._end(response.status_code)
 
-    def _problem(self, error: Exception) -> Problem:
+    def _problem(self, error: Exception) -> HttpProblem:
         try:
-            if isinstance(error, Problem):
+            if isinstance(error, HttpProblem):
                 return error
             if isinstance(error, HublessError):
                 return from_library(error)

@@ -18,12 +18,12 @@ from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.arrow import ARROW
-from hubless_service.http.fields import Subject
 from hubless_service.http.given_bank import GivenBank, read_bank
 from hubless_service.http.insights import BankAnswer, BankQueryAnswer, WaitingBank, WorkAnswer
-from hubless_service.http.problems import PROBLEM_TYPES, Problem, clip
+from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.http.trace import trace_of
+from hubless_service.http.values import Subject
 from hubless_service.maintaining.status import Status, as_json
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
@@ -127,7 +127,7 @@ async def get_bank_query(request: Request, collection: str, number: str) -> Resp
     state, access = state_of(request), access_of(request)
     held = state.shelf.collection(collection, access)
     if not access.has(state.settings.bank_readers):
-        raise Problem("forbidden", f"Stored bank queries need a key of role {state.settings.bank_readers}.")
+        raise HttpProblem("forbidden", f"Stored bank queries need a key of role {state.settings.bank_readers}.")
     sample = held.bank_sample
     if sample is None:
         raise InputError("number", f"none, as version {held.version} stores no bank queries", clip(number))
@@ -180,7 +180,7 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
 
     Raises
     ------
-    Problem
+    HttpProblem
         if the bank is refused.
     """
     while perf_counter() < deadline:
@@ -212,10 +212,10 @@ async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Coll
     return holder
 
 
-def _problem_of(status: Status) -> Problem:
+def _problem_of(status: Status) -> HttpProblem:
     said = dict(status.problem or {})
     code, detail = said.pop("code", ""), said.pop("detail", "")
-    return Problem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
+    return HttpProblem(code if code in PROBLEM_TYPES else "internal_error", detail, said)
 
 
 def _home(state: AppState, holder: hubless.Collection) -> Path:

@@ -15,9 +15,9 @@ from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import bodies, fields, responses
-from hubless_service.http.insights import ChangedAnswers, ChangedField, ChangedIds, DiffAnswer, VersionAnswer
-from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http import bodies, responses, values
+from hubless_service.http.insights import ChangedAnswers, ChangedField, DiffAnswer, IdChanges, VersionAnswer
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import RequestModel, read
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
@@ -37,7 +37,7 @@ _comparing = threading.Lock()
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
-    since: Annotated[str, fields.Text(_LONGEST_VERSION)] | None = Field(
+    since: Annotated[str, values.Text(_LONGEST_VERSION)] | None = Field(
         default=None, description="The id of the other version; that of the one before if not given."
     )
 
@@ -101,7 +101,7 @@ def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAn
     other = since or _before(catalog, name, version)
     before = _manifest(state, name, other)
     if not _comparing.acquire(blocking=False):
-        raise Problem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
+        raise HttpProblem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
     try:
         opened = [
             open_collection(catalog, name, version=each, hashes=False, milvus=state.settings.milvus)
@@ -149,7 +149,7 @@ def _flat(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
     return found
 
 
-def _only(held: hubless.Collection, other: hubless.Collection) -> ChangedIds:
+def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
     """The ids that one version has and the other has not."""
     ids = held.stored_ids.array
     if ids.type == other.stored_ids.array.type:

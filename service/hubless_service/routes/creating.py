@@ -18,11 +18,11 @@ from hubless_service.access.keys import Access
 from hubless_service.http import bodies, responses
 from hubless_service.http.answers import CollectionAnswer, DeletedCollectionAnswer
 from hubless_service.http.bodies import JSON
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import CreateCollectionRequest, DeleteCollectionRequest, read
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
-from hubless_service.routes.collections import describe
+from hubless_service.routes.catalogs import describe
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.state import state_of
 
@@ -110,4 +110,4 @@ async def delete_collection(request: Request, collection: str) -> Response:
 
 def _check_seen(access: Access, collection: str) -> None:
     if not access.sees(collection):
-        raise Problem("forbidden", "The key is for other collections.")
+        raise HttpProblem("forbidden", "The key is for other collections.")

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.access.authentication import access_of
-from hubless_service.http.problems import Problem, from_library, respond
+from hubless_service.http.problems import HttpProblem, from_library, respond
 from hubless_service.http.trace import BODY_READ, trace_of
 from hubless_service.state import state_of
 
@@ -43,12 +43,12 @@ class DirectRoute(APIRoute):
         """What the endpoint answers."""
         try:
             response: Response = await self.endpoint(request, **request.path_params)
-        except (CollectionNotFound, Problem) as error:
+        except (CollectionNotFound, HttpProblem) as error:
             if BODY_READ in request.scope:  # it would not come a second time
                 raise
             # another worker may just have created it
             name = request.path_params.get("collection", "")
-            absent = not isinstance(error, Problem) or error.code == "not_ready"
+            absent = not isinstance(error, HttpProblem) or error.code == "not_ready"
             if not (absent and name and access_of(request).sees(name) and await state_of(request).engine.appears(name)):
                 raise
             response = await self.endpoint(request, **request.path_params)
@@ -90,7 +90,7 @@ class QuickRoutes:
         request = Request(scope, receive, send)
         try:
             response = await found[0].response_to(request)
-        except Problem as problem:
+        except HttpProblem as problem:
             response = respond(problem, trace_of(request))
         except HublessError as error:
             response = respond(from_library(error), trace_of(request))

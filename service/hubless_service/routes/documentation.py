@@ -17,7 +17,7 @@ import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import CONSOLE, DOCS, access_of
 from hubless_service.http import responses
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.routes import examples
 from hubless_service.state import AppState
 
@@ -50,7 +50,7 @@ def _install_document(app: FastAPI, state: AppState) -> None:
         # the document must not name a collection that the request may not see
         try:
             seen = state.shelf.collections(access_of(request))
-        except Problem:
+        except HttpProblem:
             seen = []
         made = await asyncio.to_thread(of_the_best, seen) if seen else of_the_demo()
         return responses.send(made)

@@ -28,7 +28,7 @@ _OLDER, _VERSION = "20251201T093000Z-77aa", "20260101T101500Z-1f0c"
 _CURSOR = "WyIyMDI2MDEwMVQxMDE1MDBaLTFmMGMiLDEsIjQ3REVRcGo4SEJTYSJd"
 
 
-class Shown(NamedTuple):
+class ShownCollection(NamedTuple):
     """The collection that requests are about.
 
     Attributes
@@ -49,7 +49,7 @@ class Shown(NamedTuple):
     cursor: str | None
 
 
-DEMO = Shown(
+DEMO = ShownCollection(
     name="stdlib",
     version=_VERSION,
     ids=["str.split", "str.spilt"],
@@ -61,13 +61,13 @@ DEMO = Shown(
 )
 
 
-def shown(collection: hubless.Collection) -> Shown:
+def shown(collection: hubless.Collection) -> ShownCollection:
     """What examples need to know of a collection that is served."""
     rows = np.arange(min(_SEVERAL, collection.count))
     ids = sorted(collection.ids(rows), key=_is_easy, reverse=True)
     payload = next(iter(collection.payload(rows[:1])), None)
     columns = [*(payload or {})] if collection.payload_kind == "json" else [*collection.payload_types]
-    return Shown(
+    return ShownCollection(
         name=collection.name,
         version=collection.version,
         ids=ids[:2] or [POINT if collection.manifest.id_type == "string" else POINT_NUMBER],
@@ -86,7 +86,7 @@ def _vector(collection: hubless.Collection, rows: I64) -> list[float]:
     return numbers
 
 
-def bodies(about: Shown) -> dict[str, dict[str, Json]]:
+def bodies(about: ShownCollection) -> dict[str, dict[str, Json]]:
     """Examples of each body, by the name of its model."""
     queries = _queries(about)
     extras = [f"payload.{about.column}"] if about.column else []
@@ -117,7 +117,7 @@ def bodies(about: Shown) -> dict[str, dict[str, Json]]:
     }
 
 
-def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ...], Any]:
+def parameters(about: ShownCollection, aliases: Sequence[str]) -> dict[str | tuple[str, ...], Any]:
     """Examples of parameters, as `openapi.with_examples` takes them.
 
     Parameters
@@ -142,7 +142,7 @@ def parameters(about: Shown, aliases: Sequence[str]) -> dict[str | tuple[str, ..
     return filled
 
 
-def _queries(about: Shown) -> dict[str, Json]:
+def _queries(about: ShownCollection) -> dict[str, Json]:
     data = np.asarray(about.vector, "<f4").tobytes()
     queries: dict[str, Json] = {
         "id": {"id": about.ids[0], "limit": 2, "explain": True},

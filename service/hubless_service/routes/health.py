@@ -12,7 +12,7 @@ from hubless_service.access.authentication import access_of
 from hubless_service.access.keys import NOTHING
 from hubless_service.http import responses
 from hubless_service.http.answers import AliveAnswer, ReadyAnswer
-from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.remote import RemoteSource
@@ -44,15 +44,15 @@ async def readyz(request: Request) -> Response:
     shelf = state.shelf
     details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
     if state.engine.draining:
-        raise Problem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
+        raise HttpProblem("not_ready", "The server is about to stop.", details, RETRY_AFTER)
     if not _descriptors_left():
-        raise Problem("not_ready", "The process has no descriptors left: raise its limit (ulimit -n).", details)
+        raise HttpProblem("not_ready", "The process has no descriptors left: raise its limit (ulimit -n).", details)
     if shelf.ready:
         note = {"note": NOTHING_TO_SERVE} if shelf.empty else {}
         return responses.send({"status": "ready", **note, **details})
     if shelf.loading:
-        raise Problem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
-    raise Problem("not_ready", shelf.verdict(), details)
+        raise HttpProblem("not_ready", "Collections are being loaded.", details, RETRY_AFTER)
+    raise HttpProblem("not_ready", shelf.verdict(), details)
 
 
 def _descriptors_left() -> bool:
@@ -91,6 +91,6 @@ async def metrics(request: Request) -> Response:
     A key that is limited to some collections may not read them.
     """
     if not state_of(request).settings.metrics_public and access_of(request).collections is not None:
-        raise Problem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
+        raise HttpProblem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as reading the files of many workers takes time
     return Response(await asyncio.to_thread(state_of(request).metrics.page), media_type=CONTENT_TYPE_LATEST)

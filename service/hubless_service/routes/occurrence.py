@@ -15,11 +15,17 @@ from hubless.measures.chance import Chance
 from hubless.vectors.arrays import I64
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import bodies, fields, responses
-from hubless_service.http.fields import Subject
-from hubless_service.http.insights import Finding, FindingsAnswer, HubOccurrence, OccurrenceAnswer, RankingOccurrence
+from hubless_service.http import bodies, responses, values
+from hubless_service.http.insights import (
+    FindingsAnswer,
+    HubOccurrence,
+    OccurrenceAnswer,
+    QueryFinding,
+    RankingOccurrence,
+)
 from hubless_service.http.requests import RequestModel, read
 from hubless_service.http.trace import trace_of
+from hubless_service.http.values import Subject
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.insight import K, insight_of
@@ -40,7 +46,7 @@ _ID = {
 class OccurrenceRequest(RequestModel):
     """The URL of the occurrence."""
 
-    limit: Annotated[int, fields.Whole("max_limit")] | None = Field(
+    limit: Annotated[int, values.Whole("max_limit")] | None = Field(
         default=None, description="How many hubs of each ranking, and how many ids never found; 20 if not given."
     )
 
@@ -155,7 +161,7 @@ def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
     }
 
 
-def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> list[Finding]:
+def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> list[QueryFinding]:
     queries, places = np.nonzero(ranking == row)
     firsts = version.ids(finds[1, queries, 0])
     return [

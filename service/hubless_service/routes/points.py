@@ -11,10 +11,10 @@ from hubless_service.access.authentication import access_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import CountAnswer, PointAnswer, PointsAnswer, ScrollAnswer
 from hubless_service.http.cursors import read_cursor, write_cursor
-from hubless_service.http.fields import NO_EXTRAS, Extras, Subject
+from hubless_service.http.hits import targets_of, weight_of_targets
 from hubless_service.http.requests import CountRequest, PointRequest, PointsRequest, ScrollRequest, read
-from hubless_service.http.targets import targets_of, weight_of_targets
 from hubless_service.http.trace import trace_of
+from hubless_service.http.values import NO_EXTRAS, Extras, Subject
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching import lookups

@@ -12,12 +12,12 @@ from hubless.errors import UnknownField
 from hubless.measures.projection import Projection
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
-from hubless_service.http import bodies, fields, responses
-from hubless_service.http.fields import Subject
+from hubless_service.http import bodies, responses, values
 from hubless_service.http.insights import ProjectionAnswer
 from hubless_service.http.problems import clip
 from hubless_service.http.requests import RequestModel, read
 from hubless_service.http.trace import trace_of
+from hubless_service.http.values import Subject
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.insight import insight_of
@@ -34,7 +34,7 @@ _LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as la
 class ProjectionRequest(RequestModel):
     """The URL of the projection. The column is read apart, as its name may look like a number."""
 
-    column: Annotated[str, fields.Text(_LONGEST_COLUMN)] | None = Field(
+    column: Annotated[str, values.Text(_LONGEST_COLUMN)] | None = Field(
         default=None, description="A payload column whose values are sent too."
     )
 

@@ -11,10 +11,10 @@ import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
-from hubless_service.http.fields import NO_EXTRAS
+from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.queries import Query, Stored
-from hubless_service.http.targets import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.trace import Trace
+from hubless_service.http.values import NO_EXTRAS
 from hubless_service.searching.filtering import matches_of
 
 Observe = Callable[[hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any]], None]

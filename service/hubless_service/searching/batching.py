@@ -17,7 +17,7 @@ from time import perf_counter
 from typing import Any
 
 from hubless.search.engines.deadline import within
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.waiting import Answer, Job, Reply, Taken, Waiting, queries_of
 
@@ -108,7 +108,7 @@ class Batcher:
 
         Raises
         ------
-        Problem
+        HttpProblem
         """
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.put(future, trace, deadline, answer, item, key, **how)
@@ -137,7 +137,7 @@ class Batcher:
 
         Raises
         ------
-        Problem
+        HttpProblem
             `too_many_requests`. The reply gets `deadline_exceeded`, as soon as it is.
         """
         self._waiting.check_room()
@@ -238,7 +238,7 @@ class Batcher:
 
 def _expire(reply: Reply) -> None:
     if not reply.done():
-        reply.set_exception(Problem("deadline_exceeded", "The request could not be answered in the time it has."))
+        reply.set_exception(HttpProblem("deadline_exceeded", "The request could not be answered in the time it has."))
 
 
 def _deliver(reply: Reply, outcome: Any) -> None:

@@ -16,7 +16,7 @@ from hubless.search.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow_points import put_of
-from hubless_service.http.problems import Problem, clip
+from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
 from hubless_service.searching.writing import Plan
 
@@ -140,7 +140,7 @@ def _put(put: Put, mode: str, draft: Draft) -> Planned:
     there = [draft.has(wanted) for wanted in ids]
     for wanted, known in zip(ids, there, strict=True):
         if mode == "insert" and known:
-            raise Problem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
+            raise HttpProblem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
         if mode == "update" and not known:
             raise PointNotFound(f"no target has the id {wanted!r}; nothing was stored")
     if mode == "ignore":

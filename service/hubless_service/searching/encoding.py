@@ -39,7 +39,7 @@ class Encoding:
 
         Raises
         ------
-        Problem
+        HttpProblem
             `too_many_requests`, `deadline_exceeded`.
         HublessError
             what the encoder has against a text, in the words of the request, or why it failed.
@@ -67,7 +67,7 @@ class Encoding:
 
         Raises
         ------
-        Problem, HublessError
+        HttpProblem, HublessError
             as `encode`.
         """
         trace = trace_of(request)

@@ -16,8 +16,8 @@ from hubless.errors import InputError
 from hubless.kernels.threads import one_blas_thread
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
+from hubless_service.http.hits import FoundHits
 from hubless_service.http.queries import Query, Stored
-from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
@@ -204,7 +204,7 @@ class Engine:
 
         Raises
         ------
-        Problem
+        HttpProblem
         """
         deadline = trace.started + query.timeout_ms / 1000
         queries = self._with_strength(collection, [query]) if self._follows else [query]
@@ -231,7 +231,7 @@ class Engine:
         ------
         InputError
             if there is no such write.
-        StorageError, Problem
+        StorageError, HttpProblem
         """
         if not seq or collection.seq >= seq:
             return collection

@@ -7,9 +7,9 @@ import numpy as np
 import hubless
 from hubless.filters import Filter
 from hubless.vectors.arrays import I64
-from hubless_service.http.fields import Extras
-from hubless_service.http.targets import LoadedTargets, read_beside
+from hubless_service.http.hits import LoadedTargets, read_beside
 from hubless_service.http.trace import Trace
+from hubless_service.http.values import Extras
 from hubless_service.searching.filtering import matches_of
 
 

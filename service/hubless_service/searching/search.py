@@ -12,8 +12,8 @@ from fastapi import Request
 import hubless
 from hubless.knn import openmp_threads
 from hubless_service.http.clients import unless_gone
+from hubless_service.http.hits import FoundHits
 from hubless_service.http.queries import Query, Stored
-from hubless_service.http.targets import FoundHits
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.searching.asking import Observe, Part, answer_parts
 from hubless_service.searching.batching import Batcher
@@ -38,7 +38,7 @@ async def search(
 
     Raises
     ------
-    Problem
+    HttpProblem
         `too_many_requests`, `deadline_exceeded`.
     InputError
         what the library has against a query, in the words of the request.

@@ -11,7 +11,7 @@ import hubless
 from hubless.errors import CollectionNotFound, EngineError
 from hubless.search.living import Living
 from hubless_service.access.keys import Access
-from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.searching.slots import STATES, Slot, as_problem
 
 NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
@@ -99,7 +99,7 @@ class Shelf:
 
         Raises
         ------
-        Problem
+        HttpProblem
             `not_ready` while it, or the list of all, is being loaded; the reason if no version of it can be served.
         CollectionNotFound
             if there is none of that name that may be seen.
@@ -109,14 +109,14 @@ class Shelf:
             return collection
         if slot.failure:
             raise as_problem(slot.failure)
-        raise Problem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
+        raise HttpProblem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)
 
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """The own name of a collection, given that name or an alias, and its slot.
 
         Raises
         ------
-        Problem
+        HttpProblem
             `not_ready` while the list of all is being loaded.
         CollectionNotFound
             if there is none of that name that may be seen.
@@ -199,6 +199,6 @@ class Shelf:
 
     def _check_loaded(self) -> None:
         if self.loading:
-            raise Problem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
+            raise HttpProblem("not_ready", "Collections are being loaded.", headers=RETRY_AFTER)
         if self.failure:
             raise as_problem(self.failure)

@@ -6,7 +6,7 @@ import hubless
 from hubless.errors import BundleError, EngineError, InputError, LogDamaged, StorageError
 from hubless.search.engines.milvus.server import URI
 from hubless.search.living import Living
-from hubless_service.http.problems import Problem, from_library
+from hubless_service.http.problems import HttpProblem, from_library
 
 STATES = ("loading", "ready", "failed")
 
@@ -73,10 +73,10 @@ class Slot:
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 
 
-def as_problem(failure: Exception) -> Problem:
+def as_problem(failure: Exception) -> HttpProblem:
     """The problem that tells clients why something cannot be served. Only the log tells an unexpected reason."""
     if isinstance(failure, BundleError | StorageError | EngineError):
         return from_library(failure)
     if isinstance(failure, InputError) and failure.parameter == URI:
-        return Problem("engine_unavailable", f"Its vectors are in Milvus: set {URI}.")
-    return Problem("internal_error", "It could not be read; what the server logs says why.")
+        return HttpProblem("engine_unavailable", f"Its vectors are in Milvus: set {URI}.")
+    return HttpProblem("internal_error", "It could not be read; what the server logs says why.")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, NamedTuple, Protocol
 
-from hubless_service.http.problems import RETRY_AFTER, Problem
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.costs import Costs
 
@@ -115,7 +115,7 @@ class Waiting:
         """Raise `too_many_requests` if no more queries may wait."""
         if self.queries >= self._room:
             detail = f"{self.queries} queries wait to be searched already."
-            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
 
     def check_wait(self, now: float, late: float, seconds: float) -> None:
         """Raise `too_many_requests` if one more job would wait for too large a share of its time.
@@ -131,7 +131,7 @@ class Waiting:
             wait += max(now - self._oldest, self._work / self._threads)
         if wait > max(0.0, _WAITING * seconds):
             detail = f"It would wait for about {wait:.2g} seconds to be searched, and has {seconds:.2g} in all."
-            raise Problem("too_many_requests", detail, headers=RETRY_AFTER)
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
 
     def add(self, job: Job) -> None:
         """Have a job wait."""

@@ -19,7 +19,7 @@ from hubless.errors import HublessError, NotFoundError, StorageError
 from hubless.search.engines.deadline import within
 from hubless.search.living import Draft, Living
 from hubless.search.writes import Write
-from hubless_service.http.problems import RETRY_AFTER, Problem, internal_error
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.following import follow
 from hubless_service.searching.shelf import Shelf
@@ -101,7 +101,7 @@ class Writer:
 
         Raises
         ------
-        Problem
+        HttpProblem
             `too_many_requests`, `not_ready`, `deadline_exceeded`, `merge_needed`, and whatever the plan raises.
         StorageError
             if the disk refuses. Nothing of the write is served then.
@@ -109,10 +109,10 @@ class Writer:
         future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         with self._changed:
             if self._stopped:
-                raise Problem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
+                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
             waiting = sum(task.name == name for task in self._waiting)
             if waiting >= self._room:
-                raise Problem("too_many_requests", f"{waiting} writes wait already.", headers=RETRY_AFTER)
+                raise HttpProblem("too_many_requests", f"{waiting} writes wait already.", headers=RETRY_AFTER)
             task = Task(name, points, plan, deadline, trace, future, perf_counter(), durable)
             self._waiting.append(task)
             self._wake()
@@ -131,7 +131,7 @@ class Writer:
                 return
             if task in self._waiting:
                 self._waiting.remove(task)
-            task.future.set_exception(Problem("deadline_exceeded", "The time was over before it was written."))
+            task.future.set_exception(HttpProblem("deadline_exceeded", "The time was over before it was written."))
             task.future.exception()  # seen, also if its client has hung up
 
     def _wake(self) -> None:
@@ -176,7 +176,7 @@ class Writer:
         """
         try:
             self._write(tasks)
-        except (StorageError, NotFoundError, Problem) as error:
+        except (StorageError, NotFoundError, HttpProblem) as error:
             log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
             _fail(tasks, error.with_traceback(None))
         except Exception as error:
@@ -212,7 +212,7 @@ class Writer:
     def _write(self, tasks: list[Task]) -> None:
         living = self._living(tasks[0].name)
         if living.log is None:
-            raise Problem("storage", "The collection has no folder, so it cannot be written to.")
+            raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
         answers: list[tuple[Task, dict[str, Any] | Exception]] = []
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
@@ -221,7 +221,7 @@ class Writer:
             for task in self._begin(tasks):
                 try:
                     write, document = self._planned(task, draft)
-                except (Problem, HublessError) as error:
+                except (HttpProblem, HublessError) as error:
                     answers.append((task, error.with_traceback(None)))
                     continue
                 if write is not None:
@@ -249,17 +249,17 @@ class Writer:
         """What to write for a task, and what to answer."""
         now = perf_counter()
         if now > task.deadline:
-            raise Problem("deadline_exceeded", "The time was over before it was written.")
+            raise HttpProblem("deadline_exceeded", "The time was over before it was written.")
         if task.points and draft.added + task.points > self._most_added:
             detail = f"{draft.added} points stand beside the index, and at most {self._most_added} may: merge them."
-            raise Problem("merge_needed", detail, headers={"Retry-After": "60"})
+            raise HttpProblem("merge_needed", detail, headers={"Retry-After": "60"})
         with within(task.deadline - now):
             return task.plan(draft)
 
     def _living(self, name: str) -> Living:
         living = self._shelf.known(name).living
         if living is None:
-            raise Problem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
+            raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)
         return living
 
 

@@ -4,8 +4,8 @@ import re
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
 
-from hubless_service.http.edge.limits import Limits
-from hubless_service.http.problems import Problem
+from hubless_service.http.edge.limits import ConnectionLimits
+from hubless_service.http.problems import HttpProblem
 
 Headers = list[tuple[bytes, bytes]]
 
@@ -19,18 +19,18 @@ _LINE_BYTES = len(b": \r\n")
 _HOST = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
 
 
-def malformed(detail: str) -> Problem:
+def malformed(detail: str) -> HttpProblem:
     """The answer to bytes that are no request."""
-    return Problem("malformed_request", detail)
+    return HttpProblem("malformed_request", detail)
 
 
-def too_large(limits: Limits) -> Problem:
+def too_large(limits: ConnectionLimits) -> HttpProblem:
     """The answer to a head beyond the limits."""
     detail = f"The head of a request may have {limits.head_bytes} bytes and {limits.headers} headers."
-    return Problem("head_too_large", detail)
+    return HttpProblem("head_too_large", detail)
 
 
-def problem_of(version: str, url: bytes, headers: Headers, limits: Limits) -> Problem | None:
+def problem_of(version: str, url: bytes, headers: Headers, limits: ConnectionLimits) -> HttpProblem | None:
     """What is wrong with a head that the parser takes; None if it is fine.
 
     Sources: RFC 9112, 3.2 (Host), 6.1 (Transfer-Encoding); RFC 3986, 2.1 (percent-encoding).
@@ -55,7 +55,7 @@ def problem_of(version: str, url: bytes, headers: Headers, limits: Limits) -> Pr
     return None if _is_text(url.partition(b"?")[0]) else malformed("path: expected UTF-8")
 
 
-def is_plain(version: str, url: bytes, headers: Headers, fields: Fields, limits: Limits) -> bool:
+def is_plain(version: str, url: bytes, headers: Headers, fields: Fields, limits: ConnectionLimits) -> bool:
     """Whether a head is surely fine and no proxy's, found out in a fifth of the time. `problem_of` decides on others.
 
     Parameters

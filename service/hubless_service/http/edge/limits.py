@@ -11,7 +11,7 @@ OTHER_DESCRIPTORS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConnectionLimits:
     """The limits of every connection, and of all of them together.
 
     Attributes
@@ -32,9 +32,9 @@ class Limits:
     idle_seconds: float
 
 
-def limits_of(settings: Settings) -> Limits:
+def limits_of(settings: Settings) -> ConnectionLimits:
     """The limits that the settings name; not more connections than the process has descriptors for."""
-    return Limits(
+    return ConnectionLimits(
         head_bytes=settings.max_head_bytes,
         headers=settings.max_headers,
         pipelined=settings.max_pipelined,

@@ -33,10 +33,10 @@ from hubless_service.http.edge.heads import (
     too_large,
     without_upgrade,
 )
-from hubless_service.http.edge.limits import Limits, limits_of
+from hubless_service.http.edge.limits import ConnectionLimits, limits_of
 from hubless_service.http.edge.taking import Taking
 from hubless_service.http.edge.watch import Watch
-from hubless_service.http.problems import Problem, clip
+from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.trace import EXCHANGE, REFUSAL
 from hubless_service.settings import Settings
 
@@ -87,7 +87,7 @@ class Protocol(HttpToolsProtocol):
     them the client has to take what it was sent (`_taking`).
     """
 
-    limits: Limits
+    limits: ConnectionLimits
     watch: Watch
 
     def __init__(self, *positional: Any, **named: Any) -> None:
@@ -99,7 +99,7 @@ class Protocol(HttpToolsProtocol):
         self._due = 0.0  # by the loop's clock; counts while nothing is answered
         self._taking = Taking()
         self._deaf = False  # what still comes is discarded
-        self._problem: Problem | None = None
+        self._problem: HttpProblem | None = None
         self._messages = 0
         self._in_message = self._in_body = False
         self._body = self._framing = 0  # bytes of the message that comes: of its body, and of all else
@@ -169,7 +169,7 @@ class Protocol(HttpToolsProtocol):
             self._deaf = True  # the request before is the last
         elif len(self.pipeline) >= self.limits.pipelined:
             detail = f"{self.limits.pipelined} requests wait on this connection already, and no more may."
-            self._stop(Problem("head_too_large", detail))
+            self._stop(HttpProblem("head_too_large", detail))
         if self._deaf:
             raise _Stop
         self._messages += 1
@@ -287,11 +287,11 @@ class Protocol(HttpToolsProtocol):
             cycle_and_app, self._next = self._next, None
             super()._start_asgi_task(*cycle_and_app)
 
-    def _stop(self, problem: Problem) -> None:
+    def _stop(self, problem: HttpProblem) -> None:
         self._problem = problem
         raise _Stop
 
-    def _refuse(self, problem: Problem) -> None:
+    def _refuse(self, problem: HttpProblem) -> None:
         """Answer with a problem, after what was asked before, and end the connection."""
         if self._deaf:
             return
@@ -339,7 +339,7 @@ class Protocol(HttpToolsProtocol):
         keep_alive = version != "1.0" and self.parser.should_keep_alive()
         return self._cycle_of(scope, self.transport, keep_alive=keep_alive, fields=fields)
 
-    def _cycle_of_refusal(self, problem: Problem) -> Cycle:
+    def _cycle_of_refusal(self, problem: HttpProblem) -> Cycle:
         """What the app answers as it answers a request, so that it is logged and counted."""
         url = self.url if self._messages else b""
         scope: dict[str, Any] = {

@@ -5,7 +5,7 @@ import logging
 from time import monotonic
 from typing import Protocol
 
-from hubless_service.http.edge.limits import Limits
+from hubless_service.http.edge.limits import ConnectionLimits
 
 log = logging.getLogger("hubless.connections")
 
@@ -34,7 +34,7 @@ class Watch:
     request. And no state of a connection can be forgotten: every look covers every connection.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ConnectionLimits) -> None:
         self._most = limits.connections
         shortest = min(limits.receive_seconds, limits.idle_seconds) / _LOOKS
         self._seconds = min(max(shortest, _SHORTEST_WAIT), _LONGEST_WAIT)

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 import hubless
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.answers import HitExplanation, QueryHit, QueryHits, StoredTarget, TargetExtras
-from hubless_service.http.fields import Extras
+from hubless_service.http.values import Extras
 
 _VALUES = 10  # of a hit, and of a payload, as a rule
 
 
-class Beside(NamedTuple):
+class SentBeside(NamedTuple):
     """What some targets are sent with beside their ids: payload, and vectors (r, d); None is not sent.
 
     `have_vectors` (r,) says which targets have a vector.
@@ -25,7 +25,7 @@ class Beside(NamedTuple):
     have_vectors: NDArray[np.bool_] | None = None
 
 
-NOTHING_BESIDE = Beside(None, None)
+NOTHING_BESIDE = SentBeside(None, None)
 
 
 class FoundHits(NamedTuple):
@@ -34,7 +34,7 @@ class FoundHits(NamedTuple):
     results: hubless.Results
     line: int
     k: int
-    beside: Beside
+    beside: SentBeside
 
 
 class LoadedTargets(NamedTuple):
@@ -43,12 +43,12 @@ class LoadedTargets(NamedTuple):
     ids: Sequence[str | int]
     offsets: F32
     seqs: I64
-    beside: Beside
+    beside: SentBeside
 
 
-def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> Beside:
+def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extras: Extras) -> SentBeside:
     """Read from the disk, or from memory, what the targets of some rows are sent with."""
-    return Beside(
+    return SentBeside(
         collection.payload(rows, extras.columns) if extras.payload else None,
         collection.vectors(rows) if extras.vector and len(rows) else None,
         collection.have_vectors(rows) if extras.vector and len(rows) else None,
@@ -99,12 +99,12 @@ def targets_of(targets: LoadedTargets) -> list[StoredTarget]:
     return written
 
 
-def _weight(beside: Beside) -> int:
+def _weight(beside: SentBeside) -> int:
     payload = 0 if beside.payload is None else len(beside.payload) * _VALUES
     return payload + (0 if beside.vectors is None else beside.vectors.size)
 
 
-def _add(written: Sequence[TargetExtras], beside: Beside) -> None:
+def _add(written: Sequence[TargetExtras], beside: SentBeside) -> None:
     if beside.payload is not None:
         for target, payload in zip(written, beside.payload, strict=True):
             target["payload"] = payload

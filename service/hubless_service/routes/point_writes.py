@@ -12,7 +12,6 @@ from hubless_service.access.authentication import check_write
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import DeleteAnswer, PutAnswer
 from hubless_service.http.arrow import ARROW, read_table
-from hubless_service.http.fields import Subject
 from hubless_service.http.requests import (
     ArrowPointsRequest,
     DeletePointsRequest,
@@ -22,6 +21,7 @@ from hubless_service.http.requests import (
     WriteOptions,
     read,
 )
+from hubless_service.http.values import Subject
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.edits import (

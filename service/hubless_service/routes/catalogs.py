@@ -10,7 +10,7 @@ from hubless.measures.evenness import ChosenStrength
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
 from hubless_service.http import responses
-from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveQueries, QuerySample
+from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveFigures, SampleFigures
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
@@ -56,13 +56,13 @@ async def get_hubness(request: Request, collection: str) -> Response:
     return responses.send(cast(HubnessAnswer, {**document, "collection": asked.name, "version": asked.version}))
 
 
-def _live(chosen: ChosenStrength | None) -> LiveQueries | None:
+def _live(chosen: ChosenStrength | None) -> LiveFigures | None:
     if chosen is None:
         return None
     return {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state}
 
 
-def _sample(state: AppState, collection: str) -> QuerySample | None:
+def _sample(state: AppState, collection: str) -> SampleFigures | None:
     sampling = state.engine.sampling
     if not sampling or not (kept := sampling.summary(collection)):
         return None

@@ -8,11 +8,11 @@ from hubless_service import openapi
 from hubless_service.access.authentication import access_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
-from hubless_service.http.fields import Subject
+from hubless_service.http.hits import hits_of, weight_of
 from hubless_service.http.queries import read_batch, read_query
 from hubless_service.http.requests import BatchRequest, BinaryRequest, QueryRequest
-from hubless_service.http.targets import hits_of, weight_of
 from hubless_service.http.trace import trace_of
+from hubless_service.http.values import Subject
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.state import AppState, state_of

@@ -18,7 +18,7 @@ import hubless
 from hubless.errors import InputError, NotFinite, UnknownField
 from hubless.filters import Filter, FilterLimits, read_row
 from hubless.vectors.arrays import F32, check_dim
-from hubless_service.http import vectors
+from hubless_service.http import decoding
 from hubless_service.http.problems import clip, describe
 from hubless_service.settings import Settings
 
@@ -192,11 +192,11 @@ class QueryVector(FieldKind):
     def read(self, value: Any, subject: Subject) -> F32:
         if isinstance(value, list):
             try:
-                return subject.collection.prepare(vectors.from_numbers(value), "")
+                return subject.collection.prepare(decoding.from_numbers(value), "")
             except NotFinite:
                 return subject.collection.prepare(value, "")  # which says the number as it was sent
         if isinstance(value, str):
-            return subject.collection.prepare(vectors.from_base64(value), "")
+            return subject.collection.prepare(decoding.from_base64(value), "")
         raise InputError("", "a list of numbers, or a string of base64", describe(value))
 
 

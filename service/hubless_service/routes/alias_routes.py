@@ -14,7 +14,7 @@ from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
 from hubless_service.http import bodies, responses
 from hubless_service.http.answers import AliasAnswer, AliasesAnswer
-from hubless_service.http.problems import Problem
+from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import AliasRequest, read
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
@@ -91,7 +91,7 @@ async def put_alias(request: Request, alias: str) -> Response:
         raise CollectionNotFound(f'There is no collection "{collection}".')
     before = (await asyncio.to_thread(catalog.aliases)).get(alias)
     if before and not access.sees(before.collection):
-        raise Problem("forbidden", "The key may not see the collection that this stands for.")
+        raise HttpProblem("forbidden", "The key may not see the collection that this stands for.")
     expected = _expected(request, before)
     changed = await asyncio.to_thread(catalog.set_alias, alias, collection, expected=expected)
     log.info('alias "%s" stands for "%s" now, id=%s', alias, collection, trace_of(request).request_id)
@@ -136,17 +136,17 @@ def _expected(request: Request, before: hubless.Alias | None) -> int:
 
     Raises
     ------
-    Problem
+    HttpProblem
         `precondition_failed` if it has another, `precondition_required` if they say nothing of one that is there.
     """
     revision = before.revision if before else 0
     match, none_match = request.headers.get("if-match"), request.headers.get("if-none-match")
     if match is not None and not (before and (match.strip() == "*" or str(revision) in _TAG.findall(match))):
-        raise Problem("precondition_failed", "The alias is not the one of If-Match: get it anew.")
+        raise HttpProblem("precondition_failed", "The alias is not the one of If-Match: get it anew.")
     if none_match is not None and before:
-        raise Problem("precondition_failed", "The alias is there already.")
+        raise HttpProblem("precondition_failed", "The alias is there already.")
     if match is None and before:
-        raise Problem("precondition_required", "The alias is there: say in If-Match the ETag that it has, or *.")
+        raise HttpProblem("precondition_required", "The alias is there: say in If-Match the ETag that it has, or *.")
     return revision
 
 
