@@ -72,7 +72,7 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
     from pydantic import ValidationError
 
     from hubless.errors import HublessError
-    from hubless.store.query_sample import Limits, SampleWriter
+    from hubless.store.query_sample import SampleWriter
     from hubless.store.remote.objects import Objects
     from hubless_service.access.keys import Keys
     from hubless_service.settings import Settings
@@ -83,7 +83,7 @@ def _settings(options: Mapping[str, Any]) -> "Settings":
             Objects(settings.address)  # says if its package is not installed
         Keys(settings)
         if settings.query_sample:
-            SampleWriter(settings.query_sample, Limits()).open()
+            SampleWriter(settings.query_sample)
     except ValidationError as error:
         _fail(_first_mistake(error, options), WRONG_USAGE)
     except HublessError as error:

@@ -165,18 +165,7 @@ class Settings(BaseSettings):
     query_sample: Path | None = Field(
         default=None, description="Folder for a sample of the queries that people ask; without it none are kept."
     )
-    query_sample_share: float = Field(
-        default=1, gt=0, le=1, description="Share of the different queries that may get into the sample."
-    )
-    query_sample_size: int = Field(
-        default=4000, ge=100, le=100_000, description="Most queries kept of a collection and of a sixth of the days."
-    )
-    query_sample_client_share: float = Field(
-        default=0.25, gt=0, le=1, description="Most of that size that one client may fill."
-    )
-    query_sample_days: float = Field(
-        default=30, gt=0, le=3650, description="Days until a query leaves the sample; up to a sixth longer."
-    )
+    query_sample_days: float = Field(default=30, gt=0, le=3650, description="Days that a query stays in the sample.")
     query_sample_texts: bool = Field(default=False, description="Keep the texts of queries, too.")
     drain_seconds: float = Field(
         default=2, ge=0, description="Seconds of answers after SIGTERM, while /readyz says 503."

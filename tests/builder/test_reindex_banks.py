@@ -9,7 +9,7 @@ import hubless
 from hubless.builder.live_banks import demand, thin
 from hubless.errors import InputError
 from hubless.store import query_sample
-from hubless.store.query_sample import Limits, LiveQueries, SampleWriter, read_sample
+from hubless.store.query_sample import SampleWriter, read_sample
 from hubless.vectors.sources import ArrayVectors
 
 NOON = 1_800_000_000
@@ -22,14 +22,12 @@ def folder(tmp_path):
     """A job over a query sample: each of 50 queries was asked in three ways, the last 20 by one client."""
     asked = np.repeat(small.query_bank()[:50], 3, axis=0)
     asked = (asked + 1e-4 * np.random.default_rng(5).normal(size=asked.shape)).astype(np.float32)
-    made = SampleWriter(tmp_path / "job" / "sample", Limits())
     (tmp_path / "job" / "sample").mkdir(parents=True)
     (tmp_path / "job" / "sample" / query_sample._SALT).write_bytes(bytes(32))  # the order of rows hangs on it
-    made.open()
-    draws = np.array([made.draw_of(each) for each in asked], np.uint64)
-    ones, clients = np.ones(len(asked), np.int64), tuple(f"client-{min(n // 3, 30)}" for n in range(len(asked)))
-    queries = LiveQueries(asked, draws, ones, ones * NOON, clients, (None,) * len(asked))
-    made.add(NAME, "cosine", queries, len(asked), NOON)
+    made = SampleWriter(tmp_path / "job" / "sample")
+    for n, each in enumerate(asked):
+        made.record(NAME, "cosine", each, f"client-{min(n // 3, 30)}", NOON)
+    made.flush()
     jobs.write(tmp_path / "job", correction=SN, query_bank=f"sample/{NAME}")
     return tmp_path / "job"
 
@@ -37,7 +35,7 @@ def folder(tmp_path):
 def thinned(folder, **more):
     sample = read_sample(folder / "sample" / NAME)
     compared = sample.vectors / np.linalg.norm(sample.vectors, axis=1, keepdims=True)
-    left = thin(compared, ArrayVectors(TARGETS, "targets"), sample.queries.clients, **more)
+    left = thin(compared, ArrayVectors(TARGETS, "targets"), sample.clients, **more)
     return sample.vectors[left.rows], left
 
 

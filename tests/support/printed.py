@@ -7,7 +7,7 @@ import typer
 from support.hubs import pairs
 
 from hubless.cli import application
-from hubless.store.query_sample import Limits, LiveQueries, SampleWriter
+from hubless.store.query_sample import SampleWriter
 
 COUNT = 300
 
@@ -89,20 +89,7 @@ def write_files(folder):
 
 def write_sample(folder, vectors, clients=("shop", "phone"), collection="things"):
     """A query sample of a collection, as the service writes it."""
-    writer = SampleWriter(folder, Limits())
-    writer.open()
-    count = len(vectors)
-    writer.add(
-        collection,
-        "cosine",
-        LiveQueries(
-            vectors,
-            np.array([writer.draw_of(vector) for vector in vectors], np.uint64),
-            np.ones(count, np.int64),
-            np.zeros(count, np.int64),
-            tuple(clients[row % len(clients)] for row in range(count)),
-            (None,) * count,
-        ),
-        count,
-        0.0,
-    )
+    writer = SampleWriter(folder)
+    for row, vector in enumerate(vectors):
+        writer.record(collection, "cosine", vector, clients[row % len(clients)], 0.0)
+    writer.flush()

@@ -74,7 +74,7 @@ def show_command(
     clients: Counter[str] = Counter()
     if live.sample is not None:
         shown |= _of_sample(live.sample)
-        clients = Counter(live.sample.queries.clients)
+        clients = Counter(live.sample.clients)
         shown["clients"] = {name: count / len(live.vectors) for name, count in clients.most_common()}
     else:
         shown["repeated"] = 1 - len(np.unique(live.vectors, axis=0)) / len(live.vectors)
@@ -123,7 +123,7 @@ def thin_command(
     live = _read(queries)
     vectors = in_memory(gallery.queries(live.vectors, "queries"))
     rows, held_out = _held_out(len(vectors), seed, fresh is not None)
-    clients = [live.sample.queries.clients[row] for row in rows.tolist()] if live.sample else None
+    clients = [live.sample.clients[row] for row in rows.tolist()] if live.sample else None
     thinned = thin(vectors[rows], gallery.targets, clients, same=same, client_share=client_share)
     _save(output, vectors[rows[thinned.rows]])
     if fresh is not None:
@@ -241,15 +241,14 @@ def _read(path: Path) -> _Live:
 
 
 def _of_sample(sample: QuerySample) -> dict[str, Any]:
-    queries = sample.queries
     return {
         "collection": sample.collection,
         "asked": sample.seen,
         "begins": sample.begins.isoformat(),
         "ends": sample.ends.isoformat(),
         "files": len(sample.files),
-        "asked_again": float(np.mean(queries.counts > 1)) if len(queries) else 0.0,
-        "texts": float(np.mean([text is not None for text in queries.texts])) if len(queries) else 0.0,
+        "asked_again": float(np.mean(sample.counts > 1)) if len(sample.counts) else 0.0,
+        "texts": float(np.mean([text is not None for text in sample.texts])) if sample.texts else 0.0,
     }
 
 

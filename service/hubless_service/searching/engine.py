@@ -22,7 +22,7 @@ from hubless_service.http.trace import Trace, trace_of
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live import Live
-from hubless_service.observing.sampling import sampling_of
+from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.encoding import Encoding
@@ -91,7 +91,11 @@ class Engine:
             {} if settings.milvus is None else settings.milvus.environment,
         )
         self.live = Live(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
-        self.sampling = sampling_of(settings)
+        self.sampling = (
+            QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
+            if settings.query_sample
+            else None
+        )
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread.

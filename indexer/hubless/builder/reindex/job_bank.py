@@ -84,7 +84,7 @@ def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSo
     """The vectors of an entry of the job, and for a query sample who asked each."""
     if _is_sample(files := found_files(path, plan.folder, entry)):
         sample = read_sample(plan.folder / path)
-        return HeldVectors(sample.vectors, name), sample.queries.clients
+        return HeldVectors(sample.vectors, name), sample.clients
     parts = [as_items(each, name).vectors for each in files]
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
