@@ -33,7 +33,7 @@ from hubless.corrections.softmax import FittedSoftmax
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
 from hubless.lab.cross_fit import held_out_rankings
-from hubless.lab.trials import Trial
+from hubless.lab.experiments.trials import Trial
 from hubless.measures import k_occurrence
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors

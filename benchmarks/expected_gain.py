@@ -31,9 +31,9 @@ from benchmarks.wrong_banks import nearest_fifth, one_topic
 from hubless.builder.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
 from hubless.lab.cross_fit import held_out_rankings
-from hubless.lab.entries import Entry
 from hubless.lab.expected import ABOVE, BELOW, DEPTH, PER_MOVED, SLOPE, Signs, signs
-from hubless.lab.trials import Trial, open_pairs
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial, open_pairs
 from hubless.measures.coverage import coverage
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import ArrayVectors
@@ -117,7 +117,7 @@ def seen(given: Trial, bank: F32, seed: int) -> Signs:
 
 def labelled(given: Trial, bank: F32) -> tuple[float, float]:
     """R@1 of the raw ranking in %, and its change by `auto` with a bank, in points."""
-    found = hits(replace(given, query_bank=bank, target_bank=None), [Entry("none"), Entry("auto")])
+    found = hits(replace(given, query_bank=bank, target_bank=None), [Method("none"), Method("auto")])
     return 100 * float(found["none"].mean()), 100 * float(found["auto"].mean() - found["none"].mean())
 
 

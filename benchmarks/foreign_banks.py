@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks.real_sets import Set, open_set, trial
 from benchmarks.wrong_banks import ROUNDS, nearest_fifth, one_topic
 from hubless.kernels.reductions import rankings
-from hubless.lab.entries import Entry
-from hubless.lab.trials import Trial
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial
 from hubless.measures.evenness import FULL, STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
@@ -99,7 +99,7 @@ def measured(given: Trial, seed: int) -> dict[str, Any]:
     order = np.random.default_rng(seed).permutation(len(given.queries))[:MOST_TESTS]
     count = min(LIVE, len(order) // 3)
     live, tests = order[:count], order[count:]
-    offsets = given.fit(Entry("auto").correction()).offsets
+    offsets = given.fit(Method("auto").correction()).offsets
     targets = ArrayVectors(given.targets, "targets")
     scaled = [np.float32(strength) * offsets for strength in STRENGTHS]
     k = min(10, len(offsets))

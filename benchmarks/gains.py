@@ -22,14 +22,14 @@ from hubless.demo.measuring import Ranking
 from hubless.demo.story import learn_and_measure
 from hubless.kernels.reductions import top_k
 from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, bent
-from hubless.lab.entries import Entry
+from hubless.lab.experiments.methods import Method
 from hubless.vectors.sources import ArrayVectors
 
 ENTRIES = {
-    "csls": Entry("csls"),
-    "nnn, k=16": Entry("nnn", {"k": 16}),
-    "is, τ=.02": Entry("is", {"temperature": 0.02}),
-    "auto": Entry("auto"),
+    "csls": Method("csls"),
+    "nnn, k=16": Method("nnn", {"k": 16}),
+    "is, τ=.02": Method("is", {"temperature": 0.02}),
+    "auto": Method("auto"),
 }
 NAMES = {
     "quran_en_zh_e5small": "English → Chinese verses,\nmultilingual-e5-small",
@@ -55,7 +55,7 @@ def measure(data: Set) -> dict[str, Any]:
             given = trial(replace(data, bank=None), size, seed)
             if given is None:
                 break
-            found = hits(given, [Entry("none"), *ENTRIES.values()])
+            found = hits(given, [Method("none"), *ENTRIES.values()])
             raw = 100 * float(found["none"].mean())
             changes = {
                 label: round(100 * float(found[entry.label].mean()) - raw, 3)

@@ -29,7 +29,7 @@ from hubless.builder.live import strength_by_offsets
 from hubless.builder.live_banks import demand, thin
 from hubless.corrections import correction
 from hubless.corrections.prior import TargetPrior, fit, prior_offsets
-from hubless.lab.trials import strict_trial
+from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import ArrayVectors
 

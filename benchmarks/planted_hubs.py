@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from hubless.corrections import correction
 from hubless.kernels.reductions import top_k
+from hubless.lab.experiments.trials import read_vectors
 from hubless.lab.gallery import open_gallery
 from hubless.lab.scan.scanning import scan
-from hubless.lab.trials import read_vectors
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors
 

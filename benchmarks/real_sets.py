@@ -20,10 +20,10 @@ import numpy as np
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.entries import Entry, parse_entries
-from hubless.lab.grids import grid_entries
-from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
-from hubless.lab.tune import tune
+from hubless.lab.experiments.grids import grid_methods
+from hubless.lab.experiments.methods import Method, parse_methods
+from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
 from hubless.vectors.arrays import F32
 
@@ -69,7 +69,7 @@ def cut(rows: F32, size: int, rng: np.random.Generator) -> F32:
     return rows[np.sort(rng.choice(len(rows), min(size, len(rows)), replace=False))]
 
 
-def hits(given: Trial, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
+def hits(given: Trial, entries: Sequence[Method]) -> dict[str, np.ndarray]:
     """Return for each correction whether it puts the right target of each test query first."""
     scorers = {}
     for entry in entries:
@@ -84,7 +84,7 @@ def hits(given: Trial, entries: Sequence[Entry]) -> dict[str, np.ndarray]:
     return found
 
 
-def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Entry]) -> dict[str, Any] | None:
+def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Method]) -> dict[str, Any] | None:
     """Return raw R@1, and the change by each correction: mean and standard error over the seeds, in points."""
     repeats = 1 if data.bank is not None and size is None else seeds
     changes: dict[str, list[float]] = {}
@@ -96,7 +96,7 @@ def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Entry]) -
         if given is None:
             return None
         bank = len(given.query_bank)
-        found = hits(given, [Entry("none"), *entries])
+        found = hits(given, [Method("none"), *entries])
         raw.append(100 * found["none"].mean())
         for label, right in found.items():
             changes.setdefault(label, []).append(100 * (right.mean() - found["none"].mean()))
@@ -119,7 +119,7 @@ def tuned(data: Set, seeds: int) -> dict[str, Any]:
     pairs = data.pairs
     found = tune(pairs.queries, pairs.targets, pairs.relevant, query_bank=data.bank, seeds=seeds)
     raw = found.candidates[0].recall_at_1
-    chosen = next(c for c in found.candidates if c.label == Entry(found.correction, found.parameters).label)
+    chosen = next(c for c in found.candidates if c.label == Method(found.correction, found.parameters).label)
     best = next(c for c in found.candidates if c.label == found.best)
     return {
         "set": data.name,
@@ -167,9 +167,9 @@ def main() -> None:
     rows, choices = [], []
     for folder in given.folders:
         data = open_set(folder)
-        entries = parse_entries(given.correction or CORRECTIONS, {})
+        entries = parse_methods(given.correction or CORRECTIONS, {})
         for size in SIZES:
-            more = grid_entries(size or 1000, data.bank is None)[1:] if given.all else []
+            more = grid_methods(size or 1000, data.bank is None)[1:] if given.all else []
             row = measure(data, size, given.seeds, list({e.label: e for e in [*entries, *more]}.values()))
             if row is not None:
                 rows.append(row)

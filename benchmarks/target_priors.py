@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.real_sets import Set, open_set
 from hubless import measures
 from hubless.builder.arrays import offsets
-from hubless.lab.trials import strict_trial
+from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, F64, I64
 
 CORRECTIONS: tuple[tuple[str, dict[str, Any]], ...] = (("auto", {}), ("sn", {}), ("sn", {"temperature": 0.01}))

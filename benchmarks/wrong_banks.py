@@ -26,24 +26,24 @@ from typing import Any
 import numpy as np
 
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
-from hubless.lab.entries import Entry
-from hubless.lab.trials import Trial
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial
 from hubless.vectors.arrays import F32, I64
 
 TOPICS, ROUNDS, FEWEST = 5, 15, 20
 SHARE = 0.2
 SEEDS = 3
 ENTRIES = {
-    "auto": Entry("auto"),
-    "csls": Entry("csls"),
-    "nnn": Entry("nnn"),
-    "dis": Entry("dis"),
-    "is, τ .02": Entry("is", {"temperature": 0.02}),
-    "sn, τ .01": Entry("sn", {"temperature": 0.01}),
-    "dbsn, τ .01": Entry("dbsn", {"temperature": 0.01}),
-    "nnn, k 16": Entry("nnn", {"k": 16, "weight": 0.75}),
-    "nnn, k 16, w .5": Entry("nnn", {"k": 16, "weight": 0.5}),
-    "nnn, k 8, w .25": Entry("nnn", {"k": 8, "weight": 0.25}),
+    "auto": Method("auto"),
+    "csls": Method("csls"),
+    "nnn": Method("nnn"),
+    "dis": Method("dis"),
+    "is, τ .02": Method("is", {"temperature": 0.02}),
+    "sn, τ .01": Method("sn", {"temperature": 0.01}),
+    "dbsn, τ .01": Method("dbsn", {"temperature": 0.01}),
+    "nnn, k 16": Method("nnn", {"k": 16, "weight": 0.75}),
+    "nnn, k 16, w .5": Method("nnn", {"k": 16, "weight": 0.5}),
+    "nnn, k 8, w .25": Method("nnn", {"k": 8, "weight": 0.25}),
 }
 RESULTS = Path(__file__).parent / "results" / "wrong_banks.json"
 
@@ -118,13 +118,13 @@ def trials(data: Set, kind: str, seed: int) -> list[Trial]:
     return [replace(given, query_bank=bank) for bank in BANKS[kind](given.query_bank, rng)]
 
 
-def measure(data: Set, kind: str, entries: Mapping[str, Entry], seeds: int) -> dict[str, Any]:
+def measure(data: Set, kind: str, entries: Mapping[str, Method], seeds: int) -> dict[str, Any]:
     """The changes of R@1, in points, of each entry with each bank of a kind, beside raw R@1 in per cent."""
     changes: dict[str, list[float]] = {label: [] for label in entries}
     raw = []
     for seed in range(seeds):
         for given in trials(data, kind, seed):
-            found = hits(given, [Entry("none"), *entries.values()])
+            found = hits(given, [Method("none"), *entries.values()])
             raw.append(100 * float(found["none"].mean()))
             for label, entry in entries.items():
                 if entry.label in found:

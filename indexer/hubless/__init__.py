@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hubless.errors import HublessError
     from hubless.exporting.export import export
     from hubless.lab.arrays import compare, diagnose, plot_occurrence, scan, tune
-    from hubless.lab.evaluate import evaluate
+    from hubless.lab.experiments.evaluate import evaluate
     from hubless.lab.matrices import SimilarityMatrices
     from hubless.search.collection import Collection
     from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
@@ -80,7 +80,7 @@ _PLACES = {
     "choose_strength": "builder.arrays.choose_strength",
     "compare": "lab.arrays.compare",
     "diagnose": "lab.arrays.diagnose",
-    "evaluate": "lab.evaluate.evaluate",
+    "evaluate": "lab.experiments.evaluate.evaluate",
     "export": "exporting.export.export",
     "merge": "builder.merging.merge",
     "offsets": "builder.arrays.offsets",

@@ -11,7 +11,7 @@ from support.labelled import pairs
 
 from hubless.cli.application import main
 from hubless.cli.labelled import named_with_settings
-from hubless.lab.entries import parse_entries
+from hubless.lab.experiments.methods import parse_methods
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
 COMMANDS = list(dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE)))
@@ -73,5 +73,5 @@ def test_every_setting_of_the_last_table_is_one_that_evaluate_takes():
     cells = re.findall(r"(?m)^\| .* \| ([^|]*) \|$", table)[1:]
     settings = [setting for cell in cells for setting in re.findall(r"`([^`]+)`", cell)]
     assert len(settings) > 10
-    for entry in parse_entries(map(named_with_settings, settings), {}):
+    for entry in parse_methods(map(named_with_settings, settings), {}):
         entry.check()

@@ -12,7 +12,7 @@ from support.labelled import pairs, saved
 import hubless
 from hubless.builder.parameter_file import read_correction
 from hubless.cli.application import main
-from hubless.lab.compare import compare
+from hubless.lab.experiments.compare import compare
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)

@@ -10,17 +10,18 @@ from support.labelled import pairs
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab import plans, trials
-from hubless.lab.compare import compare
-from hubless.lab.entries import DEFAULT_CORRECTIONS, Entry, parse_entries
-from hubless.lab.tally import Attribute
-from hubless.lab.trials import strict_trial
+from hubless.lab import plans
+from hubless.lab.experiments import trials
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method, parse_methods
+from hubless.lab.experiments.tally import Attribute
+from hubless.lab.experiments.trials import strict_trial
 
 GIVEN = pairs(240)
 RIGHT = np.arange(240)
 BANK = pairs(300, seed=1).queries
 TARGET_BANK = pairs(300, seed=1).targets
-FEW = [Entry("none"), Entry("csls"), Entry("nnn", {"k": 8, "weight": 0.75})]
+FEW = [Method("none"), Method("csls"), Method("nnn", {"k": 8, "weight": 0.75})]
 
 
 def compared(entries=FEW, **options):
@@ -100,7 +101,7 @@ def test_baseline_can_be_another_correction():
 
 
 def test_baseline_is_added_where_it_was_not_asked_for():
-    assert [row.label for row in compared([Entry("csls")], query_bank=BANK).rows] == ["none", "csls"]
+    assert [row.label for row in compared([Method("csls")], query_bank=BANK).rows] == ["none", "csls"]
 
 
 def test_default_entries_are_those_that_the_banks_allow():
@@ -117,9 +118,9 @@ def test_default_entries_are_those_that_the_banks_allow():
 
 def test_correction_that_was_asked_for_and_cannot_be_fitted_is_an_error():
     with pytest.raises(InputError, match="target bank: expected vectors, as dbsn needs them"):
-        compared([Entry("dbsn")], query_bank=BANK)
+        compared([Method("dbsn")], query_bank=BANK)
     with pytest.raises(InputError, match="query bank: expected at least 128 rows"):
-        compared([Entry("nnn", {"k": 128})], query_bank=BANK[:100])
+        compared([Method("nnn", {"k": 128})], query_bank=BANK[:100])
 
 
 def test_target_bank_without_a_query_bank_is_refused():
@@ -215,7 +216,7 @@ def test_shares_of_groups_are_measured_for_each_correction():
 def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatch):
     """As many queries as targets, one right target each: assignment is what Hungarian says, whatever the blocks."""
     monkeypatch.setattr(trials, "SCORES_HELD", held)
-    found = compared([Entry("none"), Entry("hn"), Entry("sn_whole", {"temperature": 0.1})], query_bank=BANK)
+    found = compared([Method("none"), Method("hn"), Method("sn_whole", {"temperature": 0.1})], query_bank=BANK)
     rows, columns = linear_sum_assignment(GIVEN.queries @ GIVEN.targets.T, maximize=True)
     assert found.row("hn").quality["recall_at_1"] == pytest.approx(np.mean(rows == columns))
     assert found.notes == ["hn, sn_whole temperature=0.1: ranked with all test queries known, which no service has"]
@@ -224,7 +225,7 @@ def test_plans_of_the_whole_matrix_see_all_test_queries_at_once(held, monkeypatc
 @pytest.mark.parametrize("name", ["dsl", "sinkhorn"])
 def test_dsl_and_sinkhorn_of_the_whole_matrix_rank_as_their_functions(name):
     given = {"temperature": 0.05}
-    found = compared([Entry("none"), Entry(f"{name}_whole", given), Entry(name, given)], query_bank=BANK)
+    found = compared([Method("none"), Method(f"{name}_whole", given), Method(name, given)], query_bank=BANK)
     scores = plans.WHOLE_MATRIX[name](GIVEN.queries @ GIVEN.targets.T, **given)
     expected = np.mean(scores.argmax(axis=1) == np.arange(len(scores)))
     whole, correction = (found.row(f"{wanted} temperature=0.05").quality for wanted in (f"{name}_whole", name))
@@ -237,16 +238,16 @@ def test_comparison_is_plain_json(strict, banked):
         json.dumps(comparison.as_json(), allow_nan=False)
 
 
-class TestEntries:
+class TestMethods:
     def test_label_is_name_and_parameters(self):
-        assert Entry("nnn", {"k": 8, "weight": 0.75}).label == "nnn k=8 weight=0.75"
+        assert Method("nnn", {"k": 8, "weight": 0.75}).label == "nnn k=8 weight=0.75"
 
     def test_settings_belong_to_their_correction(self):
-        [none, nnn] = parse_entries(["none", "nnn"], {"nnn": {"k": 3}})
+        [none, nnn] = parse_methods(["none", "nnn"], {"nnn": {"k": 3}})
         assert (none.parameters, nnn.parameters, nnn.optional) == ({}, {"k": 3}, False)
 
     def test_setting_alone_changes_a_default_one(self):
-        entries = {entry.name: entry for entry in parse_entries(None, {"nnn": {"k": 3}})}
+        entries = {entry.name: entry for entry in parse_methods(None, {"nnn": {"k": 3}})}
         assert list(entries) == list(DEFAULT_CORRECTIONS)
         assert entries["nnn"].parameters == {"k": 3}
         assert not entries["nnn"].optional
@@ -270,4 +271,4 @@ class TestEntries:
     )
     def test_what_is_unknown_is_refused_naming_the_known(self, names, settings, message):
         with pytest.raises(InputError, match=message):
-            parse_entries(names, settings)
+            parse_methods(names, settings)

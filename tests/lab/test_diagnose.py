@@ -9,11 +9,11 @@ import hubless
 from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
-from hubless.lab.compare import compare
 from hubless.lab.cross_fit import FOLDS, held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
-from hubless.lab.entries import Entry
 from hubless.lab.expected import Signs, expected_gain
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
 from hubless.measures import k_occurrence, skewness
 from hubless.vectors.sources import ArrayVectors
@@ -89,7 +89,7 @@ def test_without_labels_the_verdict_ends_with_an_interval_that_holds_what_labels
         expected = diagnosis.expected
         said = f"between {expected.low:+.1f} and {expected.high:+.1f}"
         assert said in diagnosis.verdict[-1]
-        entries = [Entry("none"), Entry("auto")]
+        entries = [Method("none"), Method("auto")]
         compared = compare(asked, gallery.targets, np.arange(COUNT), entries, query_bank=bank)
         assert expected.low < 100 * compared.row("auto").change.value < expected.high
         assert said not in " ".join(diagnose(gallery, bank, measured=compared).verdict)
@@ -115,7 +115,7 @@ def test_with_labels_the_verdict_begins_with_the_measured_gain_and_its_interval(
     bank, targets, _ = pairs(COUNT, apart=1.5)
     right = np.arange(COUNT)
     diagnosis = diagnose(open_gallery(targets), queries=bank, relevant=right)
-    entries = [Entry("none"), Entry("auto")]
+    entries = [Method("none"), Method("auto")]
     change = compare(bank, targets, right, entries, seeds=SPLITS).row("auto").change
     gain = f"{100 * change.value:+.1f} points [{100 * change.interval.low:+.1f}, {100 * change.interval.high:+.1f}]"
     assert gain in diagnosis.verdict[0]

@@ -10,8 +10,8 @@ from support.problems import with_hubs
 
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, StorageError, ZeroVector
-from hubless.lab import evaluate as module
-from hubless.lab.evaluate import evaluate
+from hubless.lab.experiments import evaluate as module
+from hubless.lab.experiments.evaluate import evaluate
 
 PROBLEM = with_hubs(targets=60, queries=50)
 RELEVANT = np.random.default_rng(0).integers(0, 60, size=50)

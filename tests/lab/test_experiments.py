@@ -12,12 +12,12 @@ from support.labelled import pairs
 import hubless
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.compare import compare
-from hubless.lab.entries import Entry
-from hubless.lab.labelled import Draws, open_labelled
-from hubless.lab.tables import caption, grid
-from hubless.lab.tally import Attribute
-from hubless.lab.trials import strict_trial, without_self
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.labelled import Draws, open_labelled
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.tables import caption, grid
+from hubless.lab.experiments.tally import Attribute
+from hubless.lab.experiments.trials import strict_trial, without_self
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
@@ -27,7 +27,7 @@ RAW = GIVEN.queries @ GIVEN.targets.T
 
 def compared(*entries, **options):
     given = {"query_bank": BANK.queries, "progress": False} | options
-    return compare(GIVEN.queries, GIVEN.targets, RIGHT, [Entry("none"), *entries], **given)
+    return compare(GIVEN.queries, GIVEN.targets, RIGHT, [Method("none"), *entries], **given)
 
 
 class TestDepth:
@@ -47,7 +47,7 @@ class TestDepth:
 
 class TestDraws:
     def test_each_draw_is_a_trial_with_so_many_bank_queries(self):
-        found = compared(Entry("csls", {"k": 5}), bank_size=40, draws=3)
+        found = compared(Method("csls", {"k": 5}), bank_size=40, draws=3)
         recalls = []
         for draw in range(3):
             rows = np.random.default_rng(draw).choice(150, 40, replace=False)
@@ -81,7 +81,7 @@ class TestDraws:
 
 class TestCandidates:
     def test_rescorer_with_one_candidate_keeps_the_raw_first_target(self):
-        few, every = (compared(Entry("ls", {"k": 5}), candidates=count) for count in (1, None))
+        few, every = (compared(Method("ls", {"k": 5}), candidates=count) for count in (1, None))
         assert few.row("ls k=5").quality["recall_at_1"] == few.row("none").quality["recall_at_1"]
         assert every.row("ls k=5").quality["recall_at_1"] != few.row("ls k=5").quality["recall_at_1"]
 
@@ -164,7 +164,7 @@ class TestMeasures:
         expected = measures.kolmogorov_smirnov(RAW.max(axis=1), (BANK.queries @ GIVEN.targets.T).max(axis=1))
         assert found.nearest.statistic == pytest.approx(expected.statistic)
         scores = hubless.SimilarityMatrices(RAW, BANK.queries @ GIVEN.targets.T)
-        by_similarity = compare(scores, None, RIGHT, [Entry("none")], distances=True, progress=False)
+        by_similarity = compare(scores, None, RIGHT, [Method("none")], distances=True, progress=False)
         assert by_similarity.distances.earth_movers == {}
         assert by_similarity.distances.nearest == found.nearest
         assert "Kolmogorov-Smirnov test of how near" in caption(by_similarity)
@@ -286,6 +286,6 @@ class TestCommand:
         code, out, _ = run(*measured)
         assert code == 0
         assert max(map(len, out.splitlines())) <= 80
-        found = compare(GIVEN.queries, GIVEN.targets, RIGHT, [Entry("csls")], query_bank=BANK.queries, progress=False)
+        found = compare(GIVEN.queries, GIVEN.targets, RIGHT, [Method("csls")], query_bank=BANK.queries, progress=False)
         for cell in grid(found)[1][1]:
             assert cell.text in out

@@ -7,9 +7,9 @@ from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
-from hubless.lab.compare import compare, compare_strictly
-from hubless.lab.entries import Entry
-from hubless.lab.evaluate import evaluate
+from hubless.lab.experiments.compare import compare, compare_strictly
+from hubless.lab.experiments.evaluate import evaluate
+from hubless.lab.experiments.methods import Method
 
 GIVEN, OTHERS = pairs(), pairs(seed=1)
 RIGHT = np.array([rows[0] for rows in GIVEN.relevant])
@@ -43,7 +43,7 @@ def test_bank_without_a_leak_is_not_noted(tmp_path):
 def test_strict_measures_the_correction_of_a_collection_without_its_bank(tmp_path):
     collection = built(tmp_path, GIVEN.queries, correction="nnn", parameters={"k": 16})
     ours = compare_strictly(collection, GIVEN.queries, RIGHT, seeds=2)
-    entries = [Entry("none"), Entry("nnn", {"k": 16})]
+    entries = [Method("none"), Method("nnn", {"k": 16})]
     theirs = compare(GIVEN.queries, GIVEN.targets, RIGHT, entries, seeds=2)
     assert [row.label for row in ours.rows] == ["none", "nnn k=16"]
     assert ours.rows[1].change.value == pytest.approx(theirs.rows[1].change.value, abs=0.01)

@@ -7,7 +7,7 @@ import pytest
 from support.hubs import pairs
 
 import hubless
-from hubless.lab.tables import as_markdown
+from hubless.lab.experiments.tables import as_markdown
 
 QUERIES, TARGETS, _ = pairs(120, apart=1.5)
 BANK, _, _ = pairs(150, seed=1, apart=1.5)

@@ -14,15 +14,15 @@ from hubless.builder.parameter_file import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
 from hubless.errors import InputError
-from hubless.lab.compare import compare, compare_strictly
-from hubless.lab.entries import Entry
-from hubless.lab.evaluate import evaluate
-from hubless.lab.trials import banked_trial, open_pairs, strict_trial
-from hubless.lab.tune import tune
+from hubless.lab.experiments.compare import compare, compare_strictly
+from hubless.lab.experiments.evaluate import evaluate
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import banked_trial, open_pairs, strict_trial
+from hubless.lab.experiments.tune import tune
 
 GIVEN, OTHER = pairs(120), pairs(150, seed=1)
 COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 120)
-ENTRIES = [Entry("none"), Entry("csls"), Entry("auto")]
+ENTRIES = [Method("none"), Method("csls"), Method("auto")]
 
 
 def compared(**options):
@@ -43,7 +43,7 @@ class TestComparisons:
     def test_offsets_of_a_trial_are_those_of_the_library(self):
         given = open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant)
         trial = banked_trial(with_prior(given), OTHER.queries / np.linalg.norm(OTHER.queries, axis=1)[:, None])
-        found = trial.fit(Entry("sn").correction()).offsets
+        found = trial.fit(Method("sn").correction()).offsets
         expected = offsets(GIVEN.targets, OTHER.queries, metric="cosine", correction="sn", target_prior=COUNTS)
         np.testing.assert_allclose(found - found.mean(), expected, rtol=0, atol=1e-5)
 
@@ -56,7 +56,7 @@ class TestComparisons:
         rows = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (GIVEN.queries, OTHER.queries, GIVEN.targets)]
         queries, bank, targets = rows
         matrices = hubless.SimilarityMatrices(queries @ targets.T, bank @ targets.T)
-        entries = [Entry("none"), Entry("sn")]
+        entries = [Method("none"), Method("sn")]
         both = [
             compare(matrices, None, GIVEN.relevant, entries, metric="dot", target_prior=COUNTS),
             compare(queries, targets, GIVEN.relevant, entries, query_bank=bank, target_prior=COUNTS),
@@ -81,7 +81,7 @@ class TestCollections:
         given = (tmp_path, "c", GIVEN.targets, OTHER.queries)
         hubless.build(*given, payload={"clicks": COUNTS}, target_prior="clicks", progress=False)
         found = compare_strictly(hubless.open(tmp_path, "c"), GIVEN.queries, GIVEN.relevant, seeds=2)
-        entries = [Entry("none"), Entry("auto")]
+        entries = [Method("none"), Method("auto")]
         expected = compare(GIVEN.queries, GIVEN.targets, GIVEN.relevant, entries, seeds=2, target_prior=COUNTS)
         assert found.row("auto").quality == expected.row("auto").quality
 

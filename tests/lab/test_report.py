@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from hubless.cli.application import app
 from hubless.errors import InputError
-from hubless.lab.entries import Entry
+from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.report.contents import Wanted, make_report
@@ -63,7 +63,7 @@ def labelled():
     queries, targets = everything()
     payload = [{"photo": "https://example.org/a.jpg?x=<1>", "title": f"title {row}"} for row in range(COUNT + 1)]
     wanted = Wanted(
-        [Entry("auto"), Entry("nnn", {"k": 4}), Entry("is")],
+        [Method("auto"), Method("nnn", {"k": 4}), Method("is")],
         heat_map=True,
         projection=True,
         examples=[3, 7],
@@ -254,7 +254,7 @@ def test_report_of_similarities_is_that_of_their_vectors():
     similarities = queries @ targets.T
     right = np.arange(COUNT)
     gallery = gallery_of_matrices(SimilarityMatrices(similarities).open())
-    wanted = Wanted([Entry("csls")], heat_map=True)
+    wanted = Wanted([Method("csls")], heat_map=True)
     by_matrix = make_report(gallery, relevant=right, wanted=wanted, seeds=1, progress=False)
     by_vectors = make_report(
         open_gallery(targets), queries=queries, relevant=right, wanted=wanted, seeds=1, progress=False

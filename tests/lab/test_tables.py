@@ -11,13 +11,13 @@ from support.labelled import pairs
 
 from hubless import measures
 from hubless.errors import InputError, StorageError
-from hubless.lab.compare import compare
-from hubless.lab.entries import Entry
-from hubless.lab.tables import as_csv, as_latex, as_markdown, as_table, caption, grid, write
-from hubless.lab.tally import Attribute
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.tables import as_csv, as_latex, as_markdown, as_table, caption, grid, write
+from hubless.lab.experiments.tally import Attribute
 
 GIVEN = pairs(120)
-ENTRIES = [Entry("none"), Entry("csls"), Entry("nnn", {"k": 8})]
+ENTRIES = [Method("none"), Method("csls"), Method("nnn", {"k": 8})]
 GROUPS = measures.as_groups(["a_1" if row % 3 else "b & c" for row in range(120)], "kind")
 
 

@@ -6,8 +6,8 @@ from support.labelled import pairs
 
 from hubless.corrections import correction
 from hubless.errors import DimensionMismatch, InputError
-from hubless.lab import trials
-from hubless.lab.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
+from hubless.lab.experiments import trials
+from hubless.lab.experiments.trials import Pairs, banked_trial, open_pairs, read_vectors, strict_trial
 
 GIVEN = pairs(50)
 

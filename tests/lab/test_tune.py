@@ -9,10 +9,10 @@ from support.labelled import pairs
 from hubless.builder.parameter_file import read_correction
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
-from hubless.lab.entries import Entry
-from hubless.lab.grids import PRESETS, grid_entries
-from hubless.lab.trials import Pairs, strict_trial
-from hubless.lab.tune import best_of, tune
+from hubless.lab.experiments.grids import PRESETS, grid_methods
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Pairs, strict_trial
+from hubless.lab.experiments.tune import best_of, tune
 
 HUBBY = pairs(200)
 EVEN = pairs(160, lean=0)
@@ -70,12 +70,12 @@ class TestTune:
 
     def test_gain_is_about_that_of_the_choice(self, hubby):
         by_label = {candidate.label: candidate for candidate in hubby.candidates}
-        chosen = by_label[Entry(hubby.correction, hubby.parameters).label]
+        chosen = by_label[Method(hubby.correction, hubby.parameters).label]
         change = chosen.recall_at_1 - by_label["none"].recall_at_1
         assert hubby.gain.value == pytest.approx(change, abs=3 * hubby.gain.error)
 
     def test_recall_of_candidates_is_the_mean_over_the_splits(self, hubby):
-        for entry in grid_entries(100, True, FEW):
+        for entry in grid_methods(100, True, FEW):
             found = []
             for seed in range(3):
                 trial = strict_trial(HUBBY, seed)
@@ -85,7 +85,7 @@ class TestTune:
             assert candidate.recall_at_1 == pytest.approx(np.mean(found))
 
     def test_says_how_many_candidates_were_tried_and_on_what(self, hubby):
-        assert hubby.tried == len(hubby.candidates) == len(grid_entries(100, True, FEW))
+        assert hubby.tried == len(hubby.candidates) == len(grid_methods(100, True, FEW))
         assert (hubby.seeds, hubby.folds, hubby.query_bank) == (3, 5, 100)
         assert hubby.candidates[0].label == "none"
         best = max(hubby.candidates, key=lambda candidate: candidate.recall_at_1)
@@ -162,8 +162,8 @@ class TestRefused:
 class TestCandidates:
     def test_every_parameter_set_can_be_made_and_fits_the_bank(self):
         for bank in (3, 20, 100, 1000):
-            entries = grid_entries(bank, target_bank=True)
-            assert entries[0] == Entry("none")
+            entries = grid_methods(bank, target_bank=True)
+            assert entries[0] == Method("none")
             assert len({entry.label for entry in entries}) == len(entries)
             for entry in entries:
                 entry.correction()
@@ -171,15 +171,15 @@ class TestCandidates:
                 assert entry.parameters.get("perplexity", 0) < bank
 
     def test_names_are_corrections(self):
-        assert {entry.name for entry in grid_entries(500, target_bank=True)} <= set(CORRECTIONS)
+        assert {entry.name for entry in grid_methods(500, target_bank=True)} <= set(CORRECTIONS)
 
     def test_without_a_target_bank_none_needs_one(self):
         trial = strict_trial(HUBBY, 0)
-        for entry in grid_entries(100, target_bank=False):
+        for entry in grid_methods(100, target_bank=False):
             entry.correction().fit(trial.query_bank, trial.targets)
 
     def test_order_is_from_the_simplest_to_the_strongest(self):
-        labels = [entry.label for entry in grid_entries(500, target_bank=True)]
+        labels = [entry.label for entry in grid_methods(500, target_bank=True)]
         for weaker, stronger in (
             ("none", "auto"),
             ("auto", "csls k=1"),
@@ -232,17 +232,17 @@ GRID = {"nnn": {"k": [1, 4], "weight": [0.5, 0.75]}}
 
 class TestGrids:
     def test_every_combination_of_own_values_is_tried_and_nothing_else(self):
-        labels = [entry.label for entry in grid_entries(100, True, grids=GRID)]
+        labels = [entry.label for entry in grid_methods(100, True, grids=GRID)]
         assert labels == ["none", *(f"nnn k={k} weight={weight}" for k in (1, 4) for weight in (0.5, 0.75))]
 
     def test_grid_stands_beside_the_usual_values_of_named_corrections(self):
-        entries = grid_entries(100, True, ["csls", "nnn"], {"nnn": {"k": [3]}})
+        entries = grid_methods(100, True, ["csls", "nnn"], {"nnn": {"k": [3]}})
         assert [entry.parameters for entry in entries if entry.name == "nnn"] == [{"k": 3}]
         assert len([entry for entry in entries if entry.name == "csls"]) > 1
 
     def test_preset_has_110_settings_and_drops_what_the_bank_is_too_small_for(self):
-        assert len(grid_entries(512, True, grids=PRESETS)) == 111
-        assert len(grid_entries(100, True, grids=PRESETS)) == 1 + 7 * 11
+        assert len(grid_methods(512, True, grids=PRESETS)) == 111
+        assert len(grid_methods(100, True, grids=PRESETS)) == 1 + 7 * 11
         found = tuned(HUBBY, grids={"nnn": {"k": [4, 1000]}}, corrections=["nnn"], seeds=1)
         assert [tried.label for tried in found.candidates] == ["none", "nnn k=4"]
         assert f"nnn: k above the {found.query_bank} queries of the bank is left out" in found.notes
@@ -263,4 +263,4 @@ class TestGrids:
     )
     def test_grid_that_cannot_be_tried_is_refused(self, names, grids, message):
         with pytest.raises(InputError, match=message):
-            grid_entries(100, True, names, grids)
+            grid_methods(100, True, names, grids)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hubless.lab.trials import Pairs
+from hubless.lab.experiments.trials import Pairs
 
 
 def unit(rows):

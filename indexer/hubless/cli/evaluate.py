@@ -38,14 +38,14 @@ from hubless.cli.similarities import (
     similarities_from,
 )
 from hubless.corrections.query_time import CANDIDATES
-from hubless.lab.columns import MEASURES, columns
-from hubless.lab.compare import BASELINE, SEEDS, compare, compare_strictly
-from hubless.lab.comparison import Comparison
-from hubless.lab.entries import KNOWN, parse_entries
-from hubless.lab.evaluate import evaluate
-from hubless.lab.relevance import read_groups
-from hubless.lab.tables import as_csv, as_latex, as_markdown, as_table, check_output, write
-from hubless.lab.tally import DEPTHS, RECALLS, Attribute
+from hubless.lab.experiments.columns import MEASURES, columns
+from hubless.lab.experiments.compare import BASELINE, SEEDS, compare, compare_strictly
+from hubless.lab.experiments.comparison import Comparison
+from hubless.lab.experiments.evaluate import evaluate
+from hubless.lab.experiments.methods import KNOWN, parse_methods
+from hubless.lab.experiments.relevance import read_groups
+from hubless.lab.experiments.tables import as_csv, as_latex, as_markdown, as_table, check_output, write
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute
 from hubless.measures import as_groups
 from hubless.search.collection import FULL_STRENGTH
 from hubless.store.durable import check_place
@@ -235,7 +235,7 @@ def evaluate_command(
         given,
         targets,
         relevant,
-        usage("--correction" if not set_ else "--set", parse_entries, named, settings_by_name(set_ or [])),
+        usage("--correction" if not set_ else "--set", parse_methods, named, settings_by_name(set_ or [])),
         query_bank=query_bank,
         target_bank=target_bank,
         metric=metric,

@@ -28,7 +28,7 @@ from hubless.cli.similarities import (
 from hubless.errors import InputError
 from hubless.lab.diagnose import SHOWN, diagnose
 from hubless.lab.diagnosis import Diagnosis
-from hubless.lab.entries import parse_entries
+from hubless.lab.experiments.methods import parse_methods
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.report.contents import SEEDS, Wanted, make_report
 from hubless.lab.report.page import write_report
@@ -240,7 +240,7 @@ def report_command(
     # fail before the long work if the page cannot be written
     check_place(output)
     try:
-        entries = parse_entries(correction, {}) if correction else []
+        entries = parse_methods(correction, {}) if correction else []
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint="--correction") from error
     wanted = Wanted(entries, heat_map, projection, example or [], _named_files(other_bank or []), not no_images)

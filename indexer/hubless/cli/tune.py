@@ -19,8 +19,8 @@ from hubless.cli.similarities import (
     similarities_from,
 )
 from hubless.corrections import CORRECTIONS
-from hubless.lab.grids import PRESETS
-from hubless.lab.tune import FOLDS, SEEDS, Tuned, tune
+from hubless.lab.experiments.grids import PRESETS
+from hubless.lab.experiments.tune import FOLDS, SEEDS, Tuned, tune
 from hubless.store.durable import check_place
 
 _SHOWN = 10

@@ -7,7 +7,7 @@ import numpy as np
 from hubless.demo.measuring import K, Ranking
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Chart
-from hubless.lab.drawing import occurrence_axes
+from hubless.lab.experiments.drawing import occurrence_axes
 from hubless.vectors.arrays import I64
 
 _HUBS = "#D55E00"

@@ -12,20 +12,20 @@ import numpy as np
 
 from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
-from hubless.lab import compare as comparing
 from hubless.lab import diagnose as diagnosing
-from hubless.lab import drawing
-from hubless.lab import tune as tuning
 from hubless.lab.charts import Chart
-from hubless.lab.comparison import Comparison
 from hubless.lab.diagnosis import Diagnosis
-from hubless.lab.entries import Entry, Named, parse_entries
+from hubless.lab.experiments import compare as comparing
+from hubless.lab.experiments import drawing
+from hubless.lab.experiments import tune as tuning
+from hubless.lab.experiments.comparison import Comparison
+from hubless.lab.experiments.methods import Method, Named, parse_methods
+from hubless.lab.experiments.relevance import Relevant
+from hubless.lab.experiments.tune import Tuned
 from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.relevance import Relevant
 from hubless.lab.scan import scanning
 from hubless.lab.scan.findings import Scan
-from hubless.lab.tune import Tuned
 from hubless.search.collection import Collection
 from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
@@ -100,11 +100,11 @@ def _labels(relevant: str | Path | Relevant | None) -> str | Path | Relevant:
     return relevant
 
 
-def _entries(corrections: Corrections) -> list[Entry]:
+def _entries(corrections: Corrections) -> list[Method]:
     if isinstance(corrections, str):
         raise InputError("corrections", "a list of names", repr(corrections))
     settings = corrections if isinstance(corrections, Mapping) else {}
-    return parse_entries(corrections, {name: values for name, values in settings.items() if values})
+    return parse_methods(corrections, {name: values for name, values in settings.items() if values})
 
 
 def tune(

@@ -13,15 +13,15 @@ from hubless.builder.reading import drawn
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
-from hubless.lab.compare import compare
-from hubless.lab.comparison import Comparison
 from hubless.lab.cross_fit import HeldOut, held_out_rankings
 from hubless.lab.diagnosis import MAIN_DEPTH, Bank, Depth, Diagnosis, Effective, Hub, Shape
-from hubless.lab.entries import Entry
 from hubless.lab.expected import ExpectedGain, expected_gain, signs
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.comparison import Comparison
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
-from hubless.lab.relevance import Relevant
 from hubless.lab.vectorless import AUTO_NOTE, Vectorless
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
@@ -328,7 +328,7 @@ def _prospect(level: str, bank: Bank, expected: ExpectedGain | None) -> list[str
 
 def _measure(gallery: Gallery, queries: Vectors | None, relevant: str | Path | Relevant) -> Comparison:
     """None and `auto` by the strict protocol."""
-    entries = [Entry("none"), Entry("auto")]
+    entries = [Method("none"), Method("auto")]
     given = queries if gallery.matrices is None else SimilarityMatrices(gallery.matrices.queries)
     if given is None:
         raise InputError("labels", "both queries and relevant targets", "only relevant")

@@ -7,9 +7,9 @@ import numpy as np
 
 from hubless import measures
 from hubless.corrections import Details
-from hubless.lab import drawing
 from hubless.lab.charts import Chart
 from hubless.lab.expected import ExpectedGain
+from hubless.lab.experiments import drawing
 from hubless.lab.gallery import Named
 from hubless.lab.markup import paragraphs, table
 from hubless.measures.chance import Chance

@@ -9,10 +9,10 @@ from hubless import measures
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
-from hubless.lab.entries import Entry
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial
 from hubless.lab.gallery import Gallery, Named
 from hubless.lab.report.curves import CurvePoint, fit, measure
-from hubless.lab.trials import Trial
 from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import Items, Vectors
@@ -26,7 +26,7 @@ CLOUD = 1500
 """So many queries, and so many targets besides the hubs, are projected."""
 LARGEST = 10
 FIRST = 5
-AUTO = Entry("auto")
+AUTO = Method("auto")
 NEAR_QUANTILE = 0.05
 
 
@@ -116,7 +116,7 @@ def heat_map(trial: Trial, seed: int) -> HeatMap:
 def projection(trial: Trial, seed: int) -> Projection:
     """The first two principal components of test queries and targets together; each cloud counts as much."""
     rng = np.random.default_rng(seed)
-    before, after = (_occurrence(trial, entry) for entry in (Entry("none"), AUTO))
+    before, after = (_occurrence(trial, entry) for entry in (Method("none"), AUTO))
     hubs = np.argsort(-before, kind="stable")[:LARGEST]
     others = np.setdiff1d(rng.permutation(len(trial.targets))[:CLOUD], hubs)
     # hubs last, so that they are drawn above the others
@@ -192,7 +192,7 @@ def _less_row_mean(values: F32) -> F32:
     return centred
 
 
-def _occurrence(trial: Trial, entry: Entry) -> I64:
+def _occurrence(trial: Trial, entry: Method) -> I64:
     found = []
     for _, _, scores in trial.rankings([fit(trial, entry)]):
         k = min(10, scores.shape[1])

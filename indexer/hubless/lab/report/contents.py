@@ -8,14 +8,15 @@ from typing import TypeVar
 import numpy as np
 
 from hubless.errors import InputError
-from hubless.lab.compare import compare
-from hubless.lab.comparison import Comparison
 from hubless.lab.diagnose import diagnose, known_by_similarity, stored_bank
 from hubless.lab.diagnosis import Diagnosis
-from hubless.lab.entries import Entry
+from hubless.lab.experiments.compare import compare
+from hubless.lab.experiments.comparison import Comparison
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.relevance import Relevant
+from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, pairs_of, strict_trial
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.relevance import Relevant
 from hubless.lab.report.closeups import (
     Example,
     HeatMap,
@@ -27,7 +28,6 @@ from hubless.lab.report.closeups import (
     sources,
 )
 from hubless.lab.report.curves import Curves, curves
-from hubless.lab.trials import Pairs, Trial, banked_trial, open_pairs, pairs_of, strict_trial
 from hubless.progress import Steps, progress_bars
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource, in_memory
@@ -53,7 +53,7 @@ class Wanted:
     images : whether the page may load images that payload names
     """
 
-    corrections: Sequence[Entry] = ()
+    corrections: Sequence[Method] = ()
     heat_map: bool = False
     projection: bool = False
     examples: Sequence[int] = ()
@@ -172,11 +172,11 @@ def _labelled(gallery: Gallery, queries: Vectors | None) -> Vectors | Similarity
     return queries
 
 
-def _compared(corrections: Sequence[Entry]) -> list[Entry] | None:
+def _compared(corrections: Sequence[Method]) -> list[Method] | None:
     """What is compared with labels: raw, `auto` and the wanted, or the default ones."""
     if not corrections:
         return None
-    return [Entry("none"), *corrections, Entry("auto")]
+    return [Method("none"), *corrections, Method("auto")]
 
 
 def _if(wanted: bool, make: Callable[[Trial, int], T], trial: Trial, seed: int, steps: Steps, said: str) -> T | None:

@@ -8,8 +8,8 @@ import numpy as np
 
 from hubless import measures
 from hubless.corrections import CORRECTIONS
-from hubless.lab.entries import PLAN_NAMES, Entry
-from hubless.lab.trials import Scorer, Trial
+from hubless.lab.experiments.methods import PLAN_NAMES, Method
+from hubless.lab.experiments.trials import Scorer, Trial
 from hubless.progress import Advance
 from hubless.vectors.arrays import F32
 
@@ -46,7 +46,7 @@ class Curves:
 
 
 def curves(
-    trial: Trial, entries: Sequence[Entry], temperature: float, seed: int, begin: Callable[[str, int], Advance]
+    trial: Trial, entries: Sequence[Method], temperature: float, seed: int, begin: Callable[[str, int], Advance]
 ) -> Curves:
     """Fit and measure each correction at each temperature and with each size of the bank.
 
@@ -57,8 +57,8 @@ def curves(
     temperature : τ in the middle of the curve
     begin : starts a step of so many fits, and returns what counts them
     """
-    warm = [entry for entry in entries if _has_temperature(entry)] if entries else list(map(Entry, BY_TEMPERATURE))
-    sized = list(entries) or list(map(Entry, BY_BANK))
+    warm = [entry for entry in entries if _has_temperature(entry)] if entries else list(map(Method, BY_TEMPERATURE))
+    sized = list(entries) or list(map(Method, BY_BANK))
     sizes = bank_sizes(len(trial.query_bank))
     steps = begin("varying the temperature", len(warm) * len(MULTIPLES))
     by_temperature = {
@@ -72,7 +72,7 @@ def curves(
     by_bank = {
         entry.label: [_counted(steps, _with_bank_of, trial, entry, size, seed) for size in sizes] for entry in sized
     }
-    raw = measure(trial, Entry("none"), 0.0)
+    raw = measure(trial, Method("none"), 0.0)
     return Curves(raw, by_temperature, by_bank, temperature, len(trial.queries), len(trial.targets))
 
 
@@ -81,7 +81,7 @@ def bank_sizes(queries: int) -> list[int]:
     return [size for size in BANK_SIZES if size < queries] + [queries]
 
 
-def measure(trial: Trial, entry: Entry, setting: float) -> CurvePoint:
+def measure(trial: Trial, entry: Method, setting: float) -> CurvePoint:
     """Skewness of N_10, and R@1 if the trial has labels, of a correction that is fitted on the trial's bank."""
     scorer = fit(trial, entry)
     found, ranks = [], []
@@ -94,7 +94,7 @@ def measure(trial: Trial, entry: Entry, setting: float) -> CurvePoint:
     return CurvePoint(setting, skewness, measures.recall_at(np.concatenate(ranks), 1) if ranks else None)
 
 
-def fit(trial: Trial, entry: Entry) -> Scorer:
+def fit(trial: Trial, entry: Method) -> Scorer:
     """Fit a correction. Neighbours are cut to what a small bank has."""
     if entry.name in PLAN_NAMES:
         return entry.fit(trial)
@@ -104,7 +104,7 @@ def fit(trial: Trial, entry: Entry) -> Scorer:
     return trial.fit(replace(correction, k=queries) if k and k > queries else correction)
 
 
-def _with_bank_of(trial: Trial, entry: Entry, size: int, seed: int) -> CurvePoint:
+def _with_bank_of(trial: Trial, entry: Method, size: int, seed: int) -> CurvePoint:
     """The mean over several draws of a small bank."""
     whole = size == len(trial.query_bank)
     draws = DRAWS if size <= OFTEN_DRAWN and not whole else 1
@@ -120,14 +120,14 @@ def _drawn(trial: Trial, size: int, seed: int) -> F32:
     return trial.query_bank[np.random.default_rng(seed).permutation(len(trial.query_bank))[:size]]
 
 
-def _has_temperature(entry: Entry) -> bool:
+def _has_temperature(entry: Method) -> bool:
     known = CORRECTIONS.get(entry.name)
     return known is not None and any(field.name == "temperature" for field in fields(known))
 
 
-def _at(entry: Entry, temperature: float) -> Entry:
+def _at(entry: Method, temperature: float) -> Method:
     kept = {name: value for name, value in entry.parameters.items() if name != "perplexity"}
-    return Entry(entry.name, kept | {"temperature": temperature})
+    return Method(entry.name, kept | {"temperature": temperature})
 
 
 def _counted(advance: Advance, make: Callable[..., CurvePoint], *given: Any) -> CurvePoint:

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from hubless.errors import storage_errors
 from hubless.lab.diagnosis import Diagnosis
+from hubless.lab.experiments.tables import caption, grid
 from hubless.lab.markup import paragraphs
 from hubless.lab.report import blocks, words
 from hubless.lab.report.closeups import Source
 from hubless.lab.report.contents import Report
 from hubless.lab.report.plots import detailed_pictures, main_pictures, pairs_of_pictures
 from hubless.lab.report.words import headline
-from hubless.lab.tables import caption, grid
 from hubless.store.durable import replace_text
 
 

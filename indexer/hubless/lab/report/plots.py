@@ -7,7 +7,7 @@ from itertools import cycle
 import numpy as np
 
 from hubless.lab.charts import ACCENT, INK, MIDDLE, RAW, SIZE, Axis, Chart, even_axis, logarithm
-from hubless.lab.drawing import occurrence, quality
+from hubless.lab.experiments.drawing import occurrence, quality
 from hubless.lab.report import words
 from hubless.lab.report.closeups import HeatMap, Projection, Source
 from hubless.lab.report.contents import Report

@@ -2,7 +2,7 @@
 
 from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.expected import ExpectedGain
-from hubless.lab.measured import Row
+from hubless.lab.experiments.measured import Row
 from hubless.lab.report.contents import Report
 
 OFTEN = 2

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hubless.errors import InputError
-from hubless.lab.measured import Measured
+from hubless.lab.experiments.measured import Measured
 
 SKEWNESS = "skewness N10"
 """Heading of the measure of hubness that matters most."""

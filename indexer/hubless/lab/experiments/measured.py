@@ -4,9 +4,9 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from hubless.corrections import Details
-from hubless.lab.distances import Distances
-from hubless.lab.leaks import LEAK
-from hubless.lab.tally import Quality
+from hubless.lab.experiments.distances import Distances
+from hubless.lab.experiments.leaks import LEAK
+from hubless.lab.experiments.tally import Quality
 from hubless.measures import Interval, McNemar, PairedDifference
 
 

@@ -9,11 +9,10 @@ import numpy as np
 
 from hubless.corrections.prior import TAKES_PRIOR, PriorLike, as_prior
 from hubless.errors import InputError
-from hubless.lab.entries import Entry
-from hubless.lab.leaks import LEAK
-from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.relevance import Relevant, left_out_note
-from hubless.lab.trials import (
+from hubless.lab.experiments.leaks import LEAK
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.relevance import Relevant, left_out_note
+from hubless.lab.experiments.trials import (
     Pairs,
     Trial,
     banked_trial,
@@ -24,6 +23,7 @@ from hubless.lab.trials import (
     strict_trial,
     without_self,
 )
+from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.vectorless import AUTO_NOTE
 from hubless.vectors.arrays import F32, check_at_least
 from hubless.vectors.files import Vectors
@@ -166,7 +166,7 @@ def open_labelled(
     return replace(found, pairs=replace(pairs, target_prior=prior))
 
 
-def auto_notes(pairs: Pairs, entries: Sequence[Entry]) -> list[str]:
+def auto_notes(pairs: Pairs, entries: Sequence[Method]) -> list[str]:
     """What is to be said of `auto`, if it takes part where only similarities are known."""
     return [AUTO_NOTE] if pairs.matrices is not None and any(entry.name == "auto" for entry in entries) else []
 

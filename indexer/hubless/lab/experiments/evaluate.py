@@ -9,11 +9,11 @@ import numpy as np
 
 from hubless.errors import InputError
 from hubless.lab.charts import Chart
-from hubless.lab.comparison import Comparison, Result
-from hubless.lab.leaks import leak_notes
+from hubless.lab.experiments.comparison import Comparison, Result
+from hubless.lab.experiments.leaks import leak_notes
+from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Tally
 from hubless.lab.markup import paragraphs
-from hubless.lab.relevance import Relevant, as_relevant, left_out_note, read_relevant
-from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Quality, Tally
 from hubless.measures import as_groups
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection

@@ -8,15 +8,15 @@ from typing import Any, Literal
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
-from hubless.lab.comparison import Comparison, Result
-from hubless.lab.distances import Distances, measure_distances
-from hubless.lab.entries import PLAN_NAMES, Entry, default_entries
+from hubless.lab.experiments.comparison import Comparison, Result
+from hubless.lab.experiments.distances import Distances, measure_distances
+from hubless.lab.experiments.labelled import Draws, auto_notes, open_labelled
+from hubless.lab.experiments.methods import PLAN_NAMES, Method, default_methods
+from hubless.lab.experiments.relevance import Relevant
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Tally
+from hubless.lab.experiments.trials import Scorer, Trial
 from hubless.lab.gallery import gallery_of
-from hubless.lab.labelled import Draws, auto_notes, open_labelled
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.relevance import Relevant
-from hubless.lab.tally import DEPTHS, RECALLS, Attribute, Tally
-from hubless.lab.trials import Scorer, Trial
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.priors import stored_prior
@@ -31,7 +31,7 @@ def compare(
     queries: Vectors | SimilarityMatrices,
     targets: Vectors | None,
     relevant: str | Path | Relevant,
-    entries: Sequence[Entry] | None = None,
+    entries: Sequence[Method] | None = None,
     *,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
@@ -62,7 +62,7 @@ def compare(
     queries : (m, d); or similarities, in place of queries, targets and banks
     targets : (n, d)
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-    entries : the corrections; by default those of `default_entries`
+    entries : the corrections; by default those of `default_methods`
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
     seeds : how many splits, with seeds 0, 1, …
@@ -103,9 +103,9 @@ def compare(
     count = len(given.pairs.targets)
     if attribute is not None and len(attribute.groups.codes) != count:
         raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
-    taking_part = list({entry.label: entry for entry in entries or default_entries()}.values())
+    taking_part = list({entry.label: entry for entry in entries or default_methods()}.values())
     if not any(baseline in (entry.label, entry.name) for entry in taking_part):
-        taking_part.insert(0, Entry(baseline))
+        taking_part.insert(0, Method(baseline))
     against = next(entry.label for entry in taking_part if baseline in (entry.label, entry.name))
     asked = _Asked(sorted({1, *recalls}), list(dict.fromkeys(depths)), strength, attribute, candidates)
     run = _Run(taking_part, len(given.pairs.queries), asked)
@@ -142,7 +142,7 @@ def compare_strictly(
         as `compare`.
     """
     gallery, record = gallery_of(collection), collection.manifest.correction
-    entries = [Entry(BASELINE), Entry(record.name, record.parameters)]
+    entries = [Method(BASELINE), Method(record.name, record.parameters)]
     prior = stored_prior(collection)
     comparison = compare(
         queries, gallery.targets, relevant, entries, metric=gallery.metric, target_prior=prior, **options
@@ -167,7 +167,7 @@ class _Asked:
 class _Run:
     """Gathers the tallies of all entries over the trials."""
 
-    def __init__(self, entries: list[Entry], queries: int, asked: _Asked) -> None:
+    def __init__(self, entries: list[Method], queries: int, asked: _Asked) -> None:
         for entry in entries:
             entry.check()
         self._entries = entries
@@ -196,7 +196,7 @@ class _Run:
             self._results[label].add(trial.rows, tally, scorer.details)
         advance(len(self._entries))
 
-    def _fit(self, trial: Trial, entry: Entry) -> Scorer | None:
+    def _fit(self, trial: Trial, entry: Method) -> Scorer | None:
         if entry.label in self._more_notes:
             return None
         try:

@@ -6,8 +6,8 @@ import numpy as np
 
 from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, INK, MIDDLE, RAW, SIZE, Axis, Chart, bent, even_axis, logarithm, powers_of_ten
-from hubless.lab.columns import columns
-from hubless.lab.measured import Measured
+from hubless.lab.experiments.columns import columns
+from hubless.lab.experiments.measured import Measured
 from hubless.vectors.arrays import I64
 
 _ROW = 45

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.errors import InputError
-from hubless.lab.entries import Entry
+from hubless.lab.experiments.methods import Method
 
 NEIGHBOURS = (1, 4, 16, 64, 128, 256)
 WEIGHTS = (0.25, 0.5, 0.75, 1.0)
@@ -61,9 +61,9 @@ GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
 `csls` is `nnn` of weight ½."""
 
 
-def grid_entries(
+def grid_methods(
     bank: int, target_bank: bool, names: Iterable[str] | None = None, grids: Mapping[str, Grid] | None = None
-) -> list[Entry]:
+) -> list[Method]:
     """All that fold into the index, or those of the named corrections; `none` is always the first.
 
     Parameters
@@ -92,7 +92,7 @@ def grid_entries(
     if unused := [name for name in own if name not in wanted]:
         raise InputError("grid", f"one of the corrections that are tried, {', '.join(wanted)}", unused[0])
     return [
-        Entry(name, parameters)
+        Method(name, parameters)
         for name in dict.fromkeys(wanted)
         for parameters in (_combined(name, own[name], bank) if name in own else GRIDS.get(name, _defaults)(bank))
     ]
@@ -110,7 +110,7 @@ def left_out_of_grids(grids: Mapping[str, Grid], bank: int) -> list[str]:
 def _combined(name: str, grid: Grid, bank: int) -> list[Parameters]:
     settings = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
     for parameters in settings:
-        Entry(name, parameters).check()
+        Method(name, parameters).check()
     if name in _WITHIN_BANK:
         settings = [parameters for parameters in settings if parameters.get("k", 1) <= bank]
     if not settings:

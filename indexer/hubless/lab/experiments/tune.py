@@ -14,12 +14,12 @@ from hubless.builder.reading import drawn
 from hubless.corrections import correction as make_correction
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
-from hubless.lab.entries import Entry
-from hubless.lab.grids import Grid, grid_entries, left_out_of_grids
-from hubless.lab.labelled import Draws, auto_notes, open_labelled
+from hubless.lab.experiments.grids import Grid, grid_methods, left_out_of_grids
+from hubless.lab.experiments.labelled import Draws, auto_notes, open_labelled
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.relevance import Relevant, left_out_note
+from hubless.lab.experiments.trials import Pairs, Trial
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.relevance import Relevant, left_out_note
-from hubless.lab.trials import Pairs, Trial
 from hubless.lab.vectorless import usable
 from hubless.measures import PairedDifference, paired_difference
 from hubless.measures.evenness import ChosenStrength
@@ -151,7 +151,7 @@ def tune(
     fold_of = _folds(pairs, folds)
     trials = list(given.trials(made))
     smallest = min(len(trial.query_bank) for trial in trials)
-    entries = grid_entries(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
+    entries = grid_methods(smallest, all(trial.target_bank is not None for trial in trials), corrections, grids)
     if pairs.matrices is not None and corrections is None and not grids:
         between = trials[0].between is not None
         entries = [entry for entry in entries if usable(entry.name, between)]
@@ -190,7 +190,7 @@ def _with_strength(tuned: Tuned, live: F32, trial: Trial) -> Tuned:
 
 
 def _tuned(
-    entries: list[Entry],
+    entries: list[Method],
     hits: F64,
     weights: F64,
     fold_of: I64,
@@ -240,7 +240,7 @@ def _folds(pairs: Pairs, folds: int) -> I64:
     return fold_of
 
 
-def _hits(trial: Trial, entries: list[Entry]) -> F64:
+def _hits(trial: Trial, entries: list[Method]) -> F64:
     """Whether each candidate puts a relevant target of each test query first, (candidates, m)."""
     scorers = [trial.fit(entry.correction()) for entry in entries]
     hits = np.empty((len(entries), len(trial.rows)))
@@ -272,7 +272,7 @@ def _errors(hits: F64, weights: F64, best: int) -> F64:
     return errors
 
 
-def _compare(entries: list[Entry], hits: F64, weights: F64) -> list[Tried]:
+def _compare(entries: list[Method], hits: F64, weights: F64) -> list[Tried]:
     means = hits @ weights / weights.sum()
     best = int(np.argmax(means))
     columns = zip(entries, means, means[best] - means, _errors(hits, weights, best), strict=True)

@@ -19,8 +19,8 @@ from hubless.corrections.prior import TakesPrior, TargetPrior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
+from hubless.lab.experiments.relevance import Relevant, as_relevant, read_relevant
 from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices
-from hubless.lab.relevance import Relevant, as_relevant, read_relevant
 from hubless.lab.vectorless import Vectorless
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.files import Vectors, as_items

@@ -13,9 +13,9 @@ from rich.text import Text
 
 from hubless.errors import InputError, storage_errors
 from hubless.lab import markup
-from hubless.lab.columns import SKEWNESS, Column, columns
-from hubless.lab.distances import Distances
-from hubless.lab.measured import Measured, Row
+from hubless.lab.experiments.columns import SKEWNESS, Column, columns
+from hubless.lab.experiments.distances import Distances
+from hubless.lab.experiments.measured import Measured, Row
 from hubless.measures.chance import antihubs_by_chance
 from hubless.store.durable import replace_text
 
@@ -40,7 +40,7 @@ def grid(comparison: Measured, measures: Measures = None) -> tuple[list[str], li
 
     Parameters
     ----------
-    measures : which, as for `hubless.lab.columns.columns`. The change of R@1 stands beside R@1 only
+    measures : which, as for `hubless.lab.experiments.columns.columns`. The change of R@1 stands beside R@1 only
     """
     shown = columns(comparison, measures)
     changes = "recall_at_1" in shown

@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections import Details
-from hubless.lab import drawing, tables
 from hubless.lab.charts import Chart
-from hubless.lab.measured import Measured, Row
-from hubless.lab.tally import RECALLS, Quality, Tally
+from hubless.lab.experiments import drawing, tables
+from hubless.lab.experiments.measured import Measured, Row
+from hubless.lab.experiments.tally import RECALLS, Quality, Tally
 from hubless.measures import (
     Interval,
     PairedDifference,

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
-from hubless.lab.trials import Plan, Scorer, Trial
+from hubless.lab.experiments.trials import Plan, Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
 
@@ -29,7 +29,7 @@ Named: TypeAlias = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True)
-class Entry:
+class Method:
     """A correction that takes part. One that is `optional` is left out where the banks are not what it needs."""
 
     name: str
@@ -84,12 +84,12 @@ class Entry:
         return partial(function, **self.parameters)
 
 
-def default_entries() -> list[Entry]:
+def default_methods() -> list[Method]:
     """What is compared when nothing is asked for: the raw ranking and the foldable methods of the papers."""
-    return [Entry(name, optional=True) for name in DEFAULT_CORRECTIONS]
+    return [Method(name, optional=True) for name in DEFAULT_CORRECTIONS]
 
 
-def parse_entries(names: Iterable[str | Named] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
+def parse_methods(names: Iterable[str | Named] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Method]:
     """Entries by name, the default ones if none is named, with the parameters that are set for them.
 
     Parameters
@@ -109,7 +109,7 @@ def parse_entries(names: Iterable[str | Named] | None, settings: Mapping[str, Ma
             known = f"one of the corrections that take part, {', '.join(taking_part)}"
             raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
     entries = [
-        Entry(name, {**settings.get(name, {}), **parameters}, optional=not names and name not in settings)
+        Method(name, {**settings.get(name, {}), **parameters}, optional=not names and name not in settings)
         for name, parameters in wanted
     ]
     for entry in entries:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.lab.trials import Trial
+from hubless.lab.experiments.trials import Trial
 from hubless.measures import KolmogorovSmirnov, earth_movers_distances, kolmogorov_smirnov
 from hubless.vectors.arrays import F32
 
