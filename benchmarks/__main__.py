@@ -10,7 +10,6 @@ BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "sinkhorn_sample": (["--made", "10000", "--dim", "64"], ["--made", "10000", "50000"]),
     "nnn_vs_package": (["--bank", "50000", "--targets", "2000"], []),
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
-    "exact_search": (["--targets", "20000"], ["--targets", "100000"]),
     "correction_is_free": (["--targets", "20000"], ["--targets", "20000", "100000"]),
     "build_stages": (["--targets", "20000"], ["--targets", "100000"]),
     "layers": (["--targets", "20000"], ["--targets", "100000"]),

@@ -1,13 +1,8 @@
 """Where the time and the memory of a build go: `python -m benchmarks.build_stages [--correction csls auto]`.
 
 Targets and query bank are `.npy` files. `read` is how many times the stage read all targets: the file once, and then
-the checked copy of it that a build maps. `memory` is the largest that the process itself held in the stage; `with
-files` has the mapped pages of files too, which the system takes back when it needs them. Both are multiples of the
-index's size.
-
-Builds with `auto`, `sn` and `dbsn` read the copy once more than others, to fit. That reading stays: a pass over
-1,000,000 × 512 that only reads took 0.14 s from memory, and 1.2 to 2.9 s from the disk, less than 1 % of the build.
-To save it, the fit would have to begin before all targets are checked.
+the checked copy of it. `memory` is the largest that the process itself held in the stage; `with files` has the mapped
+pages of files too. Both are multiples of the index's size.
 """
 
 import argparse
@@ -129,7 +124,7 @@ def prepare(folder, count, dim):
 
 
 def tables(result):
-    return [[COLUMNS, *rows_of(build)] for build in result["builds"]]
+    return [[COLUMNS, *rows_of(build)] for build in result["builds"][-1:]]
 
 
 def rows_of(result):

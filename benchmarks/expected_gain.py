@@ -89,7 +89,7 @@ class Line:
 
 
 def made_up(name: str, spread: float, noise: float, lean: float, dim: int, count: int = 1200, seed: int = 7) -> Set:
-    """Targets that lean, each more or less, the way all queries lean; as in docs/hurting.md."""
+    """Targets that lean, each more or less, the way all queries lean; as in docs/quickstart.md."""
     rng = np.random.default_rng(seed)
     topics, way = rng.normal(size=(count, dim)), rng.normal(size=dim)
     way /= np.linalg.norm(way)

@@ -2,7 +2,7 @@
 
 Recall@10 among the matches, and processor time of single queries on one thread, beside the same index without a filter
 and raw flat Faiss with the same selector. The matches are drawn at random, or are the targets farthest from where all
-queries lean; each figure is the worse of the two. The second table is the time to evaluate a filter, not cached.
+queries lean; each figure is the worse of the two.
 """
 
 import argparse
@@ -124,11 +124,7 @@ def rows(lines):
 
 
 def tables(result):
-    evaluated = [(line["filter"], f"{line['matches']:,}", f"{line['ms']:.1f}") for line in result["evaluated"]]
-    return [
-        [COLUMNS, *rows(result["lines"])],
-        [(f"filter on {result['evaluated'][0]['rows']:,} rows", "matches", "ms"), *evaluated],
-    ]
+    return [[COLUMNS, *rows(result["lines"])]]
 
 
 def plot(result, figure):

@@ -1,13 +1,9 @@
 """The goals of a query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
 
 `wrk` asks for ten hits without payload, by JSON with 512 numbers; it shares the machine with the server. Each figure is
-the best of so many runs as stand beside its part, and stands beside what it is to be compared with, from the same part.
-A high load there means that other work took a share of the machine. Rates of `fastscan` need a recall of 0.99, too.
-`library` is the same query in process, on one thread, with pauses where latencies are compared. Parts that run one
-after the other come into one table.
-
-The goals were set on a machine of another speed. There the library was measured, too, so a goal is also a ratio to it:
-`as a ratio` means that this was reached, and the number was not.
+the best of several runs, beside what it is compared with, from the same part. `library` is the same query in process,
+on one thread. The goals were set on a machine of another speed: `as a ratio` means that the ratio to the library was
+reached, and the number was not.
 """
 
 import argparse

@@ -18,20 +18,14 @@ ORDER = (
     "offsets_vs_gemm",
     "build_stages",
     "sinkhorn_vs_pot",
-    "sinkhorn_sample",
     "nnn_vs_package",
     "index_recipes",
     "shards",
-    "exact_search",
     "correction_is_free",
     "filters",
-    "layers",
-    "opening",
     "swap",
     "http_goals",
     "workers",
-    "http_service",
-    "overload",
     "writes",
     "peers",
 )
@@ -40,7 +34,7 @@ PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
 See what hubless costs, beside something that was measured in the same run. `make bench` and `make bench-full`
-measure; `python -m benchmarks.report` makes this page. Where the load is high, trust processor times and ratios.
+measure; `python -m benchmarks.report` makes this page. Where the load is high, trust ratios.
 """
 
 

@@ -1,11 +1,9 @@
 """Shards of one collection beside one index: `python -m benchmarks.shards [--targets 200000] [--shards 1 2 4 8]`.
 
-The same targets in one file and in several, each tuned for a recall@10 of 0.99. `single` is the processor time of a
-query on one thread, `all threads` what passes by the clock when all threads share it, `batch` the processor time of a
-query among 100. `build` is the processor time of training, filling and tuning, without offsets; `peak` is the largest
-memory that the process itself held, also as a multiple of one file of the index. `resident` is what a process holds
-that has answered the queries, without pages of mapped files. `merge` is what a merge of 1,000 targets writes. × is
-beside one index, in the same run.
+The same targets in one file and in several, each tuned for a recall@10 of 0.99. `build` is the processor time of
+training, filling and tuning, `peak` the largest memory that the process itself held, `resident` what a process holds
+that has answered the queries, without mapped files, `merge` what a merge of 1,000 targets writes. × is beside one
+index.
 """
 
 import argparse

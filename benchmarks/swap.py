@@ -1,19 +1,10 @@
 """A version takes over under load: `python -m benchmarks.swap [--catalog DIR]`.
 
 The service has a large collection, of 1,000,000 targets in `fastscan` unless told, and a small one, of 1,000 in `flat`.
-Both are asked at a fixed rate, with vectors of 512 numbers; a latency counts from when its request was due. Then
-another version of the large one becomes current, and half a second later one of the small one. The service compares the
-files with their hashes, opens them and asks the canary queries, and the version takes its place. `before` and `after`
-are the seconds beside that.
-
-The files of the new version are in the system's memory, as after a build on this machine, or not. `swap` is the time
-from when the version is current until the first answer from it. The first query is the first that the new version
-answers, beside the median after the swap. `alone` is a swap of the small one while nothing else is opened. Server and
-load generator share a machine. Of all rounds, latencies are taken together, and the other figures are medians. Sides
-that run one after the other come into one table.
-
-While a disk is read, this machine stops now and then: a process that only slept woke up to 91 ms late while another one
-read a file of 2 GB. That is in the latencies of versions that are not in memory.
+Both are asked at a fixed rate; a latency counts from when its request was due. Then another version of each becomes
+current. Its files are in the system's memory, as after a build on this machine, or not. `swap` is the time until the
+first answer from it. The first query is the first that the new version answers, beside the median after the swap.
+`alone` is a swap of the small one while nothing else is opened.
 """
 
 import argparse

@@ -1,13 +1,9 @@
 """Processes that serve one port: `python -m benchmarks.workers [--part flat 100k 1m] [--catalog DIR]`.
 
 The same collection is served by one worker and by several, each with its share of the processors as search threads. All
-take turns; each figure is the median of so many rounds as stand beside it. `wrk` asks for ten hits without payload, by
-JSON with 512 numbers; it shares the machine with the server.
-
-`ready` is the time from the start until `/readyz` says 200; the files are in the system's memory. `memory` is what all
-processes of the server hold after the queries, each shared page counted once; `own` is the part of it that is no page
-of a mapped file. `unseen` is the share of writes that a request over another connection does not find, right after
-their answer. Parts and rounds of several calls come into one table.
+take turns; each figure is a median. `ready` is the time until `/readyz` says 200. `memory` is what all processes of the
+server hold, each shared page counted once; `own` is the part of it that is no page of a mapped file. `unseen` is the
+share of writes that a request over another connection does not find, right after their answer.
 """
 
 import argparse

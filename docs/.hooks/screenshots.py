@@ -24,10 +24,7 @@ IMAGES = Path(__file__).parents[1] / "images"
 # name (shots of one name stand side by side), width in CSS pixels, height, pixels per CSS pixel, section on top
 SHOTS = (
     ("report.png", 1100, 1500, 1, ""),
-    ("report-examples.png", 1100, 980, 1, "examples"),
     ("report-detail.png", 1100, 1900, 1, "heat-map"),
-    ("report-phone.png", 360, 800, 2, ""),
-    ("report-phone.png", 360, 800, 2, "hubs"),
 )
 EXAMPLES = (193, 379)
 # a window cannot be as narrow as a phone, so the page stands in a frame
