@@ -8,6 +8,8 @@ export const count = (n) => (n == null ? "–" : grouped.format(typeof n === "nu
 export const fixed = (x, digits = 2) => (x == null ? "–" : x.toFixed(digits).replace("-", "−"));
 export const signed = (x, digits = 3) => (x == null ? "–" : (x > 0 ? "+" : "") + fixed(x, digits));
 export const percent = (x, digits = 0) => (x == null ? "–" : `${fixed(100 * x, digits)} %`);
+/** A figure that random finds would give, as a note beside the measured one. */
+export const byChance = (x, as = count) => (x == null ? "" : `${as(x)} by chance`);
 export const plural = (n, noun, nouns = `${noun}s`) => `${count(n)} ${n === 1 ? noun : nouns}`;
 export const name = (id) => (id === "" ? "(empty id)" : String(id));
 

@@ -2,10 +2,11 @@
 import { html } from "../vendor/preact-htm.js";
 import { get, of, post, useLoad } from "../api.js";
 import { link, useParams } from "../address.js";
-import { ago, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf } from "../parts.js";
+import { ago, byChance, Change, Choice, count, Figure, fixed, Loaded, name, percent, plural, signed, Term, titleOf } from "../parts.js";
 import { Histogram } from "../histogram.js";
 
 const LIMIT = 20;
+const ENOUGH = 100; // queries: the skewness of fewer is that of chance
 
 export default function Hubs({ address, access }) {
   const at = address.collection;
@@ -41,10 +42,11 @@ function Built({ address, access, about, built, titles }) {
   const { raw, corrected, chance, never } = built;
   if (!raw) return html`<p class="notice">Nobody has counted: version ${about.version} was built without a query bank. Build it with one to see its hubs.</p>`;
   const places = built.queries * built.k;
+  const random = built.source === "build" ? about.measured?.hubness_chance : null;
   return html`
     <dl class="figures">
-      <${Figure} term="skewness" label="Skewness of N₁₀"><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
-      <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
+      <${Figure} term="skewness" label="Skewness of N₁₀" note=${byChance(random?.skewness, fixed)}><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
+      <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries${random ? `; ${byChance(random.most)}` : ""}`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
       <${Figure} term="antihub" label="Never found" note=${`of ${count(about.count)} targets; ${count(chance.antihub_share * about.count)} by chance`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
       <${Figure} label="Places that the first hub takes"><${Change} from=${raw.most / places} to=${corrected.most / places} as=${(share) => percent(share, 1)} /><//>
     </dl>
@@ -138,7 +140,7 @@ function Live({ collection }) {
           ? html`<p class="quiet">No query was asked since this version is served.</p>`
           : html`<dl class="figures">
               <${Figure} label="Queries">${count(found.served.queries)}<//>
-              ${found.raw && html`<${Figure} term="skewness" label="Skewness" note=${`of ${count(found.raw.queries)} queries ranked twice`}><${Change} from=${found.raw.skewness} to=${found.corrected.skewness} /><//>`}
+              ${found.raw?.queries >= ENOUGH && html`<${Figure} term="skewness" label="Skewness" note=${`of ${count(found.raw.queries)} queries ranked twice`}><${Change} from=${found.raw.skewness} to=${found.corrected.skewness} /><//>`}
               <${Figure} term="skewness" label="Skewness as served" note=${`${fixed(found.served.chance.skewness)} by chance`}>${fixed(found.served.skewness)}<//>
               <${Figure} label="Share of the largest hub">${percent(found.served.top_hub_share, 1)}<//>
               <${Figure} term="drift" label="Drift" note=${found.drift?.advice ?? ""}>${found.drift ? fixed(found.drift.drift, 1) : "–"}<//>

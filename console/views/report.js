@@ -2,7 +2,7 @@
 import { html } from "../vendor/preact-htm.js";
 import { get, of, useLoad } from "../api.js";
 import { Histogram } from "../histogram.js";
-import { Change, count, Figure, fixed, Loaded, name, percent, signed } from "../parts.js";
+import { byChance, Change, count, Figure, fixed, Loaded, name, percent, signed } from "../parts.js";
 import { titlesOf } from "./hubs.js";
 
 const HUBS = 10;
@@ -31,14 +31,15 @@ function headline({ raw, corrected, chance, never, queries }, targets) {
 
 function Page({ about, built, version, titles }) {
   const { raw, corrected, chance, never } = built;
+  const random = built.source === "build" ? about.measured?.hubness_chance : null;
   return html`<article class="report">
     <div class="bar-row"><h1>Hubness in ${about.name}</h1><button type="button" class="no-print" onClick=${() => print()}>Print</button></div>
     <p class="quiet small">Version <code>${about.version}</code>, built ${about.created}; ${count(version.count)} targets of ${count(about.dim)} dimensions, ${about.metric}; correction ${about.correction.name}, index ${about.index.type}.</p>
     ${raw
       ? html`<p class="lead">${headline(built, version.count)}</p>
         <dl class="figures">
-          <${Figure} term="skewness" label="Skewness of N₁₀" note=${about.measured?.hubness_chance ? `${fixed(about.measured.hubness_chance.skewness)} by chance` : ""}><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
-          <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
+          <${Figure} term="skewness" label="Skewness of N₁₀" note=${byChance(random?.skewness, fixed)}><${Change} from=${raw.skewness} to=${corrected.skewness} /><//>
+          <${Figure} term="n10" label="Largest hub" note=${`of ${count(built.queries)} queries${random ? `; ${byChance(random.most)}` : ""}`}><${Change} from=${raw.most} to=${corrected.most} digits=${0} /><//>
           <${Figure} term="antihub" label="Never found" note=${`${count(chance.antihub_share * version.count)} by chance, with ${count(built.queries)} queries`}><${Change} from=${never.raw} to=${never.corrected} digits=${0} /><//>
           <${Figure} term="recall" label="Recall of the index">${percent(about.measured?.recall_at_10, 1)}<//>
         </dl>

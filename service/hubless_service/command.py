@@ -221,7 +221,8 @@ def _first_mistake(error: "ValidationError", options: Container[str]) -> str:
         return f"{where} is required"
     where += "".join(f", {part}" for part in first["loc"][1:])
     got = "" if name in SECRETS else f", got {first['input']!r}"
-    return f"{where}: {first['msg']}{got}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{where}: {said}{got}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

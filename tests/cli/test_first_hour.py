@@ -101,15 +101,17 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 def test_without_a_query_log_the_advice_is_printed_and_leads_to_a_served_collection(run, tmp_path):
     files = data("hubs", tmp_path)
     where = ["--catalog", tmp_path / "catalog", "--collection", "things"]
-    refused = run("build", *where, "--targets", files["targets"])
-    assert refused.code == 1
-    assert "--query-bank" in refused.err
-    assert "No queries yet? Encode captions or titles" in refused.err
-    assert "--correction none" in refused.err
+    for command in (["build", *where], ["diagnose"], ["report", "--output", tmp_path / "report.html"]):
+        refused = run(*command, "--targets", files["targets"])
+        assert refused.code != 0
+        assert "query bank" in refused.err.replace("-", " ")
+        assert "No queries yet? Encode captions or titles" in refused.err
+        assert "--correction none" in refused.err
 
     built = run("build", *where, "--targets", files["targets"], "--correction", "none")
     assert (built.code, built.err) == (0, "")
     assert "HUBLESS_QUERY_SAMPLE" in built.out
+    assert max(map(len, built.out.partition("Serve it:")[0].splitlines())) <= 80
     shown = run("inspect", *where, "--json").json
     assert (shown["measured"], shown["bank"], shown["count"]) == (None, None, COUNT)
     assert set(shown["provenance"]["inputs"]) == {"targets"}

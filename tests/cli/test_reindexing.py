@@ -64,6 +64,7 @@ def test_summary_says_what_came_in_and_why(reindex, job):
     assert cells["because"] == "3 targets of files are new"
     assert cells["frozen offsets"] == "3, 4.8% of the targets"
     assert cells["index"] == "flat, added to"
+    assert cells["skewness of N_10"].endswith(" by chance")
     again = reindex()
     assert (again.code, again.out.strip()) == (0, "nothing changed, so nothing was built")
 

@@ -26,6 +26,14 @@ def title_of(server, wanted):
     return answer["points"][0]["payload"]["title"]
 
 
+@pytest.mark.parametrize("view", ["hubs", "report"])
+def test_chance_stands_beside_each_measure_of_hubness(visit, server, view):
+    chance = httpx.get(f"{server}/v1/collections/words").json()["measured"]["hubness_chance"]
+    figures = visit("words", view).locator(".figures").first
+    for expected in (f"{chance['skewness']:.2f} by chance", f"; {chance['most']} by chance"):
+        expect(figures).to_contain_text(expected)
+
+
 def test_hubs_are_those_of_the_build_and_the_histogram_counts_all_targets(visit, server):
     built = occurrence(server)
     page = visit("words", "hubs")
@@ -86,6 +94,8 @@ def test_live_queries_are_counted_beside_those_of_the_build(visit, server):
     httpx.post(f"{server}/v1/collections/numbers/query", json={"vector": vector})
     page.reload()
     expect(page.get_by_text("Found most often")).to_be_visible()
+    expect(page.get_by_text("Skewness as served")).to_be_visible()
+    expect(page.get_by_text("queries ranked twice")).to_have_count(0)  # of a few, their skewness is that of chance
 
 
 def test_hubs_show_the_kept_scan(visit, console):

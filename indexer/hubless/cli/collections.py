@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,7 +27,7 @@ from hubless.cli.options import (
     key_values,
     listed,
 )
-from hubless.cli.printing import facts, print_json, print_table, table_of, warn
+from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
 from hubless.corrections import CORRECTIONS
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
@@ -201,10 +201,8 @@ def build_command(
         print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
         _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
         if manifest.bank is None:
-            typer.echo(
-                "Nothing is corrected yet: let the service keep a sample of live queries (HUBLESS_QUERY_SAMPLE),"
-            )
-            typer.echo("then build again with them as --query-bank.")
+            typer.echo("Nothing is corrected yet: let the service keep a sample of live queries")
+            typer.echo("(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank.")
         where = shlex.join(["--catalog", str(catalog)])
         typer.echo(f"Serve it:      hubless serve {where}")
         typer.echo(f"All figures:   hubless inspect {where} --collection {collection}")
@@ -385,7 +383,7 @@ def _parameters(correction: str, settings: list[str]) -> dict[str, Any]:
     return parameters
 
 
-_INTERNAL = ("fitted", "measured with", "recall@10", "skewness of N_10")
+_INTERNAL = ("fitted", "recall@10", "skewness of N_10")
 """What `inspect` shows and a build leaves out."""
 
 
@@ -421,7 +419,6 @@ def _shards(manifest: hubless.Manifest) -> str:
 def _measured(manifest: hubless.Manifest) -> dict[str, str]:
     if (measured := manifest.measured) is None:
         return {"measured with": "nothing, as there was no query bank"}
-    three = (measured.hubness_raw, measured.hubness_corrected, measured.hubness_chance)
     queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
     if measured.held_out and measured.fitted_queries is not None:
         queries += f", and a fit on the other {measured.fitted_queries:,}"
@@ -429,9 +426,9 @@ def _measured(manifest: hubless.Manifest) -> dict[str, str]:
         "measured with": queries,
         "bank covers": _coverage(manifest),
         "recall@10": f"{measured.recall_at_10:.3f} against exact search",
-        "skewness of N_10": _beside_chance(f"{one.skewness:.2f}" for one in three),
-        "most found": _beside_chance(f"{one.most:,}" for one in three),
-        "never found": _beside_chance(f"{one.antihubs:.1%}" for one in three),
+        "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}"),
+        "most found": beside_chance(measured, lambda hubness: f"{hubness.most:,}"),
+        "never found": beside_chance(measured, lambda hubness: f"{hubness.antihubs:.1%}"),
     }
 
 
@@ -462,11 +459,6 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
         return ", the default of a query"  # also where a file of `tune` or a caller has set it
     evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
     return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
-
-
-def _beside_chance(figures: Iterable[str]) -> str:
-    """A measure of the raw and the corrected answers, and what finds at random would give."""
-    return "{} raw, {} corrected, {} by chance".format(*figures)
 
 
 def _print_payload(collection: hubless.Collection) -> None:

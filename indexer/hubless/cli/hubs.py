@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
+from hubless.builder.bank_checks import NO_QUERIES
 from hubless.cli.completion import collections
 from hubless.cli.options import (
     BankOfTargetsOption,
@@ -109,7 +110,7 @@ def diagnose_command(
     if (queries is None) != (relevant is None):
         raise typer.BadParameter("needs --queries and --relevant", param_hint="--relevant" if queries else "--queries")
     if collection is None and query_bank is None and queries is None:
-        raise typer.BadParameter("--targets needs a query bank", param_hint="--query-bank")
+        raise typer.BadParameter(f"--targets needs it. {NO_QUERIES}", param_hint="--query-bank")
     diagnosis = diagnose(
         gallery,
         query_bank,

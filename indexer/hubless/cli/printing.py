@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Container, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any
 
 import orjson
@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text, TextType
+
+from hubless.store.bundle import Hubness, Measured
 
 WITHOUT_TERMINAL, WIDEST = 100, 200
 """Columns of a table."""
@@ -48,6 +50,12 @@ def facts(rows: Mapping[str, str], title: str | None = None) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def beside_chance(measured: Measured, figure: Callable[[Hubness], str]) -> str:
+    """Return a figure of the raw and the corrected answers, and the one that finds at random would give."""
+    raw, corrected, chance = map(figure, (measured.hubness_raw, measured.hubness_corrected, measured.hubness_chance))
+    return f"{raw} raw, {corrected} corrected, {chance} by chance"
 
 
 def print_table(table: Table, names: int = 1) -> None:

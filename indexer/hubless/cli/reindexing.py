@@ -11,7 +11,7 @@ from hubless.builder.reindex.metrics_file import write_metrics
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
 from hubless.cli.options import CATALOG_VARIABLE, JsonOption
-from hubless.cli.printing import facts, print_json, print_table, table_of
+from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of
 from hubless.errors import HublessError, JobRunning
 from hubless.store.durable import check_place
 from hubless.store.remote.working import working
@@ -155,10 +155,7 @@ def _print_outcome(done: Outcome) -> None:
         "frozen offsets": f"{made.frozen:,}, {made.frozen / made.count:.1%} of the targets" if made.frozen else "none",
         "index": f"{made.index.type}, {'trained anew' if job.built == 'trained' else 'added to'}",
         "recall@10": f"{measured.recall_at_10:.3f}" if measured else "",
-        "skewness of N_10": f"{measured.hubness_raw.skewness:.2f} raw, "
-        f"{measured.hubness_corrected.skewness:.2f} corrected"
-        if measured
-        else "",
+        "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}") if measured else "",
         "deleted": ", ".join(done.deleted),
         "took": f"{done.seconds:,.1f} s",
     }

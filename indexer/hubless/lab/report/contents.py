@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hubless.builder.bank_checks import NO_QUERIES
 from hubless.errors import InputError
 from hubless.lab.diagnose import diagnose, known_by_similarity, stored_bank
 from hubless.lab.diagnosis import Diagnosis
@@ -107,7 +108,7 @@ def make_report(
         raise InputError("projection, examples and other banks", "vectors", "similarities")
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
     if bank is None and gallery.collection is None and gallery.matrices is None:
-        raise InputError("query bank", "a query bank, or labelled queries", "none")
+        raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
     pairs, comparison = None, None
     if relevant is not None:
         pairs = _pairs(gallery, queries, relevant)
