@@ -13,6 +13,7 @@
     ├── NotFoundError
     │   ├── CollectionNotFound
     │   ├── VersionNotFound
+    │   │   └── VersionReplaced     it was deleted since it was opened
     │   ├── AliasNotFound
     │   └── PointNotFound
     ├── JobRunning              another job changes the collection
@@ -138,6 +139,10 @@ class VersionNotFound(NotFoundError):
     """The collection has no such version."""
 
     code = "version_not_found"
+
+
+class VersionReplaced(VersionNotFound):
+    """A version was deleted since it was opened, as newer ones are there."""
 
 
 class AliasNotFound(NotFoundError):

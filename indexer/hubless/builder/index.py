@@ -36,7 +36,7 @@ from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.milvus.server import Server
 from hubless.search.engines.sharded import Embedded, shards_of
-from hubless.search.living import Living
+from hubless.search.living import Living, open_with_log
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
@@ -44,6 +44,7 @@ from hubless.store import bundle
 from hubless.store.bundle import IndexRecord, Manifest
 from hubless.store.catalog import Catalog
 from hubless.store.durable import link
+from hubless.store.log import Log
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
@@ -272,21 +273,16 @@ class Index(Collection):
         """What it is made of now."""
         return self._parts
 
-    def follow(self, catalog: Catalog, until: int | None = None) -> None:
-        """Take in what was written to the collection since its version was built.
-
-        Parameters
-        ----------
-        until : the number of the last write to take in; None for all
+    def follow(self, catalog: Catalog, log: Log) -> None:
+        """Take in what was written to the collection since its version was built. Close the log.
 
         Raises
         ------
         LogDamaged, StorageError
         """
-        living = Living(Collection(self._parts, self._filter_cache), catalog.log(self.name, until))
+        living = Living(Collection(self._parts, self._filter_cache), log)
         living.catch_up()
-        if living.log is not None:
-            living.log.close()
+        log.close()
         self._home = catalog.path, self.name
         if living.changes is not None:
             self._become(replace(living.changes.parts(), seq=living.current.seq))
@@ -525,13 +521,18 @@ def open_index(
         naming the field of `encoder` that is wrong, unless `lenient`.
     """
     home = readable(catalog, collection, version)
-    parts = open_parts(
-        home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, milvus=milvus
-    )
-    try:
-        index = Index.of(parts, filter_cache)
-    except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
-        raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
-    if version is None:
-        index.follow(home, until)
+
+    def opened() -> Index:
+        parts = open_parts(
+            home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, milvus=milvus
+        )
+        try:
+            return Index.of(parts, filter_cache)
+        except InputError as error:  # the manifest is right by its hash, and asks for what no build takes
+            raise BundleDamaged((parts.folder or Path()) / bundle.MANIFEST, str(error)) from error
+
+    if version is not None:
+        return opened()
+    index, log = open_with_log(opened, lambda: home.log(home.resolve(collection), until))
+    index.follow(home, log)
     return index

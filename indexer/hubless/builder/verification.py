@@ -6,7 +6,7 @@ from typing import Any
 
 from hubless.errors import CollectionNotFound, HublessError
 from hubless.search.collection import open_collection
-from hubless.search.living import Living
+from hubless.search.living import Living, open_with_log
 from hubless.search.soundness import collection_problem
 from hubless.store.catalog import Catalog
 
@@ -91,11 +91,13 @@ def _verify_collection(catalog: Catalog, name: str, verdict: Verdict) -> None:
 
 def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
     """Return what is wrong with a version as it was built, or with the writes since."""
-    with open_collection(catalog, name, version=version, lenient=True) as opened:
+    opened, log = open_with_log(
+        lambda: open_collection(catalog, name, version=version, lenient=True), lambda: catalog.log(name)
+    )
+    with opened, closing(log):
         opened.check_canaries()
         if (problem := collection_problem(opened)) is not None:
             return problem
-        with closing(catalog.log(name)) as log:
-            living = Living(opened, log)
-            living.catch_up()
+        living = Living(opened, log)
+        living.catch_up()
         return None if living.current is opened else collection_problem(living.current)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from threading import RLock
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,9 @@ from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.log import Log
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import ArrayVectors
+
+C = TypeVar("C", bound=Collection)
+L = TypeVar("L", bound=Log | None)
 
 
 class State(NamedTuple):
@@ -113,6 +116,15 @@ class Living:
                 raise LogDamaged(log.path, problem) from error
         self.adopt(draft)
         return bool(entries)
+
+
+def open_with_log(version: Callable[[], C], log: Callable[[], L]) -> tuple[C, L]:
+    """Open a version and the log of the same collection, which may be deleted and made anew meanwhile."""
+    while True:
+        found = log()  # before the version, so that it is never that of a later collection
+        opened = version()
+        if found is None or not found.is_gone:
+            return opened, found
 
 
 class Draft:

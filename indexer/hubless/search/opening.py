@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
-from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError
+from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
 from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
 from hubless.search.engines.base import StoredTargets
@@ -137,7 +137,7 @@ def _read_version(
         occurrence=lambda: occurrence,
         bank_sample=_read_bank_sample(folder, manifest),
         correction=cache(lambda: _read_correction(folder, manifest)),
-        canary=lambda: read_arrays(folder / CANARY),
+        canary=lambda: _read_later(folder, CANARY),
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -171,10 +171,20 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
 def _read_correction(folder: Path, manifest: Manifest) -> CentredCorrection:
     """The fitted correction, with the constant that centring took out of the stored offsets."""
     record, path = manifest.correction, folder / CORRECTION
-    state = read_arrays(path)
+    state = _read_later(folder, CORRECTION)
     with reading(path):
         fitted = FITTED[record.name].from_state(state, record.details)
         return CentredCorrection(fitted, float(state[CENTRE]))
+
+
+def _read_later(folder: Path, name: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays in a file of a version that was opened before. Raises `VersionReplaced` if it was deleted."""
+    try:
+        return read_arrays(folder / name)
+    except (BundleError, StorageError) as error:
+        if folder.exists():
+            raise
+        raise VersionReplaced(f"version {folder.name} was deleted since it was opened") from error
 
 
 def read_encoder(folder: Path, manifest: Manifest, described: Mapping[str, Any] | None) -> Encoder | None:

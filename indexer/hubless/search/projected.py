@@ -1,5 +1,6 @@
 """The map of a version: read where it is stored, and else computed."""
 
+from hubless.errors import BundleError, StorageError
 from hubless.measures.projection import Projection, project
 from hubless.search.parts import Parts
 from hubless.store.bundle import PROJECTION, read_arrays, reading
@@ -13,7 +14,7 @@ def projection(parts: Parts) -> Projection | None:
 
 
 def stored_projection(parts: Parts) -> Projection | None:
-    """The one that was made with the version, of the rows that it had then; None where there is none.
+    """The one that was made with the version, of the rows that it had then; None where there is none any more.
 
     Raises
     ------
@@ -22,5 +23,10 @@ def stored_projection(parts: Parts) -> Projection | None:
     if parts.folder is None or PROJECTION not in parts.manifest.files:
         return None
     path = parts.folder / PROJECTION
-    with reading(path):
-        return Projection(**read_arrays(path))
+    try:
+        with reading(path):
+            return Projection(**read_arrays(path))
+    except (BundleError, StorageError):
+        if parts.folder.exists():
+            raise
+        return None  # the version was deleted since it was opened

@@ -84,12 +84,12 @@ class Log:
     def __init__(self, home: Path, until: int | None = None, merged: Callable[[], int] = lambda: 0) -> None:
         self.path = home / LOG
         self._merged = merged
-        self._home = _opened_folder(self, home)
         self._until = until
         self._connection: sqlite3.Connection | None = None
         self._noted_at = str(home / LOG_LAST)
         self._paths = self.path, home / f"{LOG}-wal"
         with storage_errors(self.path):
+            self._home = _opened_folder(self, home)
             self._files = self._found_files()
         self._using = RLock()
 
@@ -102,13 +102,13 @@ class Log:
     @property
     def is_gone(self) -> bool:
         """Whether the collection was deleted since, though there may be another one of its name."""
-        if self._home is None:
-            return False
-        before = os.fstat(self._home)
         try:
             now = self.path.parent.stat()
         except OSError:
+            return self._home is not None
+        if self._home is None:  # made since
             return True
+        before = os.fstat(self._home)
         return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
 
     def last(self) -> int:
@@ -398,10 +398,10 @@ class Appender:
 
 
 def _opened_folder(log: Log, home: Path) -> int | None:
-    """The folder, held open for as long as the log is used: while it is, no other folder gets its number."""
+    """Open the folder for as long as the log is used: no other folder gets its number meanwhile. None without one."""
     try:
         folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     weakref.finalize(log, os.close, folder)
     return folder

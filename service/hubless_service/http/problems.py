@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import orjson
 from fastapi import Response
 
-from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError
+from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError, VersionReplaced
 from hubless_service.http.trace import Trace
 
 MEDIA_TYPE = "application/problem+json"
@@ -107,7 +107,7 @@ def from_library(error: HublessError) -> HttpProblem:
     if isinstance(error, InputError):
         parts = {"parameter": error.parameter, "expected": error.expected, "received": clip(error.received)}
         return HttpProblem(error.code, "{parameter}: expected {expected}, got {received}".format(**parts), parts)
-    if isinstance(error, LogCut):  # a worker that has not followed yet: it looks for the newer version now
+    if isinstance(error, LogCut | VersionReplaced):  # this worker looks for the newer version now
         return HttpProblem("not_ready", "A newer version of the collection is being loaded.", headers=RETRY_AFTER)
     if isinstance(error, EngineError):  # its text says where the engine is, for the log only
         kind = PROBLEM_TYPES[error.code]

@@ -81,6 +81,7 @@ class Engine:
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
         self._watcher = Watcher(source, self.shelf, settings, self._prepare_behind)
         self._watcher.on_change = self._breakers.look
+        self._writer.on_replaced = self._watcher.look_here
         self._follower = Follower(self.shelf.living, self._prepare_behind, self._watcher.look_here)
         self.maintainer = Maintainer(
             lambda: source.catalog.path,

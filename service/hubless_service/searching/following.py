@@ -7,7 +7,7 @@ from logging import ERROR, INFO
 from time import monotonic
 from weakref import WeakKeyDictionary
 
-from hubless.errors import HublessError, LogCut
+from hubless.errors import HublessError, LogCut, VersionReplaced
 from hubless.search.living import Living
 
 log = logging.getLogger("hubless.writes")
@@ -16,6 +16,10 @@ SECONDS = 0.1
 """Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
 LONGEST = 5.0
 """Seconds between two looks at a log that cannot be followed. The pause doubles until then."""
+
+
+REPLACED = LogCut, VersionReplaced
+"""Errors of a version that only a newer one can go on from: it lacks writes, or was deleted."""
 
 
 class Follower:
@@ -81,7 +85,7 @@ def follow(living: Living, *, wait: bool = False) -> bool:
         looked = living.look(wait=wait) is not None
     except Exception as error:
         if before is None or str(error) != str(before):
-            cut, unforeseen = isinstance(error, LogCut), not isinstance(error, HublessError)
+            cut, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
             level, what = (INFO, "a newer version is to be served") if cut else (ERROR, "writes cannot be followed")
             log.log(level, 'collection "%s": %s: %s', name, what, error, exc_info=unforeseen)
         # its traceback would hold on to collections
@@ -90,4 +94,4 @@ def follow(living: Living, *, wait: bool = False) -> bool:
         if before is not None and looked:
             living.trouble = None
             log.info('collection "%s": writes are followed again', name)
-    return isinstance(living.trouble, LogCut)
+    return isinstance(living.trouble, REPLACED)

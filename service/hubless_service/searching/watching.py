@@ -12,7 +12,7 @@ from time import perf_counter
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
-from hubless.search.living import Living
+from hubless.search.living import Living, open_with_log
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.following import follow
 from hubless_service.searching.openers import Openers
@@ -204,11 +204,13 @@ class Watcher:
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
-        collection = self._source.open(name, hashes=hashes)
+        collection, written = open_with_log(
+            lambda: self._source.open(name, hashes=hashes), lambda: self._source.log(name)
+        )
         if not hashes:  # which would have read the files
             collection.warm()
         collection.check_canaries()
-        living = Living(collection, self._source.log(name))
+        living = Living(collection, written)
         if follow(living):
             log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.trouble)
         seconds = perf_counter() - started

@@ -21,7 +21,7 @@ from hubless.search.living import Draft, Living
 from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.following import follow
+from hubless_service.searching.following import REPLACED, follow
 from hubless_service.searching.shelf import Shelf
 
 log = logging.getLogger("hubless.writes")
@@ -72,6 +72,7 @@ class Writer:
         prepare : called once in each thread
         """
         self.on_failure: Callable[[], None] = lambda: None
+        self.on_replaced: Callable[[], None] = lambda: None
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
@@ -176,6 +177,9 @@ class Writer:
         """
         try:
             self._write(tasks)
+        except REPLACED as error:
+            self.on_replaced()
+            _fail(tasks, error.with_traceback(None))
         except (StorageError, NotFoundError, HttpProblem) as error:
             log.error('collection "%s": nothing was written: %s', tasks[0].name, error)  # noqa: TRY400
             _fail(tasks, error.with_traceback(None))
