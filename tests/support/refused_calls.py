@@ -32,6 +32,7 @@ def make(catalog):
     with following(catalog) as living:
         for number in range(3):
             put(living, number)
+    back_up(hubless.Catalog(catalog), catalog / "files" / "backup")
 
 
 @contextmanager
@@ -103,6 +104,14 @@ def reindex(catalog, told):
     hubless.reindex(catalog / "files" / "job.yaml", catalog=catalog, progress=False)
 
 
+def backed_up(catalog, told):
+    back_up(hubless.Catalog(catalog), catalog / COPIES["backup"])
+
+
+def restored(catalog, told):
+    restore(catalog / "files" / "backup", hubless.Catalog(catalog / COPIES["restore"]))
+
+
 ACTIONS = {
     "build": build,
     "write": write,
@@ -112,15 +121,19 @@ ACTIONS = {
     "alias": alias,
     "delete": delete,
     "reindex": reindex,
+    "backup": backed_up,
+    "restore": restored,
 }
-REPEATS = {"build", "merge", "prune", "alias", "delete", "reindex"}
+COPIES = {"backup": "copy", "restore": "new"}
+"""The catalogs that actions make, in the folder of theirs."""
+REPEATS = {"build", "merge", "prune", "alias", "delete", "reindex", *COPIES}
 """Actions that come to the same if they are done again."""
 
 
 def state(catalog):
     """What the collection holds and its aliases, after a look at all that can be wrong with a version."""
     found = hubless.Catalog(catalog)
-    if NAME not in found.collections():
+    if not catalog.exists() or NAME not in found.collections():
         return None
     with following(catalog) as living:
         living.catch_up()
@@ -138,6 +151,7 @@ def leftovers(catalog):
     if not home.exists():
         return [path.name for path in catalog.iterdir() if path.name.startswith(".deleted")]
     hidden = {path.name for path in (home / "versions").iterdir() if path.name.startswith(".")}
+    hidden |= {path.name for path in (*catalog.glob(".unfinished*"), *catalog.parent.glob(".unfinished*"))}
     return sorted(({path.name for path in home.iterdir()} - BESIDE | hidden) - {".lease.lock"})
 
 
@@ -200,19 +214,23 @@ def struck(action, catalog, moment, fault):
 
 def problem_of(action, catalog, outcome, expected):
     """What is wrong with a catalog after an action that met a fault; None for nothing."""
+    result = catalog / COPIES.get(action, "")
 
     def look(told):
-        told(state=state(catalog))
+        told(state=state(result))
 
     def again(told):
         found = hubless.Catalog(catalog)
         if action == "delete" and NAME not in found.collections():
             small.build(catalog)
+        if action in COPIES and state(result) == expected[1]:
+            told(state=expected[1], left=[])  # it had come to its end, and refuses to do it twice
+            return
         if action in REPEATS:
             ACTIONS[action](catalog, told)
         else:  # another change of the collection clears up
             found.rollback(NAME, found.current(NAME))
-        told(state=state(catalog), left=leftovers(catalog))
+        told(state=state(result), left=leftovers(result))
 
     if not outcome["known"]:
         return f"an error without a name: {outcome['text']}"
@@ -256,7 +274,7 @@ def main(root, action, fault, most):
             for module in peace["modules"]:  # once here instead of in each child
                 with suppress(Exception):
                     importlib.import_module(module)
-        looked = in_child(lambda told: told(state=state(catalog)))  # noqa: B023
+        looked = in_child(lambda told: told(state=state(catalog / COPIES.get(action, ""))))  # noqa: B023
         assert looked["error"] is None, looked
         expected.append(looked["state"])
         shutil.rmtree(catalog)
@@ -283,6 +301,7 @@ if __name__ == "__main__":
     from support import calls, jobs, small
 
     import hubless
+    from hubless.builder.backup import back_up, restore
     from hubless.builder.merging import merge
     from hubless.errors import CollectionNotFound
     from hubless.search.collection import open_collection

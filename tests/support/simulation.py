@@ -406,9 +406,7 @@ class World:
 
     def is_behind(self, worker, document):
         """Whether a worker cannot answer before it takes a newer version: the log was cut, or its version is gone."""
-        version = worker.shelf.known(NAME).tried
-        gone = not (self.path / NAME / "versions" / version).exists()
-        return document.get("code") == "not_ready" or (document.get("code") == "storage" and gone)
+        return document.get("code") == "not_ready"
 
     def look_at(self):
         """Count, or get points, of a worker that may be behind; or with what was written last."""
