@@ -135,8 +135,8 @@ def delete_all(home):
 def replace(home):
     """By an older copy of itself."""
     delete_all(home)
+    (home.parent / "older").mkdir()
     log = Log(home.parent / "older")
-    log.path.parent.mkdir()
     write(log, *BODIES[:IN_FILE])
     log.close()
     shutil.copyfile(log.path, home / LOG)

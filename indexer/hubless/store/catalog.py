@@ -194,7 +194,14 @@ class Catalog:
         Parameters
         ----------
         until : the last write that it shows; None for all
+
+        Raises
+        ------
+        CollectionNotFound
+            if nothing can have the name.
         """
+        if not is_name(name):
+            raise CollectionNotFound(f"there is no collection {name!r}")
         return Log(self.path / name, until, partial(_last_merged, str(self.path / name / VERSIONS)))
 
     def cut_log(self, name: str) -> int:
