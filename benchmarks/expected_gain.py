@@ -28,7 +28,7 @@ import numpy as np
 
 from benchmarks.real_sets import Set, cut, hits, open_set, trial
 from benchmarks.wrong_banks import nearest_fifth, one_topic
-from hubless.builder.bank_checks import LOW_COVERAGE
+from hubless.builder.banks.bank_checks import LOW_COVERAGE
 from hubless.corrections import CORRECTIONS
 from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.expected import ABOVE, BELOW, DEPTH, PER_MOVED, SLOPE, Signs, signs

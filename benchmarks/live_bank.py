@@ -24,9 +24,9 @@ import numpy as np
 
 from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import one_topic
-from hubless.builder.banks import mixed
-from hubless.builder.live import strength_by_offsets
-from hubless.builder.live_banks import demand, thin
+from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.live_strength import strength_by_offsets
+from hubless.builder.banks.thinning import demand, thin
 from hubless.corrections import correction
 from hubless.corrections.prior import TargetPrior, fit, prior_offsets
 from hubless.lab.experiments.trials import strict_trial
@@ -83,7 +83,7 @@ def growing(data: Set, seed: int) -> Iterator[tuple[str, float]]:
             fresh, rest = live[:held], live[held:step]
             kept = rest[thin(rest, asked.targets).rows]
             parts = [(ArrayVectors(topic, "old"), 1 - SHARE), (ArrayVectors(kept, "live"), SHARE)]
-            offsets = asked.offsets(mixed(parts, seed=seed))
+            offsets = asked.offsets(mix(parts, seed=seed))
             yield f"{step:,} live", asked.recall(asked.chosen(offsets, fresh) * offsets)
 
 

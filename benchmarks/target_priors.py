@@ -24,7 +24,7 @@ import numpy as np
 
 from benchmarks.real_sets import Set, open_set
 from hubless import measures
-from hubless.builder.arrays import offsets
+from hubless.builder.offsets import offsets
 from hubless.lab.experiments.trials import strict_trial
 from hubless.vectors.arrays import F32, F64, I64
 

@@ -4,11 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from hubless.builder.arrays import augment_queries, augment_targets, choose_strength, offsets
     from hubless.builder.index import Index
     from hubless.builder.index import open_index as open
     from hubless.builder.job import build
     from hubless.builder.merging import merge
+    from hubless.builder.offsets import augment_queries, augment_targets, choose_strength, offsets
     from hubless.builder.refitting import refit
     from hubless.builder.reindex.run import reindex
     from hubless.corrections import CORRECTIONS
@@ -74,16 +74,16 @@ _PLACES = {
     "SideBySide": "search.results.SideBySide",
     "SimilarityMatrices": "lab.matrices.SimilarityMatrices",
     "VersionInfo": "store.catalog.VersionInfo",
-    "augment_queries": "builder.arrays.augment_queries",
-    "augment_targets": "builder.arrays.augment_targets",
+    "augment_queries": "builder.offsets.augment_queries",
+    "augment_targets": "builder.offsets.augment_targets",
     "build": "builder.job.build",
-    "choose_strength": "builder.arrays.choose_strength",
+    "choose_strength": "builder.offsets.choose_strength",
     "compare": "lab.arrays.compare",
     "diagnose": "lab.arrays.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
     "export": "exporting.export.export",
     "merge": "builder.merging.merge",
-    "offsets": "builder.arrays.offsets",
+    "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
     "plot_occurrence": "lab.arrays.plot_occurrence",
     "refit": "builder.refitting.refit",

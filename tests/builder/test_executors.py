@@ -6,8 +6,7 @@ from support import executing as work
 from support import jobs
 
 import hubless
-from hubless.builder.executors import executing
-from hubless.builder.executors.processes import Processes
+from hubless.builder.executors import ProcessExecutor, executing
 from hubless.errors import ExecutorFailed, InputError, StorageError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
@@ -38,7 +37,7 @@ def shared(tmp_path):
 
 @pytest.fixture
 def two():
-    executor = Processes(2)
+    executor = ProcessExecutor(2)
     yield executor
     executor.close()
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.hubs import pairs, unit
 
-from hubless.builder.bank_review import review
-from hubless.builder.live_banks import CONFIRMED, demand, thin
+from hubless.builder.banks.bank_review import review
+from hubless.builder.banks.thinning import CONFIRMED, demand, thin
 from hubless.corrections import correction
 from hubless.errors import InputError
 from hubless.vectors.sources import ArrayVectors

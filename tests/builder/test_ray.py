@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support import executing as work
 
-from hubless.builder.executors.cluster import RayCluster
+from hubless.builder.executors import RayExecutor
 from hubless.errors import CollectionNotFound, InputError
 from hubless.kernels import sharding
 from hubless.kernels.sharding import on_executor, over_shards
@@ -41,7 +41,7 @@ def cluster(monkeypatch):
 @pytest.fixture
 def connected(cluster):
     ray.init(address=cluster.address, log_to_driver=False)
-    return RayCluster(ray)
+    return RayExecutor("ray")
 
 
 @pytest.fixture

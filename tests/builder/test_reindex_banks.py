@@ -6,7 +6,7 @@ from support import jobs, small
 from support.jobs import NAME, names, run, unit, vector, write_targets
 
 import hubless
-from hubless.builder.live_banks import demand, thin
+from hubless.builder.banks.thinning import demand, thin
 from hubless.errors import InputError
 from hubless.store import query_sample
 from hubless.store.query_sample import SampleWriter, read_sample

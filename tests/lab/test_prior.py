@@ -9,7 +9,7 @@ import pytest
 from support.labelled import pairs, saved
 
 import hubless
-from hubless.builder.arrays import offsets
+from hubless.builder.offsets import offsets
 from hubless.builder.parameter_file import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior

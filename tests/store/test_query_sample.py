@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 from support.processes import environment, started
 
-from hubless.builder.banks import read_sample
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
-from hubless.store.query_sample import SampleWriter, forget
+from hubless.store.query_sample import SampleWriter, forget, read_sample
 from hubless.vectors.files import open_items
 
 NOON = 1_800_000_000 - 1_800_000_000 % 86_400 + 12 * 3600

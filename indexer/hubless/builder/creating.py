@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from hubless.builder.bank_checks import WITHOUT_BANK
+from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made, empty_index, make_empty
 from hubless.builder.recipe import Metric, check_metric

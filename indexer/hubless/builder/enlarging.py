@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hubless.builder.banks import Measuring, bank_sample, measuring_of
+from hubless.builder.banks.held_out import MeasuringQueries, bank_sample
 from hubless.builder.checkpoints import Checkpoints
 from hubless.builder.correcting import Corrected
 from hubless.builder.indexing import Asked, Indexed, index_record, ladder
@@ -47,7 +47,7 @@ def base_rows(targets: Targets) -> I64:
 
 
 def enlarge(
-    before: Parts, rows: Enlarged, recipe: Recipe, path: Path, steps: Steps, measuring: Measuring | None = None
+    before: Parts, rows: Enlarged, recipe: Recipe, path: Path, steps: Steps, measuring: MeasuringQueries | None = None
 ) -> Made | None:
     """Make the index of the rows, and measure it as a build does. None if its recall misses the aim.
 
@@ -65,7 +65,7 @@ def enlarge(
     """
     correction, aims = before.correction(), recipe.aims
     targets = refilled(rows, recipe.shard_targets, path, steps)
-    measuring = measuring or measuring_of(before.bank_sample, correction, before.canary())
+    measuring = measuring or measuring_of(before)
     steps.step("measuring")
     source = StoredVectors(targets, "targets")
     (_, found), (_, raw) = rankings(measuring.queries, source, K_OCCURRENCE, rows.offsets, None)
@@ -103,7 +103,7 @@ def remake(
     steps: Steps,
     place: Place,
     checkpoints: Checkpoints | None = None,
-    measuring: Measuring | None = None,
+    measuring: MeasuringQueries | None = None,
 ) -> Made:
     """Train the index of some targets anew, and measure it. The correction stays as it was fitted.
 
@@ -117,8 +117,8 @@ def remake(
     correction, sample = before.correction(), before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:
-        measuring = Measuring(bank_sample(targets, recipe.seed), held_out=False)
-    measuring = measuring or measuring_of(sample, correction, before.canary())
+        measuring = MeasuringQueries(bank_sample(targets, recipe.seed), held_out=False)
+    measuring = measuring or measuring_of(before)
     bank = ArrayVectors(measuring.queries, "query bank")
     corrected = Corrected(targets, correction, offsets, before.prepared())
     steps.step("searching exactly")
@@ -128,6 +128,12 @@ def remake(
     made = make_indexed(corrected, hubness, bank, measuring, asked, sample, recipe, steps, place, checkpoints)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(made, measured=None, occurrence=None) if without_bank else made
+
+
+def measuring_of(before: Parts) -> MeasuringQueries:
+    """Return queries to measure a changed version with: the stored sample of its bank, which the fit has seen."""
+    sample = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
+    return MeasuringQueries(sample, held_out=False)
 
 
 def _was_missed(before: Parts, setting: Setting) -> bool:

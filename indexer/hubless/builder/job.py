@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hubless.builder.bank_checks import NO_QUERIES
+from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.engines import placing
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records

@@ -8,8 +8,8 @@ import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.bank_checks import CheckedBank, check_bank, log
-from hubless.builder.banks import Measuring, bank_sample, hold_out, naming_held_out
+from hubless.builder.banks.bank_checks import CheckedBank, check_bank, log
+from hubless.builder.banks.held_out import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.checkpoints import Arrays, Checkpoints, NoCheckpoints
 from hubless.builder.correcting import Corrected, corrected_by, fits_on
 from hubless.builder.indexing import Asked
@@ -116,7 +116,7 @@ def _held_out_hubness(
     targets: VectorSource,
     offsets: F32,
     found: tuple[I64, I64],
-    measuring: Measuring,
+    measuring: MeasuringQueries,
     steps: Steps,
     checkpoints: Checkpoints,
 ) -> MeasuredHubness:
@@ -135,7 +135,7 @@ def make_indexed(
     corrected: Corrected,
     hubness: MeasuredHubness,
     bank: VectorSource,
-    measuring: Measuring,
+    measuring: MeasuringQueries,
     asked: Asked,
     sample: F32 | None,
     recipe: Recipe,

@@ -1,4 +1,4 @@
-"""Measuring a correction: the hubness of its answers to bank queries, for each target and in total."""
+"""MeasuringQueries a correction: the hubness of its answers to bank queries, for each target and in total."""
 
 from dataclasses import asdict, dataclass
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.builder.banks import Measuring
+from hubless.builder.banks.held_out import MeasuringQueries
 from hubless.builder.correcting import Corrected
 from hubless.corrections import Gate
 from hubless.measures.chance import Chance
@@ -36,7 +36,7 @@ class MeasuredHubness:
 
 
 def measure_hubness(
-    corrected: Corrected, found: tuple[I64, I64], measuring: Measuring, steps: Steps
+    corrected: Corrected, found: tuple[I64, I64], measuring: MeasuringQueries, steps: Steps
 ) -> MeasuredHubness:
     """Count what exact answers find, with the gate or rescorer of the correction if it has one.
 
@@ -57,7 +57,7 @@ def measure_hubness(
     return MeasuredHubness(len(queries), np.stack(occurrence).astype(np.uint16))  # of 1,000 queries at most
 
 
-def measured_record(hubness: MeasuredHubness, measuring: Measuring, recall: float) -> Measured:
+def measured_record(hubness: MeasuredHubness, measuring: MeasuringQueries, recall: float) -> Measured:
     """What the manifest says of a version.
 
     Parameters

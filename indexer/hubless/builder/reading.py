@@ -14,7 +14,8 @@ from typing import IO
 
 import numpy as np
 
-from hubless.builder.bank_checks import looked_up
+from hubless.builder.banks.bank_checks import looked_up
+from hubless.builder.banks.live_strength import drawn
 from hubless.builder.executors import SHARED
 from hubless.builder.inputs import Inputs, files_record
 from hubless.corrections.prior import TargetPrior
@@ -31,12 +32,7 @@ from hubless.vectors.sources import (
     UnitVectors,
     VectorSource,
     block_rows,
-    in_memory,
-    sample,
 )
-
-MOST_LIVE = 1000
-"""Of more live queries so many are drawn at random: more of them choose no better."""
 
 Told = Callable[[F32], None]
 """Called with all rows as they are compared, block by block."""
@@ -58,11 +54,6 @@ class Compared:
     target_prior: TargetPrior | None = None
     bank_among_targets: float | None = None
     live_among_targets: float | None = None
-
-
-def drawn(live_queries: VectorSource) -> F32:
-    """At most 1,000 of the live queries, at random."""
-    return in_memory(sample(live_queries, MOST_LIVE))
 
 
 def read_vectors(inputs: Inputs, metric: str, seed: int, folder: Path | None = None) -> Compared:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.bank_checks import WITHOUT_BANK, CheckedBank
+from hubless.builder.banks.bank_checks import WITHOUT_BANK, CheckedBank
+from hubless.builder.banks.live_strength import warnings
 from hubless.builder.inputs import Inputs
-from hubless.builder.live import warnings
 from hubless.builder.making import Made
 from hubless.builder.recipe import Recipe
 from hubless.corrections.prior import TargetPrior

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from hubless.builder.bank_review import Review, review
-from hubless.builder.banks import mixed
-from hubless.builder.live_banks import CLIENT_SHARE, SAME, demand, thin
+from hubless.builder.banks.bank_review import Review, review
+from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.thinning import CLIENT_SHARE, SAME, demand, thin
 from hubless.cli.options import CatalogIfAny, CatalogOption, CollectionOption, JsonOption, open_collection
 from hubless.cli.printing import facts, print_json, print_table, table_of, warn
 from hubless.corrections import correction as make_correction
@@ -165,7 +165,7 @@ def merge_banks_command(
     """
     given = under_metric(as_items(bank, "bank").vectors, metric)
     live = under_metric(ArrayVectors(_read(queries).vectors, "live queries"), metric)
-    rows = mixed([(given, 1 - share), (live, share)] if share < 1 else [(live, share)], size, seed)
+    rows = mix([(given, 1 - share), (live, share)] if share < 1 else [(live, share)], size, seed)
     _save(output, rows)
     if json_:
         print_json({"queries": len(rows), "share": share, "output": str(output)})

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 import typer
 from rich.table import Table
 
-from hubless.builder.bank_checks import NO_QUERIES
+from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.cli.completion import collections
 from hubless.cli.options import (
     BankOfTargetsOption,

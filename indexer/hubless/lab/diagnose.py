@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from hubless import measures
-from hubless.builder.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
-from hubless.builder.live import refuse_targets, strength_by_offsets
-from hubless.builder.live import verdict as verdict_of_live
-from hubless.builder.reading import drawn
+from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
+from hubless.builder.banks.live_strength import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.banks.live_strength import verdict as verdict_of_live
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError

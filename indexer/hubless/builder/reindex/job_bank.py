@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks import mixed
-from hubless.builder.live_banks import SAME, Thinned, demand, thin
+from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.thinning import SAME, Thinned, demand, thin
 from hubless.builder.reindex.files import found_files
 from hubless.builder.reindex.job_file import Prior
 from hubless.builder.reindex.plan import Plan
@@ -36,7 +36,7 @@ class JobBank:
 
     Attributes
     ----------
-    demand : (n,) how often each target should be found, as people agree on it; see `hubless.builder.live_banks.demand`
+    demand : (n,) how often each target should be found, as people agree on it; see `banks.thinning.demand`
     notes : what thinning left out
     """
 
@@ -126,9 +126,7 @@ def _together(parts: Sequence[VectorSource], shares: Sequence[float | None], see
         return parts[0]
     if shares[0] is None:
         return StackedVectors(parts, NAME)
-    return HeldVectors(
-        mixed([(part, share or 0.0) for part, share in zip(parts, shares, strict=True)], seed=seed), NAME
-    )
+    return HeldVectors(mix([(part, share or 0.0) for part, share in zip(parts, shares, strict=True)], seed=seed), NAME)
 
 
 def _note(entry: str, left: Thinned) -> str:

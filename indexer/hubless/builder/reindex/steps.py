@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
-from hubless.builder.bank_checks import COVERED, narrow_notes
-from hubless.builder.banks import Measuring, hold_out
+from hubless.builder.banks.bank_checks import COVERED, narrow_notes
+from hubless.builder.banks.held_out import MeasuringQueries, hold_out
+from hubless.builder.banks.live_strength import warnings
 from hubless.builder.checkpoints import Arrays, StoredCheckpoints
 from hubless.builder.engines import server_of
 from hubless.builder.enlarging import base_of, base_rows, enlarge, remake
-from hubless.builder.live import check_live, chosen_strength, warnings
+from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, make
 from hubless.builder.places import Place
 from hubless.builder.reading import Compared, read_source
@@ -181,7 +182,7 @@ def _offsets(correction: CentredCorrection, put: VectorSource, checkpoints: Stor
     return np.concatenate([np.empty(0, np.float32), *(piece["h"] for piece in pieces)])
 
 
-def _measuring(plan: Plan) -> Measuring | None:
+def _measuring(plan: Plan) -> MeasuringQueries | None:
     """The queries that a fit on the bank would hold out, so that figures of all versions come from the same ones.
 
     The kept fit has seen them. None if the bank has changed since.
@@ -193,7 +194,7 @@ def _measuring(plan: Plan) -> Measuring | None:
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
     bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True)
-    return Measuring(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
+    return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 
 def bank_now(before: Parts, made: Made) -> BankRecord | None:

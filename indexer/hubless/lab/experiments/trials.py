@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
 from hubless.corrections.prior import TakesPrior, TargetPrior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from hubless import measures
-from hubless.builder.live import refuse_targets, strength_by_offsets, verdict
-from hubless.builder.reading import drawn
+from hubless.builder.banks.live_strength import drawn, refuse_targets, strength_by_offsets, verdict
 from hubless.corrections import correction as make_correction
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors

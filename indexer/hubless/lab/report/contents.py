@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from hubless.builder.bank_checks import NO_QUERIES
+from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.errors import InputError
 from hubless.lab.diagnose import diagnose, known_by_similarity, stored_bank
 from hubless.lab.diagnosis import Diagnosis

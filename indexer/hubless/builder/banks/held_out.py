@@ -1,4 +1,4 @@
-"""The query bank: mixed of several, and in parts: held-out queries to measure with, and a sample to store."""
+"""The query bank in parts: mixed of several sources, held-out queries to measure with, and a sample to store."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -6,33 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError
-from hubless.search.canaries import Canary
-from hubless.store.query_sample import QuerySample, read_sample
 from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.sources import SelectedVectors, VectorSource
-
-__all__ = [
-    "Measuring",
-    "QuerySample",
-    "bank_sample",
-    "hold_out",
-    "measuring_of",
-    "mixed",
-    "naming_held_out",
-    "read_sample",
-]
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.1, 1000
 BANK_SAMPLE = 512
 ROUNDING = 1e-6
-FEWEST_HELD_OUT = 16
-"""If there are fewer held-out queries, measure with the whole sample."""
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasuringQueries:
     """Queries (m, d) to measure with.
 
     Parameters
@@ -46,8 +30,8 @@ class Measuring:
     fitted_queries: int | None = None
 
 
-def mixed(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
-    """A query bank (b, d) of several, drawn at random from each.
+def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
+    """Return a query bank (b, d) of several, drawn at random from each.
 
     Parameters
     ----------
@@ -77,15 +61,15 @@ def mixed(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, 
     return np.concatenate(drawn)
 
 
-def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, Measuring]:
+def hold_out(bank: VectorSource, seed: int) -> tuple[VectorSource, MeasuringQueries]:
     """Split a bank into queries to fit on for a measurement, and held-out queries. A bank of fewer than 10 is both."""
     count = bank.shape[0]
     held = min(MOST_HELD_OUT, int(HELD_OUT_SHARE * count))
     if held == 0:
-        return bank, Measuring(bank.take(np.arange(count)), held_out=False, fitted_queries=count)
+        return bank, MeasuringQueries(bank.take(np.arange(count)), held_out=False, fitted_queries=count)
     chosen = np.random.default_rng(seed).choice(count, held, replace=False)
     kept = np.setdiff1d(np.arange(count), chosen)
-    return SelectedVectors(bank, kept, bank.name), Measuring(bank.take(np.sort(chosen)), True, len(kept))
+    return SelectedVectors(bank, kept, bank.name), MeasuringQueries(bank.take(np.sort(chosen)), True, len(kept))
 
 
 @contextmanager
@@ -102,24 +86,7 @@ def naming_held_out(bank: VectorSource, fitting: VectorSource) -> Iterator[None]
 
 
 def bank_sample(bank: VectorSource, seed: int) -> F32:
-    """At most 512 queries of the bank, at random."""
+    """Return at most 512 queries of the bank, drawn at random."""
     count = bank.shape[0]
     chosen = np.random.default_rng([seed, 1]).choice(count, min(BANK_SAMPLE, count), replace=False)
     return bank.take(np.sort(chosen))
-
-
-def measuring_of(sample: F32 | None, correction: CentredCorrection, canary: Canary) -> Measuring:
-    """Queries to measure a changed version with: those of the sample that the correction was not fitted on, if any.
-
-    Only bundles of before version 0.2 have such queries: their correction was fitted on nine tenths of the bank.
-
-    Parameters
-    ----------
-    sample : (s, d) of the bank. Old bundles do not have it: their canary queries serve instead
-    """
-    if sample is None:
-        return Measuring(canary["queries"], held_out=True)
-    fitted = {row.tobytes() for row in correction.state().get("bank", sample[:0])}
-    unseen = np.array([row.tobytes() not in fitted for row in sample])
-    held_out = bool(fitted) and int(unseen.sum()) >= FEWEST_HELD_OUT
-    return Measuring(sample[unseen] if held_out else sample, held_out)

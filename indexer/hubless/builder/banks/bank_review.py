@@ -1,32 +1,32 @@
-"""Whether a query bank is any good for the targets of a collection: looked at, and tried on fresh live queries."""
+"""A verdict on a query bank for the targets of a collection: looked at, and tried on fresh live queries."""
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from hubless.builder.bank_checks import ENOUGH_TO_COMPARE, LOW_COVERAGE, MOST_TARGETS, check_bank, is_unusable
-from hubless.builder.live import POOR, refuse_targets, verdict
-from hubless.builder.reading import drawn
+from hubless.builder.banks.bank_checks import (
+    ENOUGH_TO_COMPARE,
+    LOW_COVERAGE,
+    MOST_TARGETS,
+    check_bank,
+    is_unusable,
+)
+from hubless.builder.banks.live_strength import POOR, drawn, refuse_targets, strength_by_offsets, verdict
 from hubless.corrections import Correction
 from hubless.errors import InputError
-from hubless.kernels.reductions import rankings
-from hubless.measures.evenness import ENOUGH, FULL, STRENGTHS, ChosenStrength, most_even
+from hubless.measures.evenness import ENOUGH, FULL, STRENGTHS, ChosenStrength
 from hubless.measures.likeness import share_among
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
 
-_FOUND = 10
-
 
 @dataclass(frozen=True)
 class Review:
-    """What is to be said about a query bank.
+    """A verdict on a query bank.
 
     Attributes
     ----------
     good : whether nothing speaks against it
-    against : what does, a sentence each
+    against : reasons against it, a sentence each
     notes : what else is worth knowing
     record : its numbers
     chosen : the strength that fresh live queries speak for; None without such queries
@@ -75,8 +75,9 @@ def review(
         if (known := share_among(live, bank)) > MOST_TARGETS:
             raise InputError("live queries", "queries that are not in the bank", f"{known:.0%} that are")
         offsets = method.fit(bank, targets).offsets(targets)
-        chosen, others = _tried(live, targets, offsets, served)
-        against += _spoken_against(chosen, others)
+        chosen = strength_by_offsets(live, targets, offsets)
+        before = None if served is None else strength_by_offsets(live, targets, served)
+        against += _spoken_against(chosen, before)
         if chosen.state != "too_few" and chosen.strength > POOR:
             notes.append(verdict(chosen))
         if chosen.state == "few":
@@ -95,29 +96,16 @@ def _against(record: BankRecord) -> list[str]:
     return against
 
 
-def _tried(
-    live: F32, targets: VectorSource, offsets: F32, served: F32 | None
-) -> tuple[ChosenStrength, ChosenStrength | None]:
-    """The strengths that live queries speak for: with new offsets, and with those that are served."""
-    k = min(_FOUND, targets.shape[0])
-    scaled = [np.float32(strength) * each for each in (offsets, served) if each is not None for strength in STRENGTHS]
-    rows = np.stack([found for _, found in rankings(live, targets, k, *scaled)])
-    count = len(STRENGTHS)
-    new = most_even(rows[:count], targets.shape[0])
-    return new, most_even(rows[count:], targets.shape[0]) if served is not None else None
-
-
 def _spoken_against(chosen: ChosenStrength, served: ChosenStrength | None) -> list[str]:
-    against = []
     if chosen.state == "too_few" or chosen.strength <= POOR:
-        against.append(verdict(chosen))
-    elif served is not None and chosen.strength <= FULL:
+        return [verdict(chosen)]
+    if served is not None and chosen.strength <= FULL:
         ours, theirs = max(chosen.entropy), max(served.entropy)
         raw = STRENGTHS.index(0.0)
         # how much chance moves the difference from the raw ranking stands for how much it moves this one
         if theirs - ours > max(chosen.error[raw], served.error[raw]):
-            against.append(
+            return [
                 f"The version that is served spreads the answers to live queries more evenly: entropy {theirs:.3f}, "
                 f"with this bank {ours:.3f}."
-            )
-    return against
+            ]
+    return []

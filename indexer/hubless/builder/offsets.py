@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from hubless.builder.bank_checks import check_bank
-from hubless.builder.live import refuse_targets, strength_by_offsets
-from hubless.builder.reading import drawn
+from hubless.builder.banks.bank_checks import check_bank
+from hubless.builder.banks.live_strength import drawn, refuse_targets, strength_by_offsets
 from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
 from hubless.corrections import correction as make_correction

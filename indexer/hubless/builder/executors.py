@@ -1,0 +1,216 @@
+"""Executors of passes over all targets: this process, processes of this machine, or a Ray cluster.
+
+An executor has the `map` of `kernels.sharding.Executor`. Ray is an extra.
+Source: Moritz et al., "Ray: A Distributed Framework for Emerging AI Applications", OSDI 2018.
+"""
+
+import os
+import pickle
+import re
+import shutil
+import socket
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, contextmanager
+from functools import cache, lru_cache
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hubless.errors import ExecutorFailed, InputError, how_to_install, one_line
+from hubless.kernels.devices import CPU
+from hubless.kernels.sharding import Task, on_executor
+from hubless.kernels.threads import cores
+from hubless.store.durable import make_folder
+
+LOCAL = "local"
+NAMES = f"{LOCAL}, processes, processes:NUMBER, ray, or ray://HOST:PORT"
+_KNOWN = r"local|processes(:[1-9][0-9]*)?|ray(://.+:[0-9]+)?"
+SHARED = "shared"
+MOST_LOSSES = 3
+"""Shards are done again when a process or machine is lost, but not for ever: one of them may be what kills it."""
+PENDING_A_CORE = 2
+"""Shards that wait for each core, so that none is idle and results do not pile up."""
+LEAST_PENDING = 16
+OWN_STORE_BYTES = 512 * 2**20
+"""The object store of a Ray cluster that is begun here. It holds banks and potentials, but no vectors of targets."""
+ANSWER_SECONDS = 5.0
+T = TypeVar("T")
+
+
+@contextmanager
+def executing(executor: str, folder: Path) -> Iterator[None]:
+    """Let passes over shared vectors run on an executor, inside the `with` block.
+
+    Parameters
+    ----------
+    folder : all machines of the executor see it. Vectors are put into a folder in it, which is removed at the end
+    executor : "local", this process; "processes" or "processes:4", of this machine; "ray", the cluster that RAY_ADDRESS
+        names or that this machine is part of, or else a new one on this machine; "ray://HOST:PORT", a cluster that has
+        a Ray client server there
+
+    Raises
+    ------
+    InputError
+        if there is no such executor, it does not answer, or Ray is not installed.
+    """
+    check_executor(executor, CPU)
+    if executor == LOCAL:
+        yield
+        return
+    kind, _, number = executor.partition(":")
+    running: ProcessExecutor | RayExecutor
+    running = ProcessExecutor(int(number or cores())) if kind == "processes" else RayExecutor(executor)
+    with closing(running), on_executor(running):
+        make_folder(folder / SHARED)
+        try:
+            yield
+        finally:
+            shutil.rmtree(folder / SHARED, ignore_errors=True)
+
+
+def check_executor(executor: str, device: str) -> str:
+    """Return the executor, or raise `InputError` if there is none of this name, or it has no such device."""
+    if not re.fullmatch(_KNOWN, executor):
+        raise InputError("executor", NAMES, repr(executor))
+    if executor != LOCAL and device != CPU:
+        raise InputError("executor", f"{LOCAL} with device {device}; others compute with device {CPU}", executor)
+    return executor
+
+
+class ProcessExecutor:
+    """Processes of this machine, one shard each at a time. They live as long as it."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self._pool: ProcessPoolExecutor | None = None
+
+    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
+        """Raise `ExecutorFailed` if processes are lost again and again without any result."""
+        with tempfile.NamedTemporaryFile() as file:  # the work is the same for all, and each process reads it once
+            pickle.dump(work, file)
+            file.flush()
+            coming, pending, losses = iter(tasks), deque[tuple[Task, Future[T]]](), 0
+            while True:
+                while len(pending) < PENDING_A_CORE * self.count and (task := next(coming, None)) is not None:
+                    pending.append((task, self._submit(file.name, task)))
+                if not pending:
+                    return
+                try:
+                    result = pending[0][1].result()
+                except BrokenProcessPool as error:
+                    losses += 1
+                    if losses > MOST_LOSSES:
+                        reason = f"{losses} times in a row processes were lost; did they run out of memory?"
+                        raise ExecutorFailed(f"executor processes:{self.count}: {reason}") from error
+                    self.close()
+                    pending = deque((task, self._submit(file.name, task)) for task, _ in pending)
+                    continue
+                losses = 0
+                pending.popleft()
+                yield result
+
+    def _submit(self, work: str, task: Task) -> "Future[Any]":
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(self.count, _forkserver())
+        try:
+            return self._pool.submit(_read_and_do, work, task)
+        except BrokenProcessPool as error:  # found out here, told where results are awaited
+            lost: Future[Any] = Future()
+            lost.set_exception(error)
+            return lost
+
+    def close(self) -> None:
+        """Stop the processes. Work begins new ones."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
+
+
+@cache
+def _forkserver() -> ForkServerContext:
+    """Return the context whose processes are forked from one with the imports that they need, and without threads."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(["hubless.kernels.coupling"])
+    return context
+
+
+@lru_cache(1)
+def _read(path: str) -> Callable[..., Any]:
+    work: Callable[..., Any] = pickle.loads(Path(path).read_bytes())  # noqa: S301 - written by the process above
+    return work
+
+
+def _read_and_do(path: str, task: Task) -> Any:
+    return _do(_read(path), task)
+
+
+class RayExecutor:
+    """Stateless tasks on a Ray cluster: the one that this process is connected to, or that the name says.
+
+    A lost task is done again.
+    """
+
+    def __init__(self, name: str) -> None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            import ray  # an extra
+        except ImportError as error:
+            raise InputError("executor", f"an installed Ray: {how_to_install('ray')}", repr(name)) from error
+        self._ray, self._ours = ray, not ray.is_initialized()
+        if self._ours:
+            _connect(ray, name)
+        # an error of the work ends it, but for those of a disk or network that may recover
+        self._do = ray.remote(num_cpus=1, max_retries=MOST_LOSSES, retry_exceptions=[OSError])(_do)
+
+    def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
+        """Raise `ExecutorFailed` if the cluster is gone, or loses a shard again and again."""
+        errors = self._ray.exceptions
+        coming, pending = iter(tasks), deque[Any]()
+        try:
+            shared = self._ray.put(work)
+            while True:
+                most = max(LEAST_PENDING, PENDING_A_CORE * int(self._ray.cluster_resources().get("CPU", 0)))
+                while len(pending) < most and (task := next(coming, None)) is not None:
+                    pending.append(self._do.remote(shared, task))
+                if not pending:
+                    return
+                yield self._ray.get(pending[0])
+                pending.popleft()
+        except (errors.RayError, ConnectionError) as error:
+            cause = error.cause if isinstance(error, errors.RayTaskError) else error
+            if not isinstance(cause, errors.RayError | ConnectionError):
+                raise cause from error  # the work's own
+            raise ExecutorFailed(f"executor ray: {one_line(cause)}") from error
+        finally:
+            for left in pending:
+                self._ray.cancel(left, force=False)
+
+    def close(self) -> None:
+        """Leave the cluster, if this joined it."""
+        if self._ours:
+            self._ray.shutdown()
+
+
+def _do(work: Callable[..., T], task: Task) -> T:
+    return work(*task)
+
+
+def _connect(ray: Any, name: str) -> None:
+    """Connect to a cluster, or begin one. Raise `InputError` if none answers at the address."""
+    named = name if name.startswith("ray://") else os.environ.get("RAY_ADDRESS", "")
+    quiet = {"log_to_driver": False, "configure_logging": False}
+    try:
+        if named not in ("", "auto", "local"):  # Ray itself would wait for minutes, and then say little
+            host, _, port = named.removeprefix("ray://").rpartition(":")
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        ray.init(address=named or "auto", **quiet)
+    except (OSError, OverflowError, ValueError) as error:
+        if named:
+            raise InputError("executor", "an address where a Ray cluster answers", named) from error
+        store = {"object_store_memory": OWN_STORE_BYTES, "include_dashboard": False}
+        ray.init(address="local", num_cpus=cores(), **store, **quiet)
