@@ -26,7 +26,10 @@ COPY pyproject.toml README.md LICENSE ./
 COPY console console
 COPY indexer/hubless indexer/hubless
 COPY service/hubless_service service/hubless_service
+COPY engines engines
 RUN /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist \
+    && for extra in $(echo "$EXTRAS" | tr , ' '); do if [ -d "engines/$extra" ]; then \
+       (cd "engines/$extra" && /opt/build/bin/python -m hatchling build -t wheel -d /tmp/dist) || exit; fi; done \
     && /opt/build/bin/pip --python /opt/hubless/bin/python install --no-deps /tmp/dist/*.whl
 
 

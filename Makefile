@@ -33,11 +33,11 @@ help:  ## this list
 # --no-compile: Python compiles what is imported; all of it would be 80 to 280 MB of bytecode
 setup: $(STAMP)  ## a .venv with locked dependencies; nothing to do when nothing changed
 
-$(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml
+$(STAMP): requirements/dev.txt pyproject.toml clients/python/pyproject.toml engines/milvus/pyproject.toml
 	@$(NEW_ENOUGH)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e clients/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e . -e clients/python -e engines/milvus
 	@touch $@
 
 # an environment of just what a plain install brings: half a minute in place of several
@@ -76,6 +76,7 @@ lint: setup  ## ruff, mypy --strict, import contracts
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/lint-imports --config engines/milvus/pyproject.toml
 
 bench: .venv-extras/.ready  ## benchmarks: ratios against something measured in the same run, about 10 minutes
 	.venv-extras/bin/python -m benchmarks $(ARGS)
@@ -150,22 +151,30 @@ $(TYPESCRIPT)/node_modules/.ready: $(TYPESCRIPT)/package.json
 	@touch $@
 
 # What an image can have besides. They are locked together, so that each goes with each.
-IMAGE_EXTRAS := milvus object-storage otel
+IMAGE_EXTRAS := object-storage otel
+IMAGE_ENGINES := milvus
 lock:  ## lock the dependencies anew (needs uv)
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		--upgrade pyproject.toml --extra lab --extra milvus --extra object-storage --extra onnx --extra otel --extra static --group dev \
+		--upgrade pyproject.toml --extra lab --extra object-storage --extra onnx --extra otel --extra static --group dev \
 		-o requirements/dev.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt --group extras -o requirements/extras.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		-c requirements/dev.txt pyproject.toml -o requirements/service.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
-		-c requirements/dev.txt pyproject.toml $(IMAGE_EXTRAS:%=--extra %) -o requirements/image.txt
+		-c requirements/dev.txt pyproject.toml $(IMAGE_EXTRAS:%=--extra %) $(IMAGE_ENGINES:%=engines/%/pyproject.toml) \
+		--no-emit-package hubless -o requirements/image.txt
 	for extra in $(IMAGE_EXTRAS); do \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			-c requirements/image.txt pyproject.toml --extra $$extra \
 			$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/service.txt) \
 			-o requirements/image-$$extra.txt || exit; \
+	done
+	for engine in $(IMAGE_ENGINES); do \
+		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+			-c requirements/image.txt engines/$$engine/pyproject.toml --no-emit-package hubless \
+			$$(sed -n 's/^\([a-z0-9-]*\)==.*/--no-emit-package \1/p' requirements/service.txt) \
+			-o requirements/image-$$engine.txt || exit; \
 	done
 	rm requirements/image.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \

@@ -13,8 +13,8 @@ import pyarrow as pa
 
 import hubless
 from benchmarks import harness
-from hubless.search.engines.milvus.client import client_of
-from hubless.search.engines.milvus.server import Server
+from hubless_milvus.client import client_of
+from hubless_milvus.server import Server
 
 DIM, BANK, QUERIES, K = 256, 1000, 64, 10
 FILTER = {"field": "part", "lt": 10}

@@ -7,6 +7,7 @@
     │   ├── ZeroVector
     │   ├── DuplicateIds
     │   ├── NoEncoder
+    │   ├── NoEngine
     │   ├── UnknownField
     │   ├── UnknownWords
     │   └── TextRefused
@@ -25,7 +26,7 @@
     │   └── UnsupportedBundle
     ├── EncoderFailed           an encoder cannot be reached, or answers with something else than vectors
     │   └── EncoderTimeout
-    ├── EngineError             the engine that holds the vectors, such as Milvus, refuses or answers wrongly
+    ├── EngineError             the engine that holds the vectors refuses or answers wrongly
     │   ├── EngineUnavailable       it cannot be reached
     │   └── EngineTimeout           it did not answer in time
     ├── ExecutorFailed          processes or machines that compute were lost again and again
@@ -103,6 +104,10 @@ class NoEncoder(InputError):
     """A text was given to a collection that has no encoder."""
 
     code = "no_encoder"
+
+
+class NoEngine(InputError):
+    """An engine is not installed, or nothing says where it is: names the package or the setting."""
 
 
 class UnknownField(InputError):
@@ -224,7 +229,7 @@ class EncoderTimeout(EncoderFailed):
 
 
 class EngineError(HublessError):
-    """The engine that holds the vectors, such as Milvus, refuses, or answers with something else than was asked."""
+    """The engine that holds the vectors refuses, or answers with something else than was asked."""
 
     code = "engine_failed"
 

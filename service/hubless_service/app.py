@@ -171,12 +171,11 @@ def _store_of(settings: Settings) -> RemoteSource | None:
         settings.poll_seconds,
         settings.encoders,
         settings.filter_cache_bytes,
-        settings.milvus,
     )
 
 
 def _engine_of(settings: Settings, store: RemoteSource | None) -> Engine:
-    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes, settings.milvus)
+    local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
     return Engine(store or local, settings)
 
 

@@ -1,7 +1,6 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import re
-from functools import cached_property
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -9,9 +8,8 @@ from typing import Any, Literal, get_args
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from hubless.errors import HublessError, how_to_install
+from hubless.errors import how_to_install
 from hubless.kernels.threads import own_cores
-from hubless.search.engines.milvus.server import BULK, DATABASE, TOKEN, TOKEN_FILE, URI, Server
 from hubless.store.address import address_of, copy_folder
 from hubless.store.catalog import Catalog
 
@@ -21,7 +19,7 @@ ROLES: tuple[Role, ...] = get_args(Role)
 """Each may do what those before it may."""
 KEYS = [f"{role}_keys" for role in ROLES]
 """Settings with the API keys of each role."""
-SECRETS = [*KEYS, "milvus_token", "encoders"]
+SECRETS = [*KEYS, "encoders"]
 """Settings that no message shows."""
 SHORTEST_KEY = 16
 """Characters of an API key: a shorter one could be guessed."""
@@ -181,20 +179,6 @@ class Settings(BaseSettings):
         default=1, ge=0, le=1, description="Share of requests that get a log line; errors always do."
     )
     traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
-    milvus_uri: str | None = Field(
-        default=None,
-        description="Address of Milvus, such as http://milvus:19530, for collections that are built for it.",
-    )
-    milvus_token: SecretStr | None = Field(default=None, description="For Milvus: user:password, or an API key.")
-    milvus_token_file: Path | None = Field(default=None, description="File with that token, read at the start.")
-    milvus_database: str | None = Field(default=None, description="Database in Milvus; without it, the default one.")
-    milvus_bulk: str | None = Field(
-        default=None,
-        description="Prefix in the bucket of Milvus, such as s3://bucket/prefix, for files that it imports.",
-    )
-    milvus_threads: int = Field(
-        default=16, ge=1, description="Searches in Milvus that wait for it at the same time, beside the others."
-    )
 
     @property
     def address(self) -> str | None:
@@ -211,21 +195,6 @@ class Settings(BaseSettings):
         """API keys with their roles, without those of `keys_file`."""
         given: list[SecretStr | None] = [getattr(self, name) for name in KEYS]
         return [(role, key) for role, keys in zip(ROLES, given, strict=True) if keys for key in _listed(keys)]
-
-    @cached_property
-    def milvus(self) -> Server | None:
-        """Where Milvus is, and how to log in; None if no address is set."""
-        if self.milvus_uri is None:
-            return None
-        token = self.milvus_token.get_secret_value() if self.milvus_token else None
-        given = {
-            URI: self.milvus_uri,
-            TOKEN: token,
-            TOKEN_FILE: self.milvus_token_file,
-            DATABASE: self.milvus_database,
-            BULK: self.milvus_bulk,
-        }
-        return Server.of_environment({name: str(value) for name, value in given.items() if value is not None})
 
     @property
     def origins(self) -> frozenset[str]:
@@ -278,14 +247,6 @@ class Settings(BaseSettings):
             except ImportError as error:
                 raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
         return traces
-
-    @model_validator(mode="after")
-    def _milvus(self) -> "Settings":
-        try:
-            _ = self.milvus
-        except HublessError as error:
-            raise ValueError(str(error)) from error
-        return self
 
     @model_validator(mode="after")
     def _default_within_maximum(self) -> "Settings":

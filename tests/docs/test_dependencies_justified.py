@@ -8,6 +8,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "dependencies.md").read_text()
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+ENGINE = tomllib.loads((ROOT / "engines" / "milvus" / "pyproject.toml").read_text())["project"]
 CLIENT = tomllib.loads((ROOT / "clients" / "python" / "pyproject.toml").read_text())
 
 
@@ -25,6 +26,7 @@ OF_CLIENT = set(names(CLIENT["project"]["dependencies"]))
 DECLARED = {
     "hubless: library, command line and service": set(names(HUBLESS["dependencies"])),
     "Extras of hubless": {name for needed in HUBLESS["optional-dependencies"].values() for name in names(needed)},
+    ENGINE["name"]: set(names(ENGINE["dependencies"])),
     "hubless-client": OF_CLIENT,
     **{adapter["name"]: set(names(adapter["dependencies"])) for adapter in ADAPTERS},
     "hubless for TypeScript, development only": {

@@ -12,9 +12,9 @@ from pymilvus import DataType, MilvusClient
 from support.filtering import COLUMNS, filters_of
 
 from hubless.filters import parse_filter
-from hubless.search.engines.milvus.columns import LONGEST_TEXT, MOST_COLUMNS, MOST_ELEMENTS, kept_columns
-from hubless.search.engines.milvus.expressions import Untranslatable, among, both, literal, outside, translate
 from hubless.vectors.free_payload import FREE_SCHEMA
+from hubless_milvus.columns import LONGEST_TEXT, MOST_COLUMNS, MOST_ELEMENTS, kept_columns
+from hubless_milvus.expressions import Untranslatable, among, both, literal, outside, translate
 
 LEAST, MOST = -(2**63), 2**63 - 1
 HOSTILE = [

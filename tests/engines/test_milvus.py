@@ -12,10 +12,10 @@ from support.milvus import proxied
 import hubless
 from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError
 from hubless.search.engines.deadline import within
-from hubless.search.engines.milvus.client import client_of
-from hubless.search.engines.milvus.names import alias_name, collection_name
-from hubless.search.engines.milvus.server import Server
 from hubless.store import bundle
+from hubless_milvus.client import client_of
+from hubless_milvus.names import alias_name, collection_name
+from hubless_milvus.server import Server
 
 QUERIES = small.vectors(6, 7)
 TEXTS = {"field": "title", "gte": "title 3"}
@@ -74,19 +74,19 @@ def test_all_targets_are_found_where_all_are_wanted(catalog):
 def test_filters_select_the_targets_that_they_do_with_faiss(catalog, filter, monkeypatch):
     known = opened(catalog, "faiss").query(QUERIES, limit=5, filter=filter)
     same(opened(catalog, "flat").query(QUERIES, limit=5, filter=filter), known)  # named one by one
-    monkeypatch.setattr("hubless.search.engines.milvus.selecting.FEW", 0)
+    monkeypatch.setattr("hubless_milvus.expressions.FEW", 0)
     same(opened(catalog, "flat").query(QUERIES, limit=5, filter=filter), known)  # found by Milvus
 
 
 def test_more_matches_than_one_expression_names_are_all_searched(catalog, monkeypatch):
-    monkeypatch.setattr("hubless.search.engines.milvus.selecting.LISTED", 7)
+    monkeypatch.setattr("hubless_milvus.expressions.LISTED", 7)
     known = opened(catalog, "faiss").query(QUERIES, limit=12, filter=TEXTS)
     same(opened(catalog, "flat").query(QUERIES, limit=12, filter=TEXTS), known)
 
 
 def test_wrong_translation_is_noticed_and_the_matches_are_named(catalog, monkeypatch, caplog):
-    monkeypatch.setattr("hubless.search.engines.milvus.selecting.FEW", 0)
-    monkeypatch.setattr("hubless.search.engines.milvus.selecting.translate", lambda *_: "row >= 0")
+    monkeypatch.setattr("hubless_milvus.expressions.FEW", 0)
+    monkeypatch.setattr("hubless_milvus.expressions.translate", lambda *_: "row >= 0")
     known = opened(catalog, "faiss").query(QUERIES, limit=5, filter=TEXTS)
     same(opened(catalog, "flat").query(QUERIES, limit=5, filter=TEXTS), known)
     assert "do not meet the filter" in caplog.text
@@ -141,14 +141,14 @@ def test_canaries_pass_and_notice_a_changed_vector(tmp_path, milvus):
     everything = [
         {"row": row, "vector": [9.0] * (small.DIM + 1), "id": row, "offset": 0.0} for row in range(row, row + 1)
     ]
-    milvus.client.upsert(made.index.milvus.collection, everything)
+    milvus.client.upsert(made.index.engine.name, everything)
     with pytest.raises(hubless.HublessError, match="canary"):
         opened(tmp_path, "canaries").check_canaries()
 
 
 def test_manifest_says_where_the_vectors_are(catalog):
     made = hubless.Catalog(catalog).versions("graph")[0].manifest
-    assert (made.index.type, made.index.milvus.kind) == ("milvus", "hnsw")
+    assert (made.index.type, made.index.engine.kind) == ("milvus", "hnsw")
     assert made.index.parameters["ef"] in (16, 32, 64)
     folder = catalog / "graph" / "versions" / made.version
     assert not (folder / bundle.INDEX).exists()
@@ -175,7 +175,7 @@ def test_build_for_milvus_refuses_what_is_for_faiss(tmp_path, options, message):
 
 
 def test_unknown_engine_is_refused(tmp_path):
-    with pytest.raises(InputError, match="engine: expected faiss or milvus, got 'redis'"):
+    with pytest.raises(InputError, match=r"engine: expected faiss, or .* \(pip install hubless-redis\), got 'redis'"):
         small.build(tmp_path, engine="redis")
 
 
@@ -213,21 +213,21 @@ def test_limit_and_exact_that_milvus_does_not_have_are_refused(catalog):
 
 def test_lost_collection_is_named(tmp_path, milvus):
     made = small.build(tmp_path, "lost", engine="milvus")
-    milvus.client.drop_collection(made.index.milvus.collection)
-    with pytest.raises(EngineError, match=f"has no collection {made.index.milvus.collection}"):
+    milvus.client.drop_collection(made.index.engine.name)
+    with pytest.raises(EngineError, match=f"has no collection {made.index.engine.name}"):
         opened(tmp_path, "lost")
 
 
 def test_collection_with_fewer_vectors_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "fewer", engine="milvus")
-    milvus.client.delete(made.index.milvus.collection, ids=[3])
+    milvus.client.delete(made.index.engine.name, ids=[3])
     with pytest.raises(EngineError, match="holds 39 vectors, and not 40"):
         opened(tmp_path, "fewer")
 
 
 def test_collection_of_somebody_else_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "theirs", engine="milvus")
-    name, client = made.index.milvus.collection, milvus.client
+    name, client = made.index.engine.name, milvus.client
     client.drop_collection(name)
     client.create_collection(name, small.DIM + 1)
     with pytest.raises(EngineError, match="was not made by hubless"):
@@ -236,7 +236,7 @@ def test_collection_of_somebody_else_is_refused(tmp_path, milvus):
 
 def test_collection_with_vectors_of_another_size_is_refused(tmp_path, milvus):
     made = small.build(tmp_path, "sizes", engine="milvus")
-    name, client = made.index.milvus.collection, milvus.client
+    name, client = made.index.engine.name, milvus.client
     properties = client.describe_collection(name)["properties"]
     client.drop_collection(name)
     client.create_collection(name, small.DIM - 3, properties={"hubless": properties["hubless"]})

@@ -5,9 +5,9 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder.milvus import clearing
+from hubless.builder import engines
 from hubless.errors import EngineUnavailable, InputError
-from hubless.search.engines.milvus.names import alias_name, collection_name
+from hubless_milvus.names import alias_name, collection_name
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +21,7 @@ def build(catalog, name, **options):
 
 
 def place(manifest):
-    return manifest.index.milvus.collection
+    return manifest.index.engine.name
 
 
 def standing(client, name):
@@ -57,7 +57,7 @@ def test_alias_that_somebody_else_uses_is_refused_before_the_work(tmp_path, clie
 def test_pruned_versions_leave_milvus_and_others_stay(tmp_path, client):
     made = [build(tmp_path, "pruned", data=data) for data in range(3)]
     other = build(tmp_path, "spared")
-    clearing.prune(hubless.Catalog(tmp_path), "pruned", 1)
+    engines.prune(hubless.Catalog(tmp_path), "pruned", 1)
     assert [client.has_collection(place(each)) for each in (*made, other)] == [False, False, True, True]
 
 
@@ -65,7 +65,7 @@ def test_versions_that_were_pruned_while_milvus_was_away_go_with_the_next_build(
     made = [build(tmp_path, "later", data=data) for data in range(2)]
     with monkeypatch.context() as patch:
         patch.setenv("HUBLESS_MILVUS_URI", "http://127.0.0.1:1")
-        assert clearing.prune(hubless.Catalog(tmp_path), "later", 1) == [made[0].version]
+        assert engines.prune(hubless.Catalog(tmp_path), "later", 1) == [made[0].version]
     assert f"left in Milvus: {place(made[0])}" in caplog.text
     assert client.has_collection(place(made[0]))
     build(tmp_path, "later", data=2)
@@ -74,7 +74,7 @@ def test_versions_that_were_pruned_while_milvus_was_away_go_with_the_next_build(
 
 def test_deleted_collection_leaves_milvus_with_its_alias(tmp_path, client):
     made = [build(tmp_path, "deleted", data=data) for data in range(2)]
-    clearing.delete(hubless.Catalog(tmp_path), "deleted")
+    engines.delete(hubless.Catalog(tmp_path), "deleted")
     assert not any(client.has_collection(place(each)) for each in made)
     assert not client.has_collection(alias_name("deleted"))
 
@@ -83,13 +83,13 @@ def test_collection_without_our_mark_is_never_dropped(tmp_path, client):
     made = [build(tmp_path, "unmarked", data=data) for data in range(2)]
     client.drop_collection(place(made[0]))
     client.create_collection(place(made[0]), 4)
-    clearing.prune(hubless.Catalog(tmp_path), "unmarked", 1)
+    engines.prune(hubless.Catalog(tmp_path), "unmarked", 1)
     assert client.has_collection(place(made[0]))
 
 
 def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("hubless.builder.milvus.placing.drop", lambda *_: [])  # as if there had been no time
+        patch.setattr("hubless_milvus.engine.drop", lambda *_: [])  # as if there had been no time
         patch.setattr("hubless.builder.job.write_made", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             build(tmp_path, "killed")
@@ -116,7 +116,7 @@ def test_save_after_changes_makes_a_new_collection_with_all_targets(tmp_path, cl
         saved = index.save(tmp_path, name)
         answers.append(index.query(small.query_bank()[:4], limit=8))
         assert saved.count == small.COUNT + 2
-    assert saved.index.milvus.collection == collection_name("moved", saved.version)
+    assert saved.index.engine.name == collection_name("moved", saved.version)
     assert standing(client, "moved") == place(saved)
     for ours, known in zip(answers[1], answers[0], strict=True):
         assert [hit.id for hit in ours] == [hit.id for hit in known]
@@ -126,7 +126,7 @@ def test_save_after_changes_makes_a_new_collection_with_all_targets(tmp_path, cl
 def test_refit_keeps_the_engine_and_the_kind_of_index(tmp_path, client):
     build(tmp_path, "refitted", index="hnsw", correction="csls")
     made = hubless.refit(tmp_path, "refitted", small.vectors(30, 77), keep=1)
-    assert (made.index.type, made.index.milvus.kind) == ("milvus", "hnsw")
+    assert (made.index.type, made.index.engine.kind) == ("milvus", "hnsw")
     left = [name for name in client.list_collections() if name.startswith("hubless_refitted_")]
     assert left == [place(made)]
     same = hubless.offsets(small.targets(), small.vectors(30, 77), metric="cosine", correction="csls")
@@ -156,7 +156,7 @@ def test_collection_that_was_emptied_and_filled_again_stays_in_milvus(tmp_path, 
     index = hubless.open(tmp_path, "emptied")
     index.remove(list(range(small.COUNT)))
     empty = index.save(tmp_path, "emptied")
-    assert (empty.count, empty.index.milvus.collection, empty.index.milvus.kind) == (0, "", "hnsw")
+    assert (empty.count, empty.index.engine.name, empty.index.engine.kind) == (0, "", "hnsw")
     index = hubless.open(tmp_path, "emptied")
     assert len(index.query(small.query_bank()[:1])[0]) == 0
     index.add(small.targets(3), ids=np.arange(small.COUNT))

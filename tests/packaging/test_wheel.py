@@ -9,6 +9,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PROJECTS = {
     "hubless": (ROOT, {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service"}),
+    "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
     "hubless_client": (ROOT / "clients" / "python", {"hubless_client": ROOT / "clients" / "python"}),
 }
 

@@ -45,32 +45,6 @@ def test_impossible_value_is_refused(tmp_path, name, value):
         Settings(catalog=tmp_path, **{name: value})
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"milvus_uri": "milvus:19530"}, "HUBLESS_MILVUS_URI"),
-        ({"milvus_uri": "http://root:secret@milvus:19530"}, "HUBLESS_MILVUS_TOKEN"),
-        (
-            {"milvus_uri": "http://milvus:19530", "milvus_token": "root:secret", "milvus_token_file": "/t"},
-            "none beside",
-        ),
-        ({"milvus_uri": "http://milvus:19530", "milvus_token_file": "/no/such/file"}, "/no/such/file"),
-    ],
-)
-def test_impossible_milvus_is_refused_without_its_secret(tmp_path, given, said):
-    with pytest.raises(ValidationError, match=said) as caught:
-        Settings(catalog=tmp_path, **given)
-    assert "secret" not in str(caught.value)
-
-
-def test_token_of_milvus_comes_from_a_file(tmp_path):
-    (tmp_path / "token").write_text("root:secret\n")
-    settings = Settings(catalog=tmp_path, milvus_uri="http://milvus:19530", milvus_token_file=tmp_path / "token")
-    assert (settings.milvus.uri, settings.milvus.token) == ("http://milvus:19530", "root:secret")
-    assert "secret" not in repr(settings)
-    assert Settings(catalog=tmp_path).milvus is None
-
-
 def test_default_limit_above_the_maximum_is_refused(tmp_path):
     with pytest.raises(ValidationError, match="default_limit 20 is above max_limit 10"):
         Settings(catalog=tmp_path, default_limit=20, max_limit=10)

@@ -328,6 +328,22 @@ export interface components {
             /** @description Different queries of which this is known. */
             queries: number;
         };
+        /**
+         * EngineRecord
+         * @description The engine outside of the process that holds the vectors of a version.
+         */
+        EngineRecord: {
+            /** @description What else the engine has to know to open it. */
+            details: {
+                [key: string]: unknown;
+            };
+            /** @description Its name, as `build` takes it. */
+            engine: string;
+            /** @description The kind of index there. */
+            kind: string;
+            /** @description The name of what holds the vectors there; empty if no target has a vector. */
+            name: string;
+        };
         /** @description Which targets: by their payload; see docs/filters.md. */
         Filter: {
             /** @description A list has this element. */
@@ -474,8 +490,8 @@ export interface components {
             aims?: components["schemas"]["AimsRecord"] | null;
             /** @default [] */
             curve: components["schemas"]["SettingRecord"][];
-            /** @description Where the vectors are, if the type is milvus. */
-            milvus?: components["schemas"]["MilvusRecord"] | null;
+            /** @description Where the vectors are, if not in files; or null. */
+            engine?: components["schemas"]["EngineRecord"] | null;
             /** @default [] */
             notes: string[];
             /** @description Search parameters of a query that brings none. */
@@ -580,26 +596,6 @@ export interface components {
              * @default 1
              */
             strength: number;
-        };
-        /**
-         * MilvusRecord
-         * @description The Milvus collection that holds the vectors of a version.
-         */
-        MilvusRecord: {
-            /** @description Parameters that the index was built with. */
-            built: {
-                [key: string]: number;
-            };
-            /** @description Its name in Milvus; empty if no target has a vector. */
-            collection: string;
-            /** @description The field there of each payload column that Milvus has. */
-            fields: {
-                [key: string]: string;
-            };
-            /** @description Its kind of index. */
-            kind: string;
-            /** @description The collection of the catalog that its mark names. */
-            marked: string;
         };
         /**
          * NeverFound

@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.engines import placing, server_of
+from hubless.builder.engines import follow, placing
 from hubless.builder.enlarging import base_of, base_rows, enlarge, may_grow, remake
 from hubless.builder.inputs import added_payload, held_payload, open_inputs
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, empty_index, make, make_empty
-from hubless.builder.milvus.clearing import follow
 from hubless.builder.places import InFile, Place
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import Metric, Recipe, asked_for
@@ -34,7 +33,6 @@ from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.milvus.server import Server
 from hubless.search.engines.sharded import Embedded, shards_of
 from hubless.search.living import Living, open_with_log
 from hubless.search.opening import open_parts
@@ -321,7 +319,7 @@ class Index(Collection):
             with (
                 Catalog(catalog).staging(name) as staged,
                 storage_errors(staged.folder),
-                placing(self._recipe, staged, name, server_of(parts.targets)) as place,
+                placing(self._recipe, staged, name) as place,
             ):
                 order = vectors_first(parts)
                 write_rows(parts, order, staged.folder)
@@ -335,8 +333,8 @@ class Index(Collection):
                 else:
                     made_of = made_of.model_copy(update={"job": None})
                 saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
-            follow(saved, server_of(parts.targets))
-            opened = open_parts(catalog, name, version=saved.version, hashes=False, milvus=server_of(parts.targets))
+            follow(saved)
+            opened = open_parts(catalog, name, version=saved.version, hashes=False)
             self._become(replace(opened, encoder=parts.encoder))
             self._changes, self._home = None, home
         return saved
@@ -401,7 +399,7 @@ class Index(Collection):
         changes = self._changes
         if (
             changes is None
-            or server_of(parts.targets) is not None
+            or parts.manifest.index.external
             or not may_grow(parts, changes.count_added, len(parts.offsets))
         ):
             return None
@@ -453,10 +451,9 @@ def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array
 
 def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
     """The record of an empty index, which keeps the engine of the version before."""
-    if before.milvus is None:
+    if before.engine is None:
         return made
-    kept = before.milvus.model_copy(update={"collection": "", "built": {}, "fields": {}})
-    return made.model_copy(update={"milvus": kept})
+    return made.model_copy(update={"engine": before.engine.model_copy(update={"name": "", "details": {}})})
 
 
 def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, version: str) -> Manifest:
@@ -494,7 +491,6 @@ def open_index(
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
     until: int | None = None,
-    milvus: Server | None = None,
 ) -> Index:
     """Open a collection as it is now: its current version, and what was written to it since.
 
@@ -508,7 +504,6 @@ def open_index(
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
     until : the number of the last write to take in; None for all
-    milvus : holds the vectors, if the version was built for Milvus; by default the one that the environment names
 
     Raises
     ------
@@ -523,9 +518,7 @@ def open_index(
     home = readable(catalog, collection, version)
 
     def opened() -> Index:
-        parts = open_parts(
-            home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, milvus=milvus
-        )
+        parts = open_parts(home, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
         try:
             return Index.of(parts, filter_cache)
         except InputError as error:  # the manifest is right by its hash, and asks for what no build takes

@@ -6,12 +6,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hubless.builder.banks.bank_checks import NO_QUERIES
-from hubless.builder.engines import placing
+from hubless.builder.engines import follow, placing
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs import open_inputs, write_records
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import checked_bank, make
-from hubless.builder.milvus.clearing import follow
 from hubless.builder.reading import read_vectors
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.builder.writing import manifest_of, write_made
@@ -90,14 +89,14 @@ def build(
     metric : "cosine" brings all vectors to length 1, "dot" takes them as they are
     correction : a name in `hubless.CORRECTIONS`
     parameters : of the correction
-    engine : holds and searches the vectors: "faiss", in the process that serves, or "milvus", the server that the
-        environment names (see docs/milvus.md)
-    index : a name in `hubless.knn.INDEXES`, or for Milvus flat, hnsw, ivf_flat, diskann or autoindex. "auto" chooses by
-        the number of targets and the next three
+    engine : holds and searches the vectors: "faiss", in the process that serves, or one of a package that is
+        installed, such as "milvus" (see docs/milvus.md)
+    index : a name in `hubless.knn.INDEXES`, or one of the engine. "auto" chooses by the number of targets
+        and the next three
     recall : share of the exact top 10 that the index has to find, with the cheapest search parameters that do
-    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. Not for Milvus
-    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any. Not for
-        Milvus
+    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit. For faiss only
+    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any. For
+        faiss only
     shard_targets : the most targets in one file of the index, from 1,000. A collection of more gets several, which are
         searched together; so a build needs memory for one of them. None for files of at most 4 GiB
     seed : for the choice of held-out bank queries and the training of the index
@@ -128,7 +127,7 @@ def build(
     StorageError
         if an input is missing, or the catalog cannot be written.
     EngineError
-        if Milvus does not answer, or refuses.
+        if the engine does not answer, or refuses.
     """
     recipe = Recipe.of(
         metric=metric,

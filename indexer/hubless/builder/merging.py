@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from hubless.builder.engines import prune
 from hubless.builder.index import open_index
-from hubless.builder.milvus.clearing import prune
 from hubless.progress import Progressing
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog

@@ -16,13 +16,13 @@ from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import RECALL
 from hubless.knn.choice import AUTO
-from hubless.search.engines.milvus.kinds import milvus_kind
+from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
-FAISS, MILVUS = "faiss", "milvus"
-ENGINES = (FAISS, MILVUS)
+FAISS = "faiss"
+"""The engine in this process. The others come with packages."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +67,18 @@ class Recipe:
         """
         check_at_least("seed", seed, 0)
         method = make_correction(correction, parameters)
-        if engine not in ENGINES:
-            raise InputError("engine", " or ".join(ENGINES), repr(engine))
+        check = index_type if engine == FAISS else external_engine(engine).check_index
         if index != AUTO:
-            (milvus_kind if engine == MILVUS else index_type)(index)
+            check(index)
         plain = {name: _plain(value) for name, value in (parameters or {}).items()}
         aims = parse_aims(recall, memory, latency)
-        if engine == MILVUS and (memory is not None or latency is not None):
+        if engine != FAISS and (memory is not None or latency is not None):
             given = "memory" if memory is not None else "latency"
-            raise InputError(given, "none, as the engine is milvus; choose its kind of index instead", "one")
+            raise InputError(given, f"none, as the engine is {engine}; choose its kind of index instead", "one")
         ran_by = check_executor(executor, device)
         most = check_shard_targets(shard_targets)
-        if engine == MILVUS and most is not None:
-            raise InputError("shard_targets", "none, as the engine is milvus, which cuts collections itself", most)
+        if engine != FAISS and most is not None:
+            raise InputError("shard_targets", f"none, as the engine is {engine}, which cuts collections itself", most)
         return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most, engine)
 
     def in_process(self) -> "Recipe":
@@ -99,7 +98,7 @@ def asked_for(manifest: Manifest) -> dict[str, Any]:
         "metric": manifest.metric,
         "correction": manifest.correction.name,
         "parameters": manifest.correction.parameters,
-        "engine": FAISS if record.milvus is None else MILVUS,
+        "engine": FAISS if record.engine is None else record.engine.engine,
         "index": _kind(manifest),
         "recall": RECALL if aims is None else aims.recall,
         "memory": None if aims is None else aims.memory,
@@ -111,8 +110,8 @@ def asked_for(manifest: Manifest) -> dict[str, Any]:
 
 def _kind(manifest: Manifest) -> str:
     """The kind of index to build anew."""
-    if manifest.index.milvus is not None:
-        return manifest.index.milvus.kind
+    if manifest.index.engine is not None:
+        return manifest.index.engine.kind
     # a collection that began empty has had no size to choose by
     return AUTO if manifest.measured is None else manifest.index.type
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.engines import placing, server_of
+from hubless.builder.engines import follow, placing, prune
 from hubless.builder.index import open_index
 from hubless.builder.making import checked_bank, make
-from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.reading import Compared, read_source
 from hubless.builder.recipe import Recipe, asked_for
 from hubless.builder.rows import in_order, near, projection_of, vectors_first, with_all, write_rows
@@ -88,7 +87,7 @@ def refit(
         with (
             home.staging(name) as staged,
             storage_errors(staged.folder),
-            placing(recipe, staged, name, server_of(parts.targets)) as place,
+            placing(recipe, staged, name) as place,
         ):
             bank, record = _bank(parts, given, append)
             order = vectors_first(parts)
@@ -124,7 +123,7 @@ def refit(
                     log_seq=parts.seq,
                 )
             )
-        follow(published, server_of(parts.targets))
+        follow(published)
         if keep is not None:
             prune(home, name, keep)
         home.cut_log(name)

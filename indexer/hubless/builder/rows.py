@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from hubless.builder.engines import server_of
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
 from hubless.builder.reading import in_file
@@ -51,14 +50,14 @@ def write_rows(parts: Parts, order: I64 | None, folder: Path) -> None:
 
 
 def near(source: VectorSource, parts: Parts, folder: Path) -> VectorSource:
-    """Vectors of a collection, ready to be read again and again: those in Milvus are fetched once, into a file.
+    """Return vectors of a collection, to be read again and again. Those in an engine go into a file first.
 
     Parameters
     ----------
     parts : that they come from
     folder : on the disk that a temporary file goes to
     """
-    if server_of(parts.targets) is None:
+    if not parts.manifest.index.external:
         return source
     return in_file(source.blocks(block_rows(source.shape[1])), source.shape, folder, source.name)
 

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 import typer
 
 import hubless
+from hubless.builder.engines import delete, follow, prune
 from hubless.builder.executors import LOCAL
-from hubless.builder.milvus.clearing import delete, follow, prune
 from hubless.builder.parameter_file import read_correction, read_strength
-from hubless.builder.recipe import ENGINES, FAISS
+from hubless.builder.recipe import FAISS
 from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (
@@ -22,7 +22,6 @@ from hubless.cli.options import (
     JsonOption,
     LiveQueriesOption,
     MetricOption,
-    MilvusOption,
     VersionOption,
     key_values,
     listed,
@@ -36,12 +35,12 @@ from hubless.knn import INDEXES
 from hubless.knn.aims import RECALL
 from hubless.lab.bank_drift import bank_drift
 from hubless.measures.projection import PCA
-from hubless.search.engines.milvus.kinds import KINDS
+from hubless.search.engines.external import engine, engine_names
 from hubless.store.bundle import PriorRecord, StrengthRecord
 from hubless.store.remote.working import managed
 from hubless.vectors.payload_text import TYPES
 
-_INDEXES = ("auto", *dict.fromkeys((*INDEXES, *KINDS)))
+_INDEXES = ("auto", *INDEXES)
 _DEFAULT_CORRECTION = "auto"
 EXAMPLE = 40
 """Characters of an example of payload."""
@@ -54,6 +53,18 @@ def _one_of(names: Collection[str]) -> Callable[[str], str]:
         return value
 
     return check
+
+
+def _known_engine(name: str) -> str:
+    if name != FAISS and name not in engine_names():
+        raise typer.BadParameter(f"{name!r} is not installed: pip install hubless-{name}")
+    return name
+
+
+def _known_index(name: str) -> str:
+    if name not in _INDEXES and not any(name in engine(each).indexes for each in engine_names()):
+        raise typer.BadParameter(f"{name!r} is not one of {', '.join(_INDEXES)}, and of no engine")
+    return name
 
 
 def build_command(
@@ -100,19 +111,18 @@ def build_command(
         str,
         typer.Option(
             metavar="NAME",
-            callback=_one_of(ENGINES),
-            autocompletion=one_of(ENGINES),
-            help="What holds and searches the vectors: faiss, or milvus, a server.",
+            callback=_known_engine,
+            autocompletion=one_of((FAISS,)),
+            help="What holds and searches the vectors: faiss, or an engine that is installed.",
         ),
     ] = FAISS,
-    milvus_uri: MilvusOption = None,
     index: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            callback=_one_of(_INDEXES),
+            callback=_known_index,
             autocompletion=one_of(_INDEXES),
-            help=f"Kind of index: {listed(_INDEXES)}.",
+            help=f"Kind of index: {listed(_INDEXES)}; engines have others.",
         ),
     ] = "auto",
     recall: Annotated[

@@ -10,7 +10,6 @@ import typer
 import hubless
 from hubless.cli.completion import collections, one_of, versions
 from hubless.cli.printing import parse_value
-from hubless.search.engines.milvus.server import URI
 
 CATALOG_VARIABLE = "HUBLESS_CATALOG"
 """Names the catalog where the option is left out; `serve` has it too."""
@@ -45,21 +44,6 @@ BankOfTargetsOption = Annotated[bool, typer.Option("--bank-of-targets", help="Ac
 LiveQueriesOption = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="About 200 queries that people asked: they choose the strength."),
-]
-
-
-def _named_milvus(uri: str | None) -> str | None:
-    """Let all that this command opens and builds find Milvus there."""
-    if uri is not None:
-        os.environ[URI] = uri
-    return uri
-
-
-MilvusOption = Annotated[
-    str | None,
-    typer.Option(
-        "--milvus-uri", metavar="URI", envvar=URI, callback=_named_milvus, help="Milvus, as http://localhost:19530."
-    ),
 ]
 
 

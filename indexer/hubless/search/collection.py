@@ -19,7 +19,6 @@ from hubless.search import canaries
 from hubless.search.changed import ChangedTargets
 from hubless.search.changes import Changes, rows_of
 from hubless.search.engines.base import StoredVectors
-from hubless.search.engines.milvus.server import Server
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
@@ -270,7 +269,7 @@ class Collection:
     @property
     def remote(self) -> bool:
         """Whether another server holds the vectors and searches them."""
-        return self.manifest.index.milvus is not None
+        return self.manifest.index.engine is not None
 
     def takes_all_cores(self, matches: Matches | None = None, *, exact: bool = False) -> bool:
         """Whether one search at a time, on all cores, is faster than several side by side.
@@ -649,7 +648,6 @@ def open_collection(
     filter_cache: int = FILTER_CACHE,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
-    milvus: Server | None = None,
 ) -> Collection:
     """Open a version of a collection for queries, as `open_parts`.
 
@@ -657,7 +655,5 @@ def open_collection(
     ----------
     filter_cache : bytes for the matches of recent filters; each takes n/8 to n/4 bytes
     """
-    parts = open_parts(
-        catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient, milvus=milvus
-    )
+    parts = open_parts(catalog, collection, version=version, hashes=hashes, encoder=encoder, lenient=lenient)
     return Collection(parts, filter_cache)

@@ -17,8 +17,7 @@ from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputE
 from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
 from hubless.search.engines.base import StoredTargets
-from hubless.search.engines.milvus.server import Server
-from hubless.search.engines.milvus.targets import MilvusTargets
+from hubless.search.engines.external import engine
 from hubless.search.engines.sharded import Embedded, embedded
 from hubless.search.parts import Parts
 from hubless.store.bundle import (
@@ -57,7 +56,6 @@ def open_parts(
     hashes: bool = True,
     encoder: Mapping[str, Any] | None = None,
     lenient: bool = False,
-    milvus: Server | None = None,
 ) -> Parts:
     """Open a version of a collection, by default the current one.
 
@@ -69,7 +67,6 @@ def open_parts(
     hashes : compare the content of all files with the manifest; without it only their sizes
     encoder : fields that replace those of the stored description of the encoder, such as the URL; or a description
     lenient : if the encoder cannot be made, log it and refuse texts only, with `EncoderFailed`
-    milvus : holds the vectors, if the version was built for Milvus; by default the one that the environment names
 
     Raises
     ------
@@ -79,9 +76,10 @@ def open_parts(
     BundleDamaged, UnsupportedBundle
         naming the file and the problem.
     InputError
-        naming the field of `encoder` that is wrong, unless `lenient`; or the setting that says where Milvus is.
+        naming the field of `encoder` that is wrong, unless `lenient`; or `NoEngine`, naming the package or the setting
+        that its engine needs.
     EngineError
-        if Milvus does not answer, or does not have the vectors of the version.
+        if its engine does not answer, or does not have the vectors of the version.
     """
     home = readable(catalog, collection, version)
     name = home.resolve(collection)
@@ -92,19 +90,17 @@ def open_parts(
             verify(folder, manifest, hashes=hashes)
             # a folder may be a copy under another name, and has writes of its own
             named = manifest.model_copy(update={"collection": name})
-            return _read_version(folder, named, encoder, lenient, milvus)
+            return _read_version(folder, named, encoder, lenient)
         except (BundleError, StorageError):
             # another version may have become current meanwhile, and this one been pruned
             if version is not None or home.folder(name) == folder:
                 raise
 
 
-def _read_version(
-    folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool, milvus: Server | None
-) -> Parts:
+def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] | None, lenient: bool) -> Parts:
     """All files of a version; the large ones are mapped."""
     targets: StoredTargets
-    if not manifest.index.in_milvus:
+    if not manifest.index.external:
         targets = _read_targets(folder, manifest)
     with reading(folder / OFFSETS):
         offsets: F32 = read_npy(folder / OFFSETS)
@@ -121,10 +117,9 @@ def _read_version(
         if count != manifest.count:
             raise BundleDamaged(folder / name, f"holds {count} targets, the manifest says {manifest.count}")
     query_time = _read_query_time(folder, manifest)
-    if manifest.index.in_milvus:
+    if manifest.index.engine is not None and manifest.index.external:
         # after all files, as it takes long
-        schema = None if payload is None else payload.schema
-        targets = MilvusTargets.open(manifest, schema, milvus or Server.of_environment())
+        targets = engine(manifest.index.engine.engine).open(manifest, None if payload is None else payload.schema)
     occurrence = _read_occurrence(folder, manifest)
     return Parts(
         manifest=manifest,

@@ -77,14 +77,13 @@ class SettingRecord(_Record):
     latency_ms: float
 
 
-class MilvusRecord(_Record):
-    """The Milvus collection that holds the vectors of a version."""
+class EngineRecord(_Record):
+    """The engine outside of the process that holds the vectors of a version."""
 
-    collection: str = Field(description="Its name in Milvus; empty if no target has a vector.")
-    marked: str = Field(description="The collection of the catalog that its mark names.")
-    kind: str = Field(description="Its kind of index.")
-    built: dict[str, int] = Field(description="Parameters that the index was built with.")
-    fields: dict[str, str] = Field(description="The field there of each payload column that Milvus has.")
+    engine: str = Field(description="Its name, as `build` takes it.")
+    name: str = Field(description="The name of what holds the vectors there; empty if no target has a vector.")
+    kind: str = Field(description="The kind of index there.")
+    details: dict[str, Any] = Field(description="What else the engine has to know to open it.")
 
 
 class IndexRecord(_Record):
@@ -98,17 +97,17 @@ class IndexRecord(_Record):
     notes: list[str] = []
     shard_targets: int | None = Field(default=None, description="The most targets in a shard, if that was asked for.")
     shards: list[int] = Field(default=[], description="Number of targets in each shard; none for one file.")
-    milvus: MilvusRecord | None = Field(default=None, description="Where the vectors are, if the type is milvus.")
+    engine: EngineRecord | None = Field(default=None, description="Where the vectors are, if not in files; or null.")
 
     @property
-    def in_milvus(self) -> bool:
-        """Whether the vectors lie in Milvus. A version without vectors for Milvus has an empty index instead."""
-        return self.milvus is not None and bool(self.milvus.collection)
+    def external(self) -> bool:
+        """Whether an engine outside holds the vectors. A version without vectors for one has an empty index instead."""
+        return self.engine is not None and bool(self.engine.name)
 
     @property
     def files(self) -> list[str]:
-        """The names of its files, in the order of their targets; none if it lies in Milvus."""
-        return [] if self.in_milvus else index_files(len(self.shards) or 1)
+        """The names of its files, in the order of their targets; none if an engine holds it."""
+        return [] if self.external else index_files(len(self.shards) or 1)
 
 
 class Hubness(_Record):

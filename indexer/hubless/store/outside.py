@@ -1,4 +1,4 @@
-"""Notes of what versions keep outside the catalog, such as a collection in Milvus: what goes here is to go there.
+"""Notes of what versions keep outside the catalog, in an engine: what goes here is to go there.
 
     versions/.outside-<version>    what the version keeps, in a line; written before it is made there
 

@@ -103,10 +103,7 @@ def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAn
     if not _comparing.acquire(blocking=False):
         raise HttpProblem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
     try:
-        opened = [
-            open_collection(catalog, name, version=each, hashes=False, milvus=state.settings.milvus)
-            for each in (other, version)
-        ]
+        opened = [open_collection(catalog, name, version=each, hashes=False) for each in (other, version)]
         old, new = opened
         return {
             "version": version,

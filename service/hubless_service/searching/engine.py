@@ -14,6 +14,7 @@ from fastapi import Request
 import hubless
 from hubless.errors import InputError
 from hubless.kernels.threads import one_blas_thread
+from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.hits import FoundHits
@@ -38,6 +39,8 @@ from hubless_service.settings import Settings
 
 T = TypeVar("T")
 _NICER = 5
+_REMOTE_THREADS = 16
+"""Searches in engines outside that wait for them at the same time."""
 _LOOKS, _LOOK_SECONDS = 200, 0.005
 """How long a request waits for a collection that another worker may just have created."""
 
@@ -72,9 +75,9 @@ class Engine:
         )
         # other threads, as these wait for the network, and in vain if their engine is dead
         self._remote = self._batcher
-        if settings.milvus is not None:
+        if engine_names():
             waiting, together = settings.max_waiting, settings.max_together
-            self._remote = Batcher(settings.milvus_threads, waiting, together, self._prepare, 0.0)
+            self._remote = Batcher(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
         self._silence = Silence(self.shelf, settings.poll_seconds)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._breakers = Breakers(self.shelf.served)
@@ -89,7 +92,6 @@ class Engine:
             lambda: merges_due(self.shelf.living(), settings.merge_at),
             settings.keep_versions,
             self._watcher.look_now,
-            {} if settings.milvus is None else settings.milvus.environment,
         )
         self.live = Live(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
         self.sampling = (

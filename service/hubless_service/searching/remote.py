@@ -11,7 +11,6 @@ from typing import Any
 import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
 from hubless.search.collection import FILTER_CACHE
-from hubless.search.engines.milvus.server import Server
 from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
 from hubless.store.remote.mirror import Mirror
@@ -56,13 +55,12 @@ class RemoteSource:
         seconds: float,
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
         filter_cache: int = FILTER_CACHE,
-        milvus: Server | None = None,
     ) -> None:
         self._mirror = Mirror(Objects(address), folder)
         self._folder = folder
         self._most_bytes = most_bytes
         self._seconds = seconds
-        self._here = CatalogSource(folder, encoders or {}, filter_cache, milvus)
+        self._here = CatalogSource(folder, encoders or {}, filter_cache)
         self._looked = False
 
     @property

@@ -47,14 +47,15 @@ class Silence:
                 log.exception("engines could not be asked")
 
     def _look(self) -> None:
-        dead: EngineError | None = None
+        dead: dict[str, EngineError] = {}
         for collection in self._shelf.served():
             if not collection.remote or self._stopping.is_set():
                 continue
-            # all are in one Milvus: if it is dead for one, the others need not wait for it
-            error = dead or _error_of(collection)
+            # all of an engine are in one place: if it is dead for one, the others need not wait for it
+            place = collection.manifest.index.type
+            error = dead.get(place) or _error_of(collection)
             if isinstance(error, EngineTimeout | EngineUnavailable):
-                dead = error
+                dead[place] = error
             self._note(collection.name, error)
 
     def _note(self, name: str, error: EngineError | None) -> None:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 import hubless
-from hubless.errors import BundleError, EngineError, InputError, LogDamaged, StorageError
-from hubless.search.engines.milvus.server import URI
+from hubless.errors import BundleError, EngineError, LogDamaged, NoEngine, StorageError
 from hubless.search.living import Living
 from hubless_service.http.problems import HttpProblem, from_library
 
@@ -77,6 +76,6 @@ def as_problem(failure: Exception) -> HttpProblem:
     """The problem that tells clients why something cannot be served. Only the log tells an unexpected reason."""
     if isinstance(failure, BundleError | StorageError | EngineError):
         return from_library(failure)
-    if isinstance(failure, InputError) and failure.parameter == URI:
-        return HttpProblem("engine_unavailable", f"Its vectors are in Milvus: set {URI}.")
+    if isinstance(failure, NoEngine):
+        return HttpProblem("engine_unavailable", f"Its vectors are in another engine. {failure}.")
     return HttpProblem("internal_error", "It could not be read; what the server logs says why.")

@@ -7,7 +7,6 @@ from typing import Any, Protocol
 
 import hubless
 from hubless.search.collection import FILTER_CACHE, open_collection
-from hubless.search.engines.milvus.server import Server
 from hubless.store.log import Log
 
 
@@ -51,7 +50,6 @@ class CatalogSource:
     path: Path
     encoders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     filter_cache: int = FILTER_CACHE
-    milvus: Server | None = None
 
     @property
     def catalog(self) -> hubless.Catalog:
@@ -87,5 +85,4 @@ class CatalogSource:
             encoder=self.encoders.get(name),
             filter_cache=self.filter_cache,
             lenient=True,
-            milvus=self.milvus,
         )

@@ -12,8 +12,8 @@ from support.serving import serving
 from support.until import until
 
 import hubless
-from hubless.search.engines.milvus.client import client_of
-from hubless.search.engines.milvus.server import Server
+from hubless_milvus.client import client_of
+from hubless_milvus.server import Server
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -38,10 +38,13 @@ def proxy(milvus):
 
 @contextmanager
 def served(catalog, uri):
-    settings = Settings(catalog=catalog, milvus_uri=uri, poll_seconds=0.1, hubness=False)
-    with serving(create_app(settings)) as url, httpx.Client(base_url=url, timeout=120) as client:
-        until(lambda: not client.get("/readyz").headers.get("retry-after"))
-        yield client
+    settings = Settings(catalog=catalog, poll_seconds=0.1, hubness=False)
+    with pytest.MonkeyPatch.context() as patch:
+        if uri is not None:
+            patch.setenv("HUBLESS_MILVUS_URI", uri)
+        with serving(create_app(settings)) as url, httpx.Client(base_url=url, timeout=120) as client:
+            until(lambda: not client.get("/readyz").headers.get("retry-after"))
+            yield client
 
 
 @pytest.fixture
@@ -137,7 +140,7 @@ def test_milvus_that_is_started_anew_answers_again(tmp_path, monkeypatch):
 
 
 def test_collection_that_is_gone_from_milvus_is_a_502(client, catalog, milvus):
-    milvus.client.drop_collection(hubless.open(catalog, "photos").manifest.index.milvus.collection)
+    milvus.client.drop_collection(hubless.open(catalog, "photos").manifest.index.engine.name)
     refused(client.post(f"{PHOTOS}/query", json=QUERY), 502, "engine_failed")
     assert until(lambda: state(client).get("code")) == "engine_failed"
 

@@ -7,8 +7,7 @@ from support.server_process import served
 from support.until import until
 
 from hubless.search.collection import open_collection
-from hubless.search.engines.milvus.names import collection_name
-from hubless.search.engines.milvus.server import Server
+from hubless_milvus.names import collection_name
 from hubless_service.maintaining import maintainer
 
 NAME = writing.NAME
@@ -34,18 +33,17 @@ def test_write_of_one_worker_is_read_through_any_other(catalog, milvus):
 
 
 def test_service_merges_what_was_written_into_a_new_collection_of_milvus(catalog, milvus, monkeypatch):
-    monkeypatch.delenv("HUBLESS_MILVUS_URI")  # the process that merges has it from the settings
     monkeypatch.setattr(maintainer, "LOOK_SECONDS", 0.05)
     stored = writing.model()
     new = [writing.point("new", 1, title="new"), writing.point("target-8", 2), writing.point("more", 3)]
     writing.put(stored, *new)
     del stored["target-9"]
-    with writing.writable(catalog, milvus_uri=milvus.uri, merge_at=3, poll_seconds=0.05) as client:
+    with writing.writable(catalog, merge_at=3, poll_seconds=0.05) as client:
         first = client.post("/count").json()["version"]
         client.post("/points/delete", json={"ids": ["target-9"]})
         client.put("/points", json={"points": new})
         until(lambda: client.post("/count").json()["version"] != first)
-        merged = open_collection(catalog, NAME, milvus=Server(milvus.uri))
+        merged = open_collection(catalog, NAME)
         assert (merged.added, merged.removed, merged.count) == (0, 0, len(stored))
-        assert merged.manifest.index.milvus.collection != collection_name(NAME, first)
+        assert merged.manifest.index.engine.name != collection_name(NAME, first)
         writing.check(client, stored, merged.correction())

@@ -84,8 +84,8 @@ class IndexChoice(_Part):
     recall: float = RECALL
     memory: int | str | None = None
     latency: float | str | None = None
-    engine: Literal["faiss", "milvus"] = Field(
-        default="faiss", description="Holds and searches the vectors: in the process that serves, or the server Milvus."
+    engine: str = Field(
+        default="faiss", description="Holds and searches the vectors: faiss, or an engine that is installed."
     )
     shard_targets: int | None = Field(
         default=None,

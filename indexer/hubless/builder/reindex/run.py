@@ -9,12 +9,11 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.engines import placing
+from hubless.builder.engines import follow, placing, prune
 from hubless.builder.executors import executing
 from hubless.builder.index import open_index
 from hubless.builder.inputs import write_payload
 from hubless.builder.making import Made
-from hubless.builder.milvus.clearing import follow, prune
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import Candidate, GateResult, measure_gates
 from hubless.builder.reindex.job_file import Job, Retention, read_job

@@ -11,7 +11,6 @@ from hubless.builder.banks.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks.held_out import MeasuringQueries, hold_out
 from hubless.builder.banks.live_strength import warnings
 from hubless.builder.checkpoints import Arrays, StoredCheckpoints
-from hubless.builder.engines import server_of
 from hubless.builder.enlarging import base_of, base_rows, enlarge, remake
 from hubless.builder.live import check_live, chosen_strength
 from hubless.builder.making import Made, checked_bank, make
@@ -145,7 +144,7 @@ def _kept(
     in_index = stored[stored >= 0]
     came = rows.count - len(in_index)
     made, why, measuring = None, [], _measuring(plan)
-    if not plan.retrain and server_of(before.targets) is None:
+    if not plan.retrain and not manifest.index.external:
         # what follows a log has no folder of its own
         file = plan.catalog.folder(plan.job.collection, manifest.version) / bundle.INDEX
         enlarged = Enlarged(base_of(before.targets), file, in_index, rows.more(len(in_index)), offsets)

@@ -4,24 +4,24 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from hubless.builder.milvus.entities import Entities
-from hubless.builder.milvus.importing import import_files
-from hubless.builder.milvus.retrying import again
 from hubless.errors import EngineError, InputError
 from hubless.progress import Steps
-from hubless.search.engines.milvus.client import Client
-from hubless.search.engines.milvus.columns import INT64, LONGEST_TEXT, MOST_ELEMENTS, VARCHAR
-from hubless.search.engines.milvus.expressions import ROW
-from hubless.search.engines.milvus.fields import ID, LEAST_DIM, MOST_DIM, OFFSET, VECTOR
-from hubless.search.engines.milvus.kinds import METRIC, MilvusKind
-from hubless.search.engines.milvus.mark import PROPERTY, Mark
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
+from hubless_milvus.client import Client, again
+from hubless_milvus.columns import INT64, LONGEST_TEXT, MOST_ELEMENTS, VARCHAR
+from hubless_milvus.entities import Entities
+from hubless_milvus.importing import import_files
+from hubless_milvus.kinds import METRIC, MilvusKind
+from hubless_milvus.mark import PROPERTY, Mark
+from hubless_milvus.names import ID, OFFSET, ROW, VECTOR
 
 SECONDS = 60.0
 """For one call."""
 FLUSH_SECONDS = 3600.0
 POLL_SECONDS = 0.5
+MOST_DIM, LEAST_DIM = 32_768, 2
+"""Of a vector in Milvus."""
 
 
 def check_dim(dim: int) -> None:

@@ -1,4 +1,4 @@
-"""Filters in Milvus' language.
+"""Rows in Milvus' language: those of a filter, and those that are named one by one.
 
 A condition on null is false here, and `not` makes it true. In Milvus it is null, and `not` leaves it null. So `not`
 moves inwards to the conditions, and an opposite condition says that null meets it. Prefixes become ranges of texts:
@@ -9,19 +9,24 @@ import json
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from hubless.errors import InputError
 from hubless.filters.grammar import FIELD, is_list
 from hubless.filters.kinds import kind_of
-from hubless.search.engines.milvus.columns import plain
+from hubless.search.matches import Matches
 from hubless.vectors.payload import Masks
+from hubless_milvus.columns import plain
+from hubless_milvus.names import ROW
 
-ROW = "row"
-"""The field with the number of a target, from 0 on."""
-
+FEW = 1000
+"""So few rows are named one by one: Milvus compares with them, and needs no graph."""
+LISTED = 10_000
+"""Rows that one expression names, at most."""
+MOST_LISTED = 100_000
+"""Rows that the expressions of one search name, at most."""
 _EVERYTHING, _NOTHING = f"{ROW} >= 0", f"{ROW} < 0"
 _SYMBOLS = {"eq": "==", "ne": "!=", "gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
 _OPPOSITES = {"eq": "ne", "ne": "eq", "gt": "lte", "gte": "lt", "lt": "gte", "lte": "gt"}
@@ -206,3 +211,46 @@ def _joined(how: str, parts: Sequence[str]) -> str:
     if not parts:
         return _EVERYTHING if how == "and" else _NOTHING
     return parts[0] if len(parts) == 1 else f" {how} ".join(f"({part})" for part in parts)
+
+
+class Selected(NamedTuple):
+    """Expressions that together select some rows, and whether Milvus has to find them by the filter."""
+
+    expressions: list[str]
+    filtered: bool
+
+
+def selected(matches: Matches | None, schema: pa.Schema | None, fields: Mapping[str, str]) -> Selected:
+    """The rows that match.
+
+    Parameters
+    ----------
+    schema : of the payload
+    fields : as for `translate`
+
+    Raises
+    ------
+    Untranslatable
+        if too many rows match to be named one by one, and Milvus does not keep a column of the filter.
+    """
+    if matches is None:
+        return Selected([""], False)
+    gone = matches.without
+    if matches.filter is None and gone is not None and len(gone) < matches.count:
+        return Selected([outside(gone.tolist())], False)
+    if matches.count <= FEW or matches.filter is None or schema is None:
+        return listed(matches)
+    try:
+        found = translate(matches.filter, schema, fields)
+    except Untranslatable:
+        if matches.count > MOST_LISTED:
+            raise
+        return listed(matches)
+    return Selected([found if gone is None else both(found, outside(gone.tolist()))], True)
+
+
+def listed(matches: Matches) -> Selected:
+    """The rows that match, named one by one."""
+    rows = matches.rows
+    parts = [among(rows[start : start + LISTED].tolist()) for start in range(0, len(rows), LISTED)]
+    return Selected(parts, False)

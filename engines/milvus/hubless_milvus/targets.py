@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,12 @@ from hubless.errors import EngineError, InputError
 from hubless.knn.augment import augment_queries
 from hubless.knn.base import SearchParameters
 from hubless.search.engines.base import How, best_of, check_scores
-from hubless.search.engines.milvus.client import NOT_LOADED, Client, Refused, client_of
-from hubless.search.engines.milvus.expressions import ROW, among
-from hubless.search.engines.milvus.fields import VECTOR
-from hubless.search.engines.milvus.kinds import METRIC, MOST_HITS, MilvusKind, milvus_kind
-from hubless.search.engines.milvus.mark import Mark, check_mark
-from hubless.search.engines.milvus.selecting import LISTED, listed, selected
-from hubless.search.engines.milvus.server import Server
 from hubless.search.matches import Matches
-from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import F32, I64
+from hubless_milvus.client import NOT_LOADED, Client, Refused
+from hubless_milvus.expressions import LISTED, among, listed, selected
+from hubless_milvus.kinds import METRIC, MOST_HITS, MilvusKind
+from hubless_milvus.names import ROW, VECTOR
 
 BATCH_BYTES = 2**24
 """Of the vectors that are sent or fetched in one call."""
@@ -62,40 +58,6 @@ class MilvusTargets:
     schema: pa.Schema | None = None
     fields: Mapping[str, str] = field(default_factory=dict)
 
-    @classmethod
-    def open(cls, manifest: Manifest, schema: pa.Schema | None, server: Server) -> "MilvusTargets":
-        """The targets of a version, checked against its manifest and loaded.
-
-        Parameters
-        ----------
-        schema : of its payload
-
-        Raises
-        ------
-        EngineError
-            if Milvus does not answer, or its collection is another than the one that was loaded for the version.
-        """
-        record = manifest.index.milvus
-        if record is None:
-            raise InputError("manifest.index", "a Milvus collection", "none")
-        client, count = client_of(server), manifest.count - manifest.vectorless
-        targets = cls(
-            client,
-            record.collection,
-            milvus_kind(record.kind),
-            count,
-            manifest.dim,
-            manifest.index.parameters,
-            manifest.vectorless,
-            schema,
-            record.fields,
-        )
-        check_mark(client, record.collection, Mark(record.marked, manifest.version, count, manifest.dim))
-        targets.load()
-        if (held := targets.counted()) != count:
-            raise EngineError(f"collection {record.collection} in Milvus holds {held:,} vectors, and not {count:,}")
-        return targets
-
     def __len__(self) -> int:
         return self.count + self.vectorless
 
@@ -107,6 +69,14 @@ class MilvusTargets:
     @property
     def compares_all(self) -> bool:
         return self.kind.exact
+
+    def ladder(self) -> list[dict[str, Any]]:
+        """Search parameters to try."""
+        return self.kind.ladder(self.count)
+
+    def tuned(self, defaults: Mapping[str, Any]) -> "MilvusTargets":
+        """Return the same with other default parameters."""
+        return replace(self, defaults=defaults)
 
     def augmented(self, queries: F32, strength: float) -> F32:
         return augment_queries(queries, strength)

@@ -1,4 +1,4 @@
-"""Where Milvus is, and how to log in: from the environment, or from who serves."""
+"""Where Milvus is, and how to log in: from the environment."""
 
 import os
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from hubless.errors import InputError, storage_errors
+from hubless.errors import InputError, NoEngine, storage_errors
 from hubless.store.address import address_of
 
 URI, TOKEN, TOKEN_FILE, DATABASE, BULK = (
@@ -61,20 +61,17 @@ class Server:
 
         Raises
         ------
+        NoEngine
+            if it names none.
         InputError
-            if it names none, or one that cannot be.
+            if it names one that cannot be.
         StorageError
             if the file with the token cannot be read.
         """
         known = os.environ if environ is None else environ
         if not known.get(URI):
-            raise InputError(URI, "the address of Milvus, such as http://localhost:19530", "none")
+            raise NoEngine(URI, "the address of Milvus, such as http://localhost:19530", "none")
         return cls(known[URI], _token(known), known.get(DATABASE, ""), known.get(BULK, ""))
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """The variables that name it, for another process."""
-        return {URI: self.uri, TOKEN: self.token, TOKEN_FILE: "", DATABASE: self.database, BULK: self.bulk}
 
 
 def _token(environ: Mapping[str, str]) -> str:

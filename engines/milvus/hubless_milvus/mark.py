@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from hubless.errors import EngineError, InputError
-from hubless.search.engines.milvus.client import NOT_FOUND, Client, Refused
-from hubless.search.engines.milvus.fields import VECTOR
+from hubless_milvus.client import NOT_FOUND, Client, Refused
+from hubless_milvus.names import VECTOR
 
 PROPERTY = "hubless"
 

@@ -12,12 +12,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from hubless.builder.milvus.entities import Entities
-from hubless.search.engines.milvus.columns import BOOL, DOUBLE, INT64, VARCHAR
-from hubless.search.engines.milvus.expressions import ROW
-from hubless.search.engines.milvus.fields import ID, OFFSET, VECTOR
 from hubless.vectors.arrays import F32
 from hubless.vectors.sources import VectorSource
+from hubless_milvus.columns import BOOL, DOUBLE, INT64, VARCHAR
+from hubless_milvus.entities import Entities
+from hubless_milvus.names import ID, OFFSET, ROW, VECTOR
 
 FILE_BYTES = 2**30
 """Of a file before compression. Milvus takes 16 GB."""

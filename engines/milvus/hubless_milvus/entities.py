@@ -15,14 +15,13 @@ import pyarrow.compute as pc
 
 from hubless.errors import InputError
 from hubless.knn.augment import augment_targets
-from hubless.search.engines.milvus.columns import INT64, LONGEST_TEXT, VARCHAR, Column, kept_columns
-from hubless.search.engines.milvus.expressions import ROW
-from hubless.search.engines.milvus.fields import ID, OFFSET, OURS, VECTOR
 from hubless.store import bundle
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
 from hubless.vectors.sources import VectorSource
+from hubless_milvus.columns import INT64, LONGEST_TEXT, VARCHAR, Column, kept_columns
+from hubless_milvus.names import ID, OFFSET, OURS, ROW, VECTOR
 
 BATCH_BYTES = 2**23
 """Of one upsert. Milvus takes 64 MB; its message brokers split what is larger than a few."""

@@ -1,8 +1,11 @@
-"""Names in Milvus: of the collection of a version, and of the alias for the current one. Two names never meet."""
+"""Names in Milvus: of fields, of the collection of a version, and of the alias for the current one."""
 
 import hashlib
 import re
 
+ROW, VECTOR, ID, OFFSET = "row", "vector", "id", "offset"
+OURS = (ROW, VECTOR, ID, OFFSET)
+"""Fields of a target beside those of its payload. `row` is its number, from 0 on."""
 PREFIX = "hubless"
 LONGEST = 255
 """Characters of a name in Milvus."""

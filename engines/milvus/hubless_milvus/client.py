@@ -2,13 +2,15 @@
 
 import logging
 import os
+import time
+from collections.abc import Callable
 from functools import cache
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
-from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError, how_to_install, one_line
+from hubless.errors import EngineError, EngineTimeout, EngineUnavailable, InputError, one_line
 from hubless.search.engines.deadline import left
-from hubless.search.engines.milvus.server import TOKEN, Server
+from hubless_milvus.server import TOKEN, Server
 
 SECONDS = 10.0
 """For a call without a deadline."""
@@ -27,6 +29,9 @@ _CHANNEL = {
 """gRPC would wait for up to two minutes before it looks whether a server is back. And pymilvus would ping the server
 every ten seconds. Servers and proxies with gRPC's usual limits break the connection for more than one in five minutes.
 A lost connection is found all the same: the kernel gives up what nobody has received in five seconds."""
+ATTEMPTS, PAUSE_SECONDS = 6, 1.0
+"""Of a call that is made again, and the pause after the first one; it doubles."""
+_Given = TypeVar("_Given")
 _REFUSED = ("UNAUTHENTICATED", "PERMISSION_DENIED")
 
 
@@ -113,7 +118,7 @@ def _connect(server: Server, timeout: float) -> Any:
     try:
         from pymilvus import MilvusClient
     except ImportError as error:
-        raise InputError("engine", f"an installed pymilvus: {how_to_install('milvus')}", "none") from error
+        raise InputError("engine", "an installed pymilvus: pip install pymilvus", "none") from error
     # it logs each error with its traceback; we raise each
     logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     # dedicated: pymilvus would share one connection, with the options of whoever connected first
@@ -137,3 +142,19 @@ def _passed_on(error: Exception) -> bool:
     if isinstance(error, RpcError):
         raise error
     return False
+
+
+def again(call: Callable[[], _Given]) -> _Given:
+    """What a call gives; made again if Milvus does not answer.
+
+    Raises
+    ------
+    EngineUnavailable, EngineTimeout
+        at the last attempt.
+    """
+    for attempt in range(ATTEMPTS - 1):
+        try:
+            return call()
+        except (EngineUnavailable, EngineTimeout):
+            time.sleep(PAUSE_SECONDS * 2**attempt)
+    return call()

@@ -1,0 +1,124 @@
+"""Engines outside of this process, each brought by a package of its own: `hubless-NAME`, with an entry point NAME.
+
+A version that is built for one keeps its vectors there; its ids, offsets and payload lie in the catalog as always. An
+engine reads its own settings, such as its address, from the environment.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from hubless.errors import NoEngine
+from hubless.progress import Steps
+from hubless.search.engines.base import StoredTargets
+from hubless.store.bundle import EngineRecord, Manifest
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+GROUP = "hubless.engines"
+"""Entry points through which packages bring engines."""
+
+
+class ExternalTargets(StoredTargets, Protocol):
+    """The targets of a version, held and searched by another server."""
+
+    def ladder(self) -> Sequence[dict[str, Any]]:
+        """Search parameters to try, from the cheapest to the most thorough."""
+
+    def tuned(self, defaults: Mapping[str, Any]) -> "ExternalTargets":
+        """Return the same with other default parameters."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What an engine stores of a version: all targets that have a vector.
+
+    Parameters
+    ----------
+    collection, version : of the catalog
+    folder : holds ids and payload of the version
+    targets : (n, d)
+    offsets : (n,)
+    """
+
+    collection: str
+    version: str
+    folder: Path
+    targets: VectorSource
+    offsets: F32
+
+
+class Stored(NamedTuple):
+    """The targets of a version in an engine, without default parameters, and the record that `open` finds them by.
+
+    `notes` says what a reader of the manifest should know.
+    """
+
+    targets: ExternalTargets
+    record: EngineRecord
+    notes: list[str]
+
+
+class Engine(Protocol):
+    """Holds and searches the vectors of versions. All methods but `check_index` raise `EngineError`."""
+
+    @property
+    def indexes(self) -> Sequence[str]:
+        """The names of its kinds of index."""
+
+    def check_index(self, name: str) -> None:
+        """Raise `InputError` unless it has this kind of index."""
+
+    def reserve(self, collection: str, version: str) -> str:
+        """Return the name that will hold a version there. Raise `InputError` if it is, or may become, another's."""
+
+    def store(self, name: str, content: Content, index: str, steps: Steps) -> Stored:
+        """Store and index the targets of a version under a reserved name.
+
+        Parameters
+        ----------
+        index : a kind of index, or "auto"
+
+        Raises
+        ------
+        InputError
+            if it cannot hold the targets.
+        """
+
+    def open(self, manifest: Manifest, schema: pa.Schema | None) -> ExternalTargets:
+        """Return the stored targets of a version, whose payload has this schema, ready to be searched."""
+
+    def publish(self, record: EngineRecord) -> None:
+        """Note that a version has become current. Log if that fails: no query depends on it."""
+
+    def drop(self, collection: str, names: Mapping[str, str]) -> list[str]:
+        """Drop what it holds for versions, by their ids. Return the ids of those that are gone; log the others."""
+
+
+def engine_names() -> Sequence[str]:
+    """Return the names of the engines that are installed."""
+    return tuple(_installed())
+
+
+def engine(name: str) -> Engine:
+    """Return an engine.
+
+    Raises
+    ------
+    NoEngine
+        naming the package, if it is not installed.
+    """
+    if (entry := _installed().get(name)) is None:
+        raise NoEngine("engine", f"faiss, or an engine that is installed (pip install hubless-{name})", repr(name))
+    found: Engine = entry.load()
+    return found
+
+
+@cache
+def _installed() -> Mapping[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP)}
