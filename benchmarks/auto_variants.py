@@ -9,7 +9,7 @@ Folders are those of `benchmarks.real_sets`; banks are those of `benchmarks.wron
 - Overlap: the size of the bank is b²/Σ_ij w_ij, w the share of the first ten that two queries have in common.
 - What no bank query has among its first ten is not boosted: its offset is at least the median.
 - Most even: of `auto`, `csls` and half of each, the one whose finds of held-out bank queries have the highest entropy.
-- Outlying: which offsets shrinkage leaves alone, by other robust z-scores than `hubless.corrections.outlying`.
+- Outlying: which offsets shrinkage leaves alone, by other robust z-scores than `hubless.corrections.folded.outlying`.
 
 Prints Markdown: mean change of R@1 in points, full bank / one topic.
 """
@@ -27,9 +27,9 @@ from scipy.special import logsumexp
 from benchmarks.real_sets import Set, open_set
 from benchmarks.wrong_banks import SEEDS, trials
 from hubless.corrections import correction
-from hubless.corrections.auto import SHRINKAGE_QUERIES
-from hubless.corrections.outlying import NORMAL_DEVIATION, Outlying
-from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.folded.auto import SHRINKAGE_QUERIES
+from hubless.corrections.folded.outlying import NORMAL_DEVIATION, Outlying
+from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
 from hubless.lab.cross_fit import held_out_rankings

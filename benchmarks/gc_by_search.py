@@ -12,8 +12,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from benchmarks.harness import interleaved, medians, with_hubs
-from hubless.corrections.globally_corrected import GloballyCorrected, RankAmongBank
 from hubless.corrections.query_time import CANDIDATES, Candidates
+from hubless.corrections.rescored.globally_corrected import GloballyCorrected, RankAmongBank
 from hubless.vectors.arrays import F64
 
 QUERIES, ROUNDS = 20, 5

@@ -20,7 +20,7 @@ from benchmarks import harness
 from benchmarks.harness import low_rank
 from benchmarks.real_sets import open_set, trial
 from hubless.corrections import FittedCorrection
-from hubless.corrections.sinkhorn import FIT_SAMPLE, MOST_OF_TARGETS, SinkhornNormalisation
+from hubless.corrections.folded.sinkhorn import FIT_SAMPLE, MOST_OF_TARGETS, SinkhornNormalisation
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import slices
 from hubless.vectors.arrays import F32, I64

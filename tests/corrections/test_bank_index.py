@@ -6,7 +6,7 @@ from support.problems import with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections import FITTED, neighbours
-from hubless.corrections.bank_index import CANDIDATES_EACH, LEAST, BankIndex
+from hubless.corrections.folded.bank_index import CANDIDATES_EACH, LEAST, BankIndex
 from hubless.errors import InputError
 
 PROBLEM = with_hubs(targets=200, bank=3000)

@@ -5,7 +5,7 @@ import pytest
 
 from hubless import CORRECTIONS
 from hubless.corrections import distinct
-from hubless.corrections.distinct import distinct_queries
+from hubless.corrections.folded.distinct import distinct_queries
 from hubless.vectors.sources import ArrayVectors
 
 DIM = 64

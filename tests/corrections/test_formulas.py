@@ -10,8 +10,8 @@ from support.rankings import best, dense, similarities
 
 import hubless
 from hubless import CORRECTIONS
-from hubless.corrections.mutual_proximity import MutualProximities
 from hubless.corrections.query_time import Candidates
+from hubless.corrections.rescored.mutual_proximity import MutualProximities
 from hubless.errors import InputError
 
 RANKED = {
@@ -138,7 +138,7 @@ class TestSinkhornWithOneQuery:
         s, b, _ = similarities(problem)
         expected = formulas.sinkhorn(s, b, 0.1, 4)
         fitted_on_all = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
-        monkeypatch.setattr("hubless.corrections.single_query.FIT_SAMPLE", 200)
+        monkeypatch.setattr("hubless.corrections.rescored.single_query.FIT_SAMPLE", 200)
         found = dense(problem, "sinkhorn", candidates=60, temperature=0.1, iterations=4)
         assert not np.array_equal(found, fitted_on_all)
         assert np.median(spread_of_best(found, expected)) < 2e-3
@@ -263,7 +263,7 @@ class TestRanksAmongTheBank:
     @pytest.mark.parametrize("memory_mb", [0, 512])
     def test_blocks_change_nothing(self, problem, monkeypatch, memory_mb):
         expected = dense(problem, "gc", memory_mb=memory_mb)
-        monkeypatch.setattr("hubless.corrections.globally_corrected.HELD_SIMILARITIES", 700)
+        monkeypatch.setattr("hubless.corrections.rescored.globally_corrected.HELD_SIMILARITIES", 700)
         np.testing.assert_array_equal(dense(problem, "gc", memory_mb=memory_mb), expected)
 
     @pytest.mark.parametrize("bank", [1, 2, 7, 64, 90])

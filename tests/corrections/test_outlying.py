@@ -6,7 +6,7 @@ from support.problems import centred, normal, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections import FITTED
-from hubless.corrections.outlying import Outlying, find_outlying
+from hubless.corrections.folded.outlying import Outlying, find_outlying
 from hubless.lab.vectorless import Vectorless
 
 SPREAD = np.linspace(-1, 1, 101)

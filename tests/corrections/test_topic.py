@@ -9,7 +9,7 @@ from support.problems import additive, centred, normal, with_hubs
 
 from hubless import CORRECTIONS
 from hubless.corrections import FITTED
-from hubless.corrections.topic import find_topic
+from hubless.corrections.folded.topic import find_topic
 from hubless.vectors.sources import ArrayVectors
 
 TOPICS, DIM = 8, 48

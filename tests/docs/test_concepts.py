@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hubless.corrections import CORRECTIONS, QUERY_TIMES
-from hubless.corrections.auto import SHRINKAGE_QUERIES
+from hubless.corrections.folded.auto import SHRINKAGE_QUERIES
 from hubless.corrections.temperature import LEAST_PERPLEXITY, MOST_PERPLEXITY, SHARE_OF_BANK
 
 PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text("utf-8")

@@ -5,8 +5,8 @@ import pytest
 from support.problems import normal, with_hubs
 
 from hubless import CORRECTIONS
+from hubless.corrections.fits import fit_each, offsets_each
 from hubless.corrections.prior import TargetPrior
-from hubless.corrections.several import fit_each, offsets_each
 from hubless.kernels import coupling, streaming
 from hubless.kernels.coupling import Pass, coupled, in_step
 from hubless.kernels.reductions import Softmax, log_sum_exp, log_sum_exp_each, top_k_mean, top_k_mean_each

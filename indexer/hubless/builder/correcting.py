@@ -8,7 +8,7 @@ from hubless.builder.reading import Compared
 from hubless.builder.recipe import Recipe
 from hubless.corrections import FittedCorrection, QueryTime
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.several import fit_each
+from hubless.corrections.fits import fit_each
 from hubless.knn.augment import centre
 from hubless.progress import Steps
 from hubless.vectors.arrays import F32

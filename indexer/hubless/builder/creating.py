@@ -11,7 +11,7 @@ from hubless.builder.making import Made, empty_index, make_empty
 from hubless.builder.recipe import Metric, check_metric
 from hubless.builder.writing import manifest, write_made
 from hubless.corrections.centred import CentredCorrection
-from hubless.corrections.none import FittedNone
+from hubless.corrections.folded.none import FittedNone
 from hubless.errors import (
     BundleError,
     CollectionExists,

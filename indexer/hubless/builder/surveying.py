@@ -12,8 +12,8 @@ import numpy as np
 
 from hubless.builder.checkpoints import Arrays, Checkpoints
 from hubless.corrections import FittedCorrection
+from hubless.corrections.fits import offsets_each
 from hubless.corrections.prior import TargetPrior, prior_offsets
-from hubless.corrections.several import offsets_each
 from hubless.kernels.reductions import best_of, rankings
 from hubless.kernels.sharding import each_shard, is_sharded
 from hubless.kernels.streaming import parts

@@ -7,23 +7,26 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from hubless.corrections.auto import Auto
 from hubless.corrections.base import Correction, FittedCorrection, Rows
-from hubless.corrections.dual_gated import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
-from hubless.corrections.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
-from hubless.corrections.dual_softmax_loss import DualSoftmaxLoss, FittedDualSoftmaxLoss, SimilarityTimesSoftmax
-from hubless.corrections.gated import DynamicInvertedSoftmax, FittedGatedSoftmax
-from hubless.corrections.globally_corrected import FittedBank, GloballyCorrected, RankAmongBank
-from hubless.corrections.inverted_softmax import InvertedSoftmax
-from hubless.corrections.local_scaling import FittedLocalScaling, LocalScaling, Nicdm, ScaledDistances
-from hubless.corrections.means import Centring, DistributionNormalisation, FittedMean
-from hubless.corrections.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
-from hubless.corrections.neighbours import Csls, FittedNeighbours, Nnn
-from hubless.corrections.none import FittedNone, NoCorrection
+from hubless.corrections.folded.auto import Auto
+from hubless.corrections.folded.dual_softmax import DualInvertedSoftmax, FittedDualSoftmax
+from hubless.corrections.folded.means import Centring, DistributionNormalisation, FittedMean
+from hubless.corrections.folded.neighbours import Csls, FittedNeighbours, Nnn
+from hubless.corrections.folded.none import FittedNone, NoCorrection
+from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
+from hubless.corrections.gated.dis import DynamicInvertedSoftmax, FittedGatedSoftmax
+from hubless.corrections.gated.dual_dis import DualDynamicInvertedSoftmax, FittedDualGated, GatedFactors
 from hubless.corrections.query_time import Gate, QueryTime, Rescorer, corrected_scores
-from hubless.corrections.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
-from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.rescored.dual_softmax_loss import (
+    DualSoftmaxLoss,
+    FittedDualSoftmaxLoss,
+    SimilarityTimesSoftmax,
+)
+from hubless.corrections.rescored.globally_corrected import FittedBank, GloballyCorrected, RankAmongBank
+from hubless.corrections.rescored.local_scaling import FittedLocalScaling, LocalScaling, Nicdm, ScaledDistances
+from hubless.corrections.rescored.mutual_proximity import FittedMutualProximity, MutualProximities, MutualProximity
+from hubless.corrections.rescored.single_query import FittedSingleQuery, JoinedSinkhorn, SingleQuerySinkhorn
 from hubless.corrections.state import Details, State
 from hubless.errors import InputError
 

@@ -1,16 +1,17 @@
-"""What a correction is: the seam between the methods and the rest."""
+"""The protocols of a correction and of its fitted form."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.state import Details, State
+from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.sources import VectorSource, as_source
+from hubless.vectors.sources import VectorSource, as_source, in_memory
 
 if TYPE_CHECKING:
     from hubless.corrections.query_time import QueryTime
@@ -23,7 +24,7 @@ class FittedCorrection(Protocol):
 
     @property
     def details(self) -> Details:
-        """What was chosen and measured in fitting, as JSON: for the manifest."""
+        """Choices and measurements of the fit, as JSON: for the manifest."""
 
     def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
         """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
@@ -65,9 +66,21 @@ def targets_beside(bank: VectorSource, targets: Rows) -> VectorSource:
     return source
 
 
-def no_offsets(bank: VectorSource, targets: Rows) -> F32:
-    """Offsets of a correction that folds nothing: zeros, (n,)."""
-    return np.zeros(targets_beside(bank, targets).shape[0], np.float32)
+@dataclass(frozen=True)
+class BankKept:
+    """A fitted correction that folds nothing, and keeps its query bank (b, d) for a rescorer."""
+
+    __repr__ = in_a_line
+
+    bank: VectorSource
+
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
+        """Zeros, (n,)."""
+        return np.zeros(targets_beside(self.bank, targets).shape[0], np.float32)
+
+    def state(self) -> State:
+        """The bank."""
+        return {"bank": in_memory(self.bank)}
 
 
 def check_target_bank(target_bank: VectorSource | None, correction: str, instead: str) -> VectorSource:

@@ -1,4 +1,4 @@
-"""What a fitted correction stores: plain arrays, and JSON for the manifest."""
+"""The stored form of a fitted correction: plain arrays, and JSON for the manifest."""
 
 from typing import Any, Protocol
 

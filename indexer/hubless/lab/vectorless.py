@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
-from hubless.corrections.auto import SAMPLE, shrunk
-from hubless.corrections.bank_index import EXACT
+from hubless.corrections.folded.auto import SAMPLE, shrunk
+from hubless.corrections.folded.bank_index import EXACT
+from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.prior import fit as fit_correction
-from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.errors import InputError
 from hubless.lab.matrices import BETWEEN
 from hubless.vectors.arrays import F32

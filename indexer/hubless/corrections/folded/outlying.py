@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.ramp import rise
 from hubless.vectors.arrays import F64
 
 OUTLYING, FAR_OUT = 6.0, 8.0
@@ -59,3 +58,10 @@ def find_outlying(offsets: F64) -> Outlying | None:
     deviation = NORMAL_DEVIATION * float(np.median(np.abs(offsets - centre)))
     low, high = centre + OUTLYING * deviation, centre + FAR_OUT * deviation
     return Outlying(centre, low, high) if low < high else None
+
+
+def rise(values: F64 | float, low: float, high: float) -> F64:
+    """Return 3u² − 2u³ with u = clip((value − low)/(high − low), 0, 1): 0 up to `low`, 1 from `high` on."""
+    u = np.clip((np.asarray(values, np.float64) - low) / (high - low), 0, 1)
+    risen: F64 = u**2 * (3 - 2 * u)
+    return risen

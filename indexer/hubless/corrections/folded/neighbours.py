@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.bank_index import EXACT, KINDS, BankIndex, measured_error
 from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.folded.bank_index import EXACT, KINDS, BankIndex, measured_error
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_mean_each

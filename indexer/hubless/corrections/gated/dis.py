@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, targets_beside
-from hubless.corrections.inverted_softmax import InvertedSoftmax
+from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.query_time import Flags, Gate
-from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import reaches, top_k_similarities

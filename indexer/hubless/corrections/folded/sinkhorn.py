@@ -7,8 +7,8 @@ from typing import Literal
 import numpy as np
 
 from hubless.corrections.base import Rows, check_banks, check_target_bank
+from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.prior import TargetPrior
-from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError

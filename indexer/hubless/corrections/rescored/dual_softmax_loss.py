@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows
-from hubless.corrections.inverted_softmax import InvertedSoftmax
+from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.query_time import SMALLEST, Candidates, signed_scores
-from hubless.corrections.softmax import FittedForRescoring
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
@@ -46,13 +45,30 @@ class SimilarityTimesSoftmax:
         return cls(arrays["offsets"], details["temperature"])
 
 
-class FittedDualSoftmaxLoss(FittedForRescoring):
-    """The offsets of `is`, which find the candidates and are all that the score needs of the bank."""
+@dataclass(frozen=True)
+class FittedDualSoftmaxLoss:
+    """The offsets of `is`: they find the candidates, and are all that the score needs of the bank."""
 
     __repr__ = in_a_line
 
+    softmax: FittedSoftmax
+
+    @property
+    def details(self) -> Details:
+        return self.softmax.details
+
+    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
+        return self.softmax.offsets(targets, advance)
+
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
         return SimilarityTimesSoftmax(self.softmax.offsets(targets, advance), self.softmax.temperature)
+
+    def state(self) -> State:
+        return self.softmax.state()
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        return cls(FittedSoftmax.from_state(state, details))
 
 
 @dataclass(frozen=True)

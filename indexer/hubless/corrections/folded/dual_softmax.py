@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, check_target_bank
-from hubless.corrections.softmax import FittedSoftmax
+from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.progress import Advance, no_progress

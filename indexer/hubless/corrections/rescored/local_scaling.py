@@ -7,14 +7,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
+from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import ArrayVectors
 
 SMALLEST_DISTANCE = 1e-6
 """A target that lies upon a bank query is taken to be this far from it."""
@@ -45,21 +45,17 @@ class ScaledDistances:
 
 
 @dataclass(frozen=True)
-class FittedLocalScaling:
+class FittedLocalScaling(BankKept):
     """The radius of a target: the distance of its k-th nearest bank query, or the mean distance of the k nearest."""
 
     __repr__ = in_a_line
 
-    bank: VectorSource
     k: int
     mean: bool
 
     @property
     def details(self) -> Details:
         return {"k": int(self.k), "mean": self.mean, "bank_queries": self.bank.shape[0]}
-
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return no_offsets(self.bank, targets)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> ScaledDistances:
         nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
@@ -70,9 +66,6 @@ class FittedLocalScaling:
         radii = np.maximum(radii, SMALLEST_DISTANCE)
         typical = np.exp(np.log(radii).mean())
         return ScaledDistances(np.sqrt(typical / radii).astype(np.float32))
-
-    def state(self) -> State:
-        return {"bank": in_memory(self.bank)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedLocalScaling":

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
+from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.sinkhorn import PUBLISHED_ITERATIONS
-from hubless.corrections.softmax import FittedSoftmax
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.kernels.reductions import log_sum_exps

@@ -1,15 +1,16 @@
-"""What `is`, `sn`, `dbsn` and `auto` become once fitted: a bank, a potential for each of its queries, a temperature."""
+"""`is`, and the fitted form of `is`, `sn`, `dbsn` and `auto`: a bank, potentials of its queries, a temperature."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any, Self
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, targets_beside
-from hubless.corrections.outlying import Outlying
+from hubless.corrections.base import Rows, check_banks, targets_beside
+from hubless.corrections.folded.outlying import Outlying
 from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
 from hubless.kernels.reductions import Softmax, log_sum_exp_each, products_with
 from hubless.progress import Advance, no_progress
@@ -32,8 +33,8 @@ class FittedSoftmax:
     bank : (b, d)
     potentials : a (b,), or None for zeros
     temperature : τ
-    topic : v (d,), the topic of a narrow bank (see `hubless.corrections.topic`), or None for zeros
-    outlying : which offsets, less `level`, keep their full size (see `hubless.corrections.outlying`); None for none
+    topic : v (d,), the topic of a narrow bank, or None for zeros
+    outlying : where offsets, less `level`, keep their full size; None for nowhere
     prior_median : of the values of the target prior; None if it was fitted without one
     extra : further details
     """
@@ -130,23 +131,25 @@ class FittedSoftmax:
 
 
 @dataclass(frozen=True)
-class FittedForRescoring:
-    """A fitted softmax method whose offsets find the candidates of a rescorer."""
+class InvertedSoftmax:
+    """Inverted softmax: h(t) = τ · LSE_{q∈Bq}(q·t/τ).
 
-    __repr__ = in_a_line
+    Parameters
+    ----------
+    temperature : τ in units of similarity, or "auto" for the one of the given perplexity (0.02 in the DBSN paper)
+    perplexity : effective bank queries per target, for "auto"; None is clip(0.1·b, 20, 100)
 
-    softmax: FittedSoftmax
+    Source: Smith et al., ICLR 2017; with a query bank, Bogolin et al., "Cross Modal Retrieval with Querybank
+    Normalisation" (QB-Norm), CVPR 2022, equation 1.
+    """
 
-    @property
-    def details(self) -> Details:
-        return self.softmax.details
+    temperature: float | Literal["auto"] = "auto"
+    perplexity: float | None = None
 
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
+    def __post_init__(self) -> None:
+        check_temperature(self.temperature, self.perplexity)
 
-    def state(self) -> State:
-        return self.softmax.state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(FittedSoftmax.from_state(state, details))
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:
+        bank, all_targets, _ = check_banks(query_bank, targets, target_bank, 2, "for a softmax over them")
+        temperature = resolve_temperature(self.temperature, self.perplexity, bank, all_targets)
+        return FittedSoftmax(bank, None, temperature.value, extra={"perplexity": temperature.perplexity})

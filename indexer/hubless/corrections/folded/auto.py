@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from hubless.corrections.base import Rows
-from hubless.corrections.distinct import distinct_queries
-from hubless.corrections.outlying import find_outlying
+from hubless.corrections.folded.distinct import distinct_queries
+from hubless.corrections.folded.outlying import find_outlying
+from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+from hubless.corrections.folded.softmax import FittedSoftmax
+from hubless.corrections.folded.topic import find_topic
 from hubless.corrections.prior import TargetPrior
-from hubless.corrections.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
-from hubless.corrections.softmax import FittedSoftmax
-from hubless.corrections.topic import find_topic
 from hubless.kernels.coupling import Fitting, in_step
 from hubless.kernels.reductions import products_with
 from hubless.vectors.arrays import F64
@@ -30,11 +30,11 @@ class Auto:
 
     - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100). They are stored shrunk: strength
       1 means "as `auto` thinks best".
-    - Near-duplicates among the bank queries count once in this b (see `hubless.corrections.distinct`).
+    - Near-duplicates among the bank queries count once in this b (see `hubless.corrections.folded.distinct`).
     - Noise does not explain offsets far above all others, such as that of a planted hub. These are not shrunk (see
-      `hubless.corrections.outlying`).
+      `hubless.corrections.folded.outlying`).
     - Bank queries of one topic are alike, and would push all of their topic down. The part of the offsets that only
-      says so is taken out (see `hubless.corrections.topic`). It is linear in the target, so it folds.
+      says so is taken out (see `hubless.corrections.folded.topic`). It is linear in the target, so it folds.
     """
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedSoftmax:

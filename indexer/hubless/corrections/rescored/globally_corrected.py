@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
+from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.kernels.threads import slices
@@ -95,25 +95,18 @@ def _sorted_similarities(bank: F32, targets: VectorSource, advance: Advance) -> 
 
 
 @dataclass(frozen=True)
-class FittedBank:
+class FittedBank(BankKept):
     """The query bank itself, and how much memory the sorted similarities may take."""
 
     __repr__ = in_a_line
 
-    bank: VectorSource
     details: Details
-
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return no_offsets(self.bank, targets)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
         bank, source = in_memory(self.bank), targets_beside(self.bank, targets)
         if not _fits(source.shape[0], len(bank), self.details.get("memory_mb", 0)):
             return RankAmongBank(bank)
         return RankAmongBank(bank, _sorted_similarities(bank, source, advance))
-
-    def state(self) -> State:
-        return {"bank": in_memory(self.bank)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedBank":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from hubless.corrections.ramp import rise
+from hubless.corrections.folded.outlying import rise
 from hubless.kernels.reductions import moments
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.sources import VectorSource, in_memory

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, check_target_bank, targets_beside
-from hubless.corrections.dual_softmax import (
+from hubless.corrections.folded.dual_softmax import (
     QUERY_TEMPERATURE,
     TARGET_TEMPERATURE,
     DualInvertedSoftmax,
     FittedDualSoftmax,
 )
-from hubless.corrections.gated import activation_set
+from hubless.corrections.gated.dis import activation_set
 from hubless.corrections.query_time import SMALLEST, Candidates, Flags, signed_scores
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.progress import Advance, no_progress

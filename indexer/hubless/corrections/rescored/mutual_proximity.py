@@ -8,13 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.corrections.base import Rows, check_banks, no_offsets, targets_beside
+from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.kernels.reductions import moments, top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
-from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows, in_memory
+from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
 
 SMALLEST_SPREAD = 1e-6
 SMALLEST_PROBABILITY = 1e-300
@@ -69,20 +69,16 @@ class MutualProximities:
 
 
 @dataclass(frozen=True)
-class FittedMutualProximity:
+class FittedMutualProximity(BankKept):
     """The bank, of which the k nearest to a target, or all, give its mean and spread."""
 
     __repr__ = in_a_line
 
-    bank: VectorSource
     k: int | None
 
     @property
     def details(self) -> Details:
         return {"k": None if self.k is None else int(self.k), "bank_queries": self.bank.shape[0]}
-
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return no_offsets(self.bank, targets)
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> MutualProximities:
         source = targets_beside(self.bank, targets)
@@ -93,9 +89,6 @@ class FittedMutualProximity:
             mean, spread = nearest.mean(axis=1, dtype=np.float64), nearest.std(axis=1, dtype=np.float64)
         parts = (mean, np.maximum(spread, SMALLEST_SPREAD), *moments(source, advance))
         return MutualProximities(*(part.astype(np.float32) for part in parts))
-
-    def state(self) -> State:
-        return {"bank": in_memory(self.bank)}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedMutualProximity":

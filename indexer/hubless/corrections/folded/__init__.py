@@ -1,0 +1,1 @@
+"""Methods that fold: one offset a target, and nothing at query time."""

@@ -1,0 +1,1 @@
+"""Methods that score candidates of the index anew, with numbers measured offline."""
