@@ -5,7 +5,8 @@ import pytest
 from support.problems import with_hubs
 
 from hubless import CORRECTIONS
-from hubless.corrections import FITTED, neighbours
+from hubless.corrections import FITTED
+from hubless.corrections.folded import neighbours
 from hubless.corrections.folded.bank_index import CANDIDATES_EACH, LEAST, BankIndex
 from hubless.errors import InputError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hubless import CORRECTIONS
-from hubless.corrections import distinct
+from hubless.corrections.folded import distinct
 from hubless.corrections.folded.distinct import distinct_queries
 from hubless.vectors.sources import ArrayVectors
 
