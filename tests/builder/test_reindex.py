@@ -22,8 +22,8 @@ from hubless.errors import (
     PreconditionFailed,
     StorageError,
 )
-from hubless.store import lease as leases
-from hubless.store.lease import lease
+from hubless.store import locks
+from hubless.store.locks import lease
 from hubless.store.log import Log
 
 
@@ -392,11 +392,11 @@ def test_second_job_of_a_collection_is_told_who_runs_the_first(built):
 
 
 def test_lease_of_another_machine_expires_when_it_is_silent(built, monkeypatch):
-    other = built / "catalog" / NAME / ".lease.elsewhere"
+    other = built / "catalog" / NAME / ".lease@elsewhere"
     other.write_text(json.dumps({"owner": "a job elsewhere", "since": "today"}))
     with pytest.raises(JobRunning, match=r"a job elsewhere, since today; if it died, its lease expires in \d+ seconds"):
         run(built)
-    monkeypatch.setattr(leases, "SILENT_SECONDS", 0.0)
+    monkeypatch.setattr(locks, "SILENT_JOB", 0.0)
     assert run(built).manifest is None
     assert not other.exists()
 

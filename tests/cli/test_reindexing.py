@@ -14,7 +14,7 @@ from support.writing import writable
 import hubless
 from hubless.builder.reindex import waiting
 from hubless.errors import InputError
-from hubless.store.lease import lease
+from hubless.store.locks import lease
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 

@@ -42,7 +42,7 @@ def killed(folder, seconds, *more):
         command(folder, *more), env=processes.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     begun, home = threading.Event(), folder / "catalog" / NAME
-    while process.poll() is None and not list(home.glob(".lease.*-*")) and not any(home.glob(".lease.[0-9a-f]*")):
+    while process.poll() is None and not any(home.glob(".lease@*")):
         begun.wait(0.005)
     begun.wait(seconds)
     process.kill()

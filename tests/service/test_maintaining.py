@@ -15,7 +15,7 @@ from hubless.errors import StorageError
 from hubless.search.collection import open_collection
 from hubless.search.living import Living
 from hubless.store.bank_order import give_bank, read_order
-from hubless.store.lease import lease
+from hubless.store.locks import lease
 from hubless_service.maintaining import due, work
 from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining.due import merges_due

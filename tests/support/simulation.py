@@ -36,7 +36,7 @@ import hubless
 from hubless.builder.merging import merge
 from hubless.errors import HublessError
 from hubless.search.writes import Put
-from hubless.store import bank_order, lease
+from hubless.store import bank_order, locks
 from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
@@ -294,7 +294,7 @@ class World:
         self.disk.dead, self.disk.left = False, 0
         self.disk.become(stage.template)
         self.time = datetime(2030, 1, 1, tzinfo=UTC)
-        for module in (catalogs, lease, bank_order):
+        for module in (catalogs, locks, bank_order):
             module.now = self.now
         self.history = History({wanted: Value(wanted, wanted, 0) for wanted in FIRST})
         self.floors = [0] * WORKERS

@@ -7,7 +7,7 @@ from hubless.builder.index import open_index
 from hubless.progress import Progressing
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.lease import lease
+from hubless.store.locks import lease
 
 
 def merge(

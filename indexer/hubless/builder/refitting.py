@@ -21,7 +21,7 @@ from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.lease import lease
+from hubless.store.locks import lease
 from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import HeldVectors, RowsOf, SelectedVectors, StackedVectors, VectorSource

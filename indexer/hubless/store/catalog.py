@@ -5,7 +5,7 @@
     <catalog>/<collection>/log.sqlite            what was written since, see `hubless.store.log`
     <catalog>/<collection>/scan.json             what the last kept scan found, see `hubless.store.kept_scan`
     <catalog>/<collection>/versions/<version>/   a bundle, never changed
-    <catalog>/<collection>/versions/.*           what is being built or deleted (`unfinished`)
+    <catalog>/<collection>/versions/.*           what is being built or deleted, see `hubless.store.locks`
     <catalog>/.collections.lock                  held while an empty collection is created
     <catalog>/.deleted-*                         collections that are being deleted
 
@@ -36,8 +36,8 @@ from hubless.store.address import address_of
 from hubless.store.aliases import Alias, Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bundle import Manifest, read_manifest, seal, verify
 from hubless.store.durable import locked, make_folder, move, now, replace_text
+from hubless.store.locks import building, delete, file_time, finish, remove_dead, staging_of, unfinished
 from hubless.store.log import LOG, LOG_LAST, LOG_LOCK, Log
-from hubless.store.unfinished import delete, finish, living, remove_dead, staging_of, unfinished
 from hubless.vectors.arrays import check_at_least
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
@@ -388,7 +388,7 @@ class Catalog:
                     with _changing(home):
                         version = _new_version(home / VERSIONS)
                         folder = staging_of(home / VERSIONS, version)
-                        alive.enter_context(living(folder))
+                        alive.enter_context(building(folder))
                         folder.mkdir()
                 yield Staging(version, folder, home)
         finally:
@@ -491,6 +491,5 @@ def _changing(home: Path) -> Iterator[None]:
     """Hold a collection's lock to change it. First remove what dead builds left."""
     lock = home / _LOCK
     with locked(lock):
-        os.utime(lock)  # the file system's clock is the only one that all machines share
-        remove_dead(home / VERSIONS, _read_current(home), lock.stat().st_mtime)
+        remove_dead(home / VERSIONS, _read_current(home), file_time(lock))
         yield

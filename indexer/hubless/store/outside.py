@@ -8,7 +8,7 @@ A version whose build died, and one that was deleted, leave their notes. Whoever
 from pathlib import Path
 
 from hubless.store.durable import replace_text
-from hubless.store.unfinished import unfinished
+from hubless.store.locks import unfinished
 
 _NOTE = ".outside-"
 

@@ -6,8 +6,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.store.liveness import machine
-from hubless.store.unfinished import SILENT_SECONDS
+from hubless.store.locks import SILENT_BUILD, machine
 
 
 def leftovers(catalog):
@@ -61,7 +60,7 @@ def test_leftovers_of_another_machine_stay_until_it_was_silent_for_an_hour(tmp_p
     small.build(tmp_path)
     assert staging.exists()
     assert lock.exists()
-    silent = lock.stat().st_mtime - SILENT_SECONDS - 60
+    silent = lock.stat().st_mtime - SILENT_BUILD - 60
     os.utime(lock, (silent, silent))
     small.build(tmp_path)
     assert leftovers(tmp_path) == []

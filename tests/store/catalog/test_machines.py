@@ -7,7 +7,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.store import durable, liveness, unfinished
+from hubless.store import durable, locks
 
 
 class Machines:
@@ -29,10 +29,9 @@ def machines(monkeypatch):
         path.touch()
         return locked(path.with_name(f"{path.name}-on-{played.name}"))
 
-    for module in (unfinished, liveness):
-        monkeypatch.setattr(module, "machine", played)
+    monkeypatch.setattr(locks, "machine", played)
     monkeypatch.setattr("hubless.store.catalog.locked", locked_here)
-    monkeypatch.setattr(liveness, "is_locked", lambda lock: f"@{played.name}." in lock.name and is_locked(lock))
+    monkeypatch.setattr(locks, "is_locked", lambda lock: f"@{played.name}." in lock.name and is_locked(lock))
     return played
 
 
@@ -92,11 +91,11 @@ def test_version_that_another_machine_is_about_to_make_current_survives(machines
 
 
 def test_long_build_goes_on_telling_that_it_lives(tmp_path, monkeypatch):
-    monkeypatch.setattr(liveness, "BEAT_SECONDS", 0.01)
+    monkeypatch.setattr(locks, "BEAT_SECONDS", 0.01)
     catalog = hubless.Catalog(tmp_path)
     with catalog.staging("photos") as staged:
         (lock,) = staged.folder.parent.glob("*.lock")
         os.utime(lock, (0, 0))
         while lock.stat().st_mtime == 0:
             sleep(0.01)
-        assert liveness.machine() in lock.name
+        assert locks.machine() in lock.name

@@ -32,7 +32,7 @@ from hubless.store.address import address_of
 from hubless.store.bundle import CorrectionRecord, FileStamp, InputRecord, JobRecord, Manifest
 from hubless.store.catalog import Catalog, Staging
 from hubless.store.durable import make_folder, replace_text
-from hubless.store.lease import lease
+from hubless.store.locks import lease
 from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.ids import write_ids
