@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hubless.errors import AliasNotFound, CollectionAliased, PreconditionFailed, StorageError, storage_errors
 from hubless.store.durable import locked, make_folder, replace_text
 
-_FILE, _LOCK = ".aliases.json", ".aliases.lock"
+ALIASES, _LOCK = ".aliases.json", ".aliases.lock"
 
 
 class _Record(BaseModel):
@@ -34,6 +34,19 @@ class Table(_Record):
 
     revision: int = 0
     aliases: dict[str, Alias] = {}
+
+    @classmethod
+    def parse(cls, content: bytes, name: str | Path) -> "Table":
+        """Return the aliases in the content of a file. Raises `StorageError` if it is damaged."""
+        try:
+            return cls.model_validate_json(content)
+        except ValidationError as error:
+            raise StorageError(name, "is not a file of aliases") from error
+
+    @property
+    def text(self) -> str:
+        """The content of a file with them."""
+        return self.model_dump_json(indent=2) + "\n"
 
     def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:
         """Return these aliases with one set, and that one.
@@ -80,21 +93,13 @@ def read_aliases(catalog: Path) -> Table:
     StorageError
         if the file cannot be read or is damaged.
     """
-    path = catalog / _FILE
+    path = catalog / ALIASES
     with storage_errors(path):
         try:
             content = path.read_bytes()
         except FileNotFoundError:
             return Table()
-    return parsed_aliases(content, path)
-
-
-def parsed_aliases(content: bytes, name: str | Path) -> Table:
-    """Return the aliases in the content of such a file. Raises `StorageError` if it is damaged."""
-    try:
-        return Table.model_validate_json(content)
-    except ValidationError as error:
-        raise StorageError(name, "is not a file of aliases") from error
+    return Table.parse(content, path)
 
 
 @contextmanager
@@ -108,4 +113,4 @@ def changing_aliases(catalog: Path) -> Iterator[Table]:
 
 def write_aliases(catalog: Path, table: Table) -> None:
     """Replace the aliases. Call it inside `changing_aliases`."""
-    replace_text(catalog / _FILE, table.model_dump_json(indent=2) + "\n")
+    replace_text(catalog / ALIASES, table.text)

@@ -51,7 +51,7 @@ def address(files, emulator):
 def test_objects_are_read_written_listed_and_removed(address, tmp_path):
     there = Objects(address)
     assert there.read("one") is there.tag("one") is there.size("one") is there.modified("one") is None
-    there.write("a/one", b"0123456789")
+    there.replace("a/one", b"0123456789", None)
     assert there.read("a/one") == b"0123456789"
     assert there.read_part("a/one", 3, 7) == b"3456"
     assert (there.size("a/one"), there.size("a")) == (10, None)
@@ -81,7 +81,7 @@ def test_object_is_replaced_only_if_it_is_as_it_was(address):
 
 def test_of_many_who_replace_an_object_at_once_one_wins(address):
     there = Objects(address)
-    there.write("one", b"first")
+    there.replace("one", b"first", None)
     tag = there.tag("one")
 
     def won(number):

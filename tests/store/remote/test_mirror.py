@@ -12,7 +12,7 @@ from hubless.errors import (
     VersionNotFound,
 )
 from hubless.store.bundle import MANIFEST
-from hubless.store.remote import mirror as mirrors
+from hubless.store.remote import objects
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
 from hubless.store.remote.published import RemoteCatalog
@@ -93,7 +93,7 @@ def test_push_over_a_version_of_somebody_else_is_refused_and_changes_nothing(bui
 
 
 def test_interrupted_pull_goes_on_where_it_was(store, built, other, monkeypatch):
-    monkeypatch.setattr(mirrors, "CHUNK", 1000)
+    monkeypatch.setattr(objects, "CHUNK", 1000)
     fault = store.faults.add(failing(1000, "payload.arrow"))
     with pytest.raises(StorageError):
         other.pull("photos")
@@ -114,7 +114,7 @@ def test_truncated_bodies_are_asked_for_again(store, built, other):
 
 
 def test_damaged_file_is_refused_and_comes_again_with_the_next_pull(store, built, other, monkeypatch):
-    monkeypatch.setattr(mirrors, "CHUNK", 1000)  # S3 sends no checksum with a part
+    monkeypatch.setattr(objects, "CHUNK", 1000)  # S3 sends no checksum with a part
     store.faults.add(damaging(1, "index.faiss"))
     with pytest.raises(BundleDamaged, match=f"index.faiss.*its hash differs.*as it came from {ADDRESS}"):
         other.pull("photos")

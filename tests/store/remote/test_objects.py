@@ -3,7 +3,7 @@ import threading
 from datetime import timedelta
 
 import pytest
-from support.object_storage import ADDRESS, failing, hanging, late_listing, truncating
+from support.object_storage import ADDRESS, failing, hanging, truncating
 
 from hubless.errors import InputError, PreconditionFailed, StorageError
 from hubless.store.remote import objects
@@ -134,9 +134,3 @@ def test_missing_extra_says_how_to_install_it(monkeypatch):
         InputError, match=r"s3://b/c: expected the extra object-storage \(pip install '\.\[object-storage\]'"
     ):
         Objects("s3://b/c")
-
-
-def test_late_listing_hides_no_object_that_is_asked_for(there, store):
-    store.faults.add(late_listing())
-    assert there.names() == []
-    assert there.read("one") == b"0123456789"

@@ -1,8 +1,7 @@
 """A catalog in object storage, and a folder that holds versions of it.
 
 A version is complete when its manifest is there, which is pushed last. `CURRENT` is replaced only if it still is what
-it was. What is pulled is checked against the manifest before it gets its name. Nothing depends on listings being up to
-date: what is known is asked for by its name.
+it was. What is pulled is checked against the manifest before it gets its name.
 """
 
 import shutil
@@ -12,15 +11,13 @@ from tempfile import TemporaryDirectory
 
 from hubless.errors import BundleDamaged, BundleError, CollectionNotFound, StorageError, VersionNotFound, storage_errors
 from hubless.progress import Advance, no_progress
+from hubless.store.aliases import ALIASES
 from hubless.store.bundle import MANIFEST, FileRecord, Manifest, read_manifest, record_of, verify
 from hubless.store.catalog import CURRENT, VERSIONS, Catalog, VersionInfo, is_name
-from hubless.store.durable import link, make_folder, move, replace_text, sync
+from hubless.store.durable import link, make_folder, move, replace_text
 from hubless.store.remote.objects import Objects
 
 PULLING = ".pulling-"
-CHUNK = 16 * 2**20
-"""Bytes of one request. What came before a failure need not come again."""
-ALIASES = ".aliases.json"
 
 
 class Mirror:
@@ -34,27 +31,18 @@ class Mirror:
 
     def __init__(self, objects: Objects, folder: Path) -> None:
         self.objects = objects
+        self.address = objects.address
         self.catalog = Catalog(folder)
         self.folder = self.catalog.path
 
-    @property
-    def address(self) -> str:
-        """Where the catalog is."""
-        return self.objects.address
-
     def collections(self) -> list[str]:
-        """Return the names of all collections: those that are listed, and those that are known and still there."""
-        listed = [name for name in self.objects.names() if is_name(name)]
+        """Return the names of all collections: those that are listed, and those that are known here and still there."""
         known = self.catalog.collections() if self.folder.is_dir() else []
-        return sorted(name for name in {*listed, *known} if self.objects.read(f"{name}/{CURRENT}") is not None)
+        names = sorted({*self.objects.names(), *known})
+        return [name for name in names if is_name(name) and self.tag(name) is not None]
 
     def current(self, name: str) -> str:
-        """Return the id of the current version at the address.
-
-        Raises
-        ------
-        CollectionNotFound
-        """
+        """Return the id of the current version. Raises `CollectionNotFound`."""
         found = self.objects.read(f"{name}/{CURRENT}") if is_name(name) else None
         if found is None:
             self.objects.names()  # says so if there is no bucket
@@ -62,19 +50,19 @@ class Mirror:
         return found.decode("utf-8", "replace").strip()
 
     def version_ids(self, name: str) -> list[str]:
-        """Return the ids of all versions that are complete at the address, oldest first. Late listings lack some."""
-        ids = self.objects.names(f"{name}/{VERSIONS}")
-        return [each for each in ids if self.is_complete(name, each)]
+        """Return the ids of all complete versions, oldest first. Raises `CollectionNotFound`."""
+        self.current(name)
+        return [each for each in self.objects.names(f"{name}/{VERSIONS}") if self.is_complete(name, each)]
 
     def versions(self, name: str) -> list[VersionInfo]:
-        """Return all versions at the address, oldest first; only their manifests are pulled.
-
-        Raises
-        ------
-        CollectionNotFound
-        """
-        current = self.current(name)
-        return [self._info(name, each, each == current) for each in sorted({*self.version_ids(name), current})]
+        """Return all versions, oldest first; only their manifests are pulled. Raises `CollectionNotFound`."""
+        current, found = self.current(name), []
+        for each in self.version_ids(name):
+            try:
+                found.append(VersionInfo(each, each == current, self.manifest(name, each)))
+            except BundleError as error:
+                found.append(VersionInfo(each, each == current, None, error.problem))
+        return found
 
     def pull(
         self, name: str, version: str | None = None, *, most_bytes: int | None = None, advance: Advance = no_progress
@@ -98,7 +86,7 @@ class Mirror:
         current = self.current(name)
         home = self.folder / name
         if version is not None and not self.is_complete(name, version):
-            raise VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
+            raise self._no_version(name, version)
         with storage_errors(home):
             make_folder(home / VERSIONS)
             for wanted in (current, version):
@@ -119,7 +107,7 @@ class Mirror:
                 replace_text(self.folder / ALIASES, found.decode("utf-8", "replace"))
 
     def tag(self, name: str) -> str | None:
-        """Return what changes when another version becomes current at the address, for `push`."""
+        """Return what changes when another version becomes current at the address, for `push`; None without one."""
         return self.objects.tag(f"{name}/{CURRENT}")
 
     def push(self, name: str, version: str, tag: str | None, advance: Advance = no_progress) -> None:
@@ -163,11 +151,8 @@ class Mirror:
         with TemporaryDirectory() as folder:
             return self._pull_manifest(f"{name}/{VERSIONS}/{version}", Path(folder))
 
-    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
-        try:
-            return VersionInfo(version, current, self.manifest(name, version))
-        except BundleError as error:
-            return VersionInfo(version, current, None, error.problem)
+    def _no_version(self, name: str, version: str) -> VersionNotFound:
+        return VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
 
     def _pull_version(self, name: str, version: str, most_bytes: int | None, advance: Advance) -> None:
         there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS
@@ -181,7 +166,7 @@ class Mirror:
         for file, record in manifest.files.items():
             if record in held and not (staging / file).exists() and record_of(held[record]) == record:
                 link(held[record], staging / file)
-            self._pull_file(f"{there}/{file}", staging / file, record.size, advance)
+            self.objects.fetch(f"{there}/{file}", staging / file, record.size, advance)
         try:
             verify(staging, manifest)
         except BundleDamaged as error:
@@ -197,21 +182,9 @@ class Mirror:
         (staging / MANIFEST).write_bytes(content)
         return read_manifest(staging)
 
-    def _pull_file(self, key: str, path: Path, size: int, advance: Advance) -> None:
-        with path.open("ab") as file:
-            if file.tell() > size:
-                file.truncate(0)
-            advance(file.tell())
-            while (done := file.tell()) < size:
-                part = self.objects.read_part(key, done, min(done + CHUNK, size))
-                file.write(part)
-                file.flush()
-                advance(len(part))
-        sync(path)
-
 
 def _held(versions: Path) -> dict[FileRecord, Path]:
-    """The files of the versions that are here, such as shards that a later version has too."""
+    """Return the files of the versions that are here, such as shards that a later version has too."""
     held: dict[FileRecord, Path] = {}
     for folder in versions.iterdir():
         if not folder.name.startswith("."):

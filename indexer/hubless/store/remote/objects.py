@@ -8,11 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hubless.errors import InputError, PreconditionFailed, StorageError, how_to_install, one_line
+from hubless.progress import Advance, no_progress
 from hubless.store.address import EXTRA
+from hubless.store.durable import sync
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+CHUNK = 16 * 2**20
+"""Bytes of one request. What came before a failure need not come again."""
 RETRIES = 3
 """How often a request is repeated that failed in a way that may pass."""
 CLIENT: dict[str, Any] = {"connect_timeout": timedelta(seconds=10), "timeout": timedelta(seconds=30)}
@@ -71,6 +75,24 @@ class Objects:
             raise StorageError(self._name(key), f"{len(part)} bytes came instead of {end - start}")
         return part
 
+    def fetch(self, key: str, path: Path, size: int, advance: Advance = no_progress) -> None:
+        """Copy an object of a size to a file, on from where the file ends.
+
+        Parameters
+        ----------
+        advance : told the bytes that came
+        """
+        with path.open("ab") as file:
+            if file.tell() > size:
+                file.truncate(0)
+            advance(file.tell())
+            while (done := file.tell()) < size:
+                part = self.read_part(key, done, min(done + CHUNK, size))
+                file.write(part)
+                file.flush()
+                advance(len(part))
+        sync(path)
+
     def tag(self, key: str) -> str | None:
         """Return a text that changes with the content of an object, for `replace`; None if it is not there."""
         found = self._head(key)
@@ -114,13 +136,8 @@ class Objects:
             if self.read(key) != content:
                 raise
 
-    def write(self, key: str, content: bytes) -> None:
-        """Write a small object, whatever was there."""
-        with self._written(key):
-            self._store.put(key, content, use_multipart=False)
-
     def names(self, key: str = "") -> list[str]:
-        """Return the names below a key, of objects and of folders. A late listing may lack some.
+        """Return the names below a key, of objects and of folders, in order.
 
         Raises
         ------

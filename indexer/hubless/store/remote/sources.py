@@ -5,10 +5,9 @@ from typing import TypeVar
 
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.address import address_of, copy_folder
-from hubless.store.durable import make_folder, move, replace_text, sync
+from hubless.store.durable import make_folder, move, replace_text
 from hubless.store.remote.objects import Objects
 
-CHUNK = 16 * 2**20
 T = TypeVar("T")
 
 
@@ -56,13 +55,11 @@ def _copied(objects: Objects, key: str, path: Path, name: str) -> Path:
     if path.is_file() and path.stat().st_size == size and beside.is_file() and beside.read_text("utf-8") == tag:
         return path
     temporary = path.with_name(f".{path.name}.new")
-    with temporary.open("wb") as file:
-        while (done := file.tell()) < size:
-            file.write(objects.read_part(key, done, min(done + CHUNK, size)))
+    temporary.unlink(missing_ok=True)
+    objects.fetch(key, temporary, size)
     if objects.tag(key) != tag:
         temporary.unlink()
         raise InputError(f"{name} ({key})", "a file that stays as it is while it is read", "one that was changed")
-    sync(temporary)
     move(temporary, path)
     replace_text(beside, tag)
     return path
