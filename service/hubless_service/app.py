@@ -16,8 +16,9 @@ from starlette.types import ASGIApp
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import READ_ONLY, Authenticate, known_access
 from hubless_service.access.keys import EVERYTHING, Keys
+from hubless_service.app_state import AppState
 from hubless_service.http import handlers
-from hubless_service.observing.live import FIGURES
+from hubless_service.observing.live_hubness import FIGURES
 from hubless_service.observing.metrics import LiveGauge, Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.observing.observer import Observer
@@ -43,11 +44,10 @@ from hubless_service.routes import (
 )
 from hubless_service.routes.at_once import QueriesAtOnce
 from hubless_service.routes.direct import QuickRoutes, match_whole_paths
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.remote import RemoteSource
-from hubless_service.searching.source import CatalogSource
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
-from hubless_service.state import AppState
 
 if TYPE_CHECKING:
     from hubless_service.observing.tracing import Tracing
@@ -104,7 +104,7 @@ class App(FastAPI):
 
 def create_app(
     settings: Settings,
-    engine: Engine | None = None,
+    engine: SearchService | None = None,
     *,
     door: Door | None = None,
     tracing: "Tracing | None" = None,
@@ -174,9 +174,9 @@ def _store_of(settings: Settings) -> RemoteSource | None:
     )
 
 
-def _engine_of(settings: Settings, store: RemoteSource | None) -> Engine:
+def _engine_of(settings: Settings, store: RemoteSource | None) -> SearchService:
     local = CatalogSource(settings.catalog, settings.encoders, settings.filter_cache_bytes)
-    return Engine(store or local, settings)
+    return SearchService(store or local, settings)
 
 
 def _tracing_of(settings: Settings) -> "Tracing | None":
@@ -188,7 +188,7 @@ def _tracing_of(settings: Settings) -> "Tracing | None":
 
 
 def _lifespan(
-    engine: Engine,
+    engine: SearchService,
     keys: Keys,
     door: Door,
     tracing: "Tracing | None",
@@ -220,7 +220,7 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-def _measure(engine: Engine, metrics: Metrics, store: RemoteSource | None) -> None:
+def _measure(engine: SearchService, metrics: Metrics, store: RemoteSource | None) -> None:
     """Have the metrics show what the engine does and holds."""
     shelf, live, sampling = engine.shelf, engine.live, engine.sampling
     gauges = [

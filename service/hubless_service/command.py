@@ -179,7 +179,7 @@ def _signals(*, once: bool) -> "Signals":
 def _work(settings: "Settings", listener: socket.socket, signals: "Signals", door: "Door | None" = None) -> None:
     """Serve the listener in this process until a signal ends it."""
     from hubless_service.app import create_app
-    from hubless_service.processes.server import HttpServer, end_soon, leave
+    from hubless_service.processes.http_server import HttpServer, end_soon, leave
     from hubless_service.processes.sharing import share_python
 
     lines = _log(settings)

@@ -14,7 +14,7 @@ from support import catalogs
 from support.serving import wait_until_ready
 
 from hubless_service.app import create_app
-from hubless_service.processes.server import HttpServer
+from hubless_service.processes.http_server import HttpServer
 from hubless_service.settings import Settings
 
 READ_KEY = "reader-0123456789"

@@ -11,7 +11,7 @@ from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -31,7 +31,10 @@ def test_deadlines_time_outs_and_polling_hold_while_the_clock_jumps(catalog):
     words = Held(hubless.open(catalog, "words"), free=True)
     settings = Settings(catalog=catalog, poll_seconds=0.02, receive_seconds=0.3, default_timeout_ms=5000)
     source = Source({"words": words})
-    with serving(create_app(settings, Engine(source, settings))) as base_url, httpx.Client(base_url=base_url) as client:
+    with (
+        serving(create_app(settings, SearchService(source, settings))) as base_url,
+        httpx.Client(base_url=base_url) as client,
+    ):
         while client.get("/readyz").status_code == 503:
             time.sleep(0.01)
         assert [client.post(QUERY, json={"text": "amber"}).status_code for _ in range(20)] == [200] * 20

@@ -10,7 +10,7 @@ from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 WORDS = "/v1/collections/words"
@@ -67,7 +67,7 @@ def serve(catalog, contract):
         table = Settings(catalog=catalog, **{"hubness_share": 0, **settings})
         source = Source(collections, held=held)
         with (
-            serving(create_app(table, Engine(source, table))) as base_url,
+            serving(create_app(table, SearchService(source, table))) as base_url,
             checked_client(base_url, contract) as client,
         ):
             try:

@@ -16,7 +16,7 @@ from support.serving import serving, wait_until_ready
 from support.sources import Source
 
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -185,7 +185,7 @@ def test_body_that_stays_away_is_given_up_as_by_the_other_way(catalog):
 def held(catalog, words):
     """A server of a collection that answers when it is told to; its host, what it took at once, and the collection."""
     collection, settings = Held(words), {"grace_seconds": 1}
-    engine = Engine(Source({"words": collection}), Settings(catalog=catalog, hubness_share=0, **settings))
+    engine = SearchService(Source({"words": collection}), Settings(catalog=catalog, hubness_share=0, **settings))
     try:
         with served(catalog, engine, **settings) as (host, at_once):
             yield host, at_once, collection

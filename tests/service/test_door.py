@@ -12,7 +12,7 @@ from support.server_process import served
 
 from hubless_service.app import create_app
 from hubless_service.processes.door import Door, close, is_open
-from hubless_service.processes.server import HttpServer
+from hubless_service.processes.http_server import HttpServer
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import Supervisor
 from hubless_service.settings import Settings

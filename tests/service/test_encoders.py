@@ -17,7 +17,7 @@ import hubless
 from hubless.errors import InputError
 from hubless_service.app import create_app
 from hubless_service.searching.encoder_check import check_encoders
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/far/query"
@@ -175,7 +175,7 @@ def test_problem_tells_neither_url_nor_key(far, endpoint, monkeypatch):
 def test_threads_of_a_version_end_with_it(far, endpoint):
     source = Source({"far": hubless.open(far, "far", encoder={"url": endpoint.url})})
     settings = Settings(catalog=far, poll_seconds=0.02)
-    with serving(create_app(settings, Engine(source, settings))) as url:
+    with serving(create_app(settings, SearchService(source, settings))) as url:
         wait_until_ready(url)
         idle = set(threading.enumerate())
         assert httpx.post(f"{url}{QUERY}", json={"text": "amber"}).status_code == 200
@@ -214,7 +214,7 @@ def test_breaker_of_a_collection_that_is_gone_is_closed(far, endpoint):
     endpoint.answer = lambda body: (500, {})
     source = Source({"far": hubless.open(far, "far", encoder={"url": endpoint.url, "breaker_failures": 1})})
     settings = Settings(catalog=far, poll_seconds=0.02)
-    with serving(create_app(settings, Engine(source, settings))) as url:
+    with serving(create_app(settings, SearchService(source, settings))) as url:
         wait_until_ready(url)
         httpx.post(f"{url}{QUERY}", json={"text": "amber"})
         assert breaker(url) == {"far": 1}

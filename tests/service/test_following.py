@@ -10,8 +10,8 @@ import hubless
 from hubless.errors import StorageError
 from hubless.search.living import Living
 from hubless.store.log import LOG
-from hubless_service.searching import following
-from hubless_service.searching.following import Follower
+from hubless_service.searching import log_follower
+from hubless_service.searching.log_follower import Follower
 
 
 class Unreadable:
@@ -63,7 +63,7 @@ def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, mo
     follower.start()
     try:
         until(lambda: log.looks == 5)
-        assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * following.SECONDS
+        assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * log_follower.SECONDS
         assert len(caplog.records) == 1
         log.well = True
         until(lambda: living.trouble is None)

@@ -19,7 +19,7 @@ from hubless.store.log import LOG_LOCK
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.trace import Trace
 from hubless_service.searching.shelf import Shelf
-from hubless_service.searching.writing import Writer
+from hubless_service.searching.writer import Writer
 
 
 @pytest.mark.slow

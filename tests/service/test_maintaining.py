@@ -21,7 +21,7 @@ from hubless_service.maintaining import maintainer as maintaining
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.maintaining.status import is_running, read_status
-from hubless_service.maintaining.work import AGAIN, FAILED, Task, run
+from hubless_service.maintaining.work import AGAIN, FAILED, MaintenanceTask, run
 
 BANK = np.random.default_rng(5).normal(size=(60, small.DIM)).astype(np.float32)
 
@@ -142,7 +142,7 @@ def refused(*given, **named):
 
 def bank_of(home):
     """The task of fitting the bank that waits."""
-    return Task(str(home.parent), NAME, "bank", keep=None, alive=-1)
+    return MaintenanceTask(str(home.parent), NAME, "bank", keep=None, alive=-1)
 
 
 def test_new_bank_takes_the_place_of_one_that_waits(home):

@@ -13,7 +13,7 @@ from support.sources import Source
 import hubless
 from hubless.errors import BundleDamaged, StorageError, UnsupportedBundle, VersionNotFound
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
 from hubless_service.settings import Settings
 
@@ -194,7 +194,7 @@ def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once
             return super().open(name, hashes=hashes)
 
     settings = Settings(catalog=catalog, poll_seconds=1000)
-    with serving(create_app(settings, Engine(Merged({"words": words}), settings))) as url:
+    with serving(create_app(settings, SearchService(Merged({"words": words}), settings))) as url:
         wait_until_ready(url)
         ready = httpx.get(f"{url}/readyz")
     assert (ready.status_code, ready.json()["collections"]["words"]["version"]) == (200, words.version)

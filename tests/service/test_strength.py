@@ -10,7 +10,7 @@ from support.hubs import pairs, unit
 
 import hubless
 from hubless.measures.evenness import STRENGTHS, ChosenStrength
-from hubless_service.observing.following import AGREED, Following
+from hubless_service.observing.followed_strength import AGREED, FollowedStrength
 from hubless_service.observing.live_version import COMPARED, LiveVersion
 
 QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
@@ -126,7 +126,7 @@ def choice(strength, state="enough"):
 
 
 def test_following_waits_for_agreement_and_makes_one_step(banks):
-    following = Following(banks["foreign"], None)
+    following = FollowedStrength(banks["foreign"], None)
     for heard in range(1, AGREED + 1):
         following.hear(choice(0.0))
         assert following.strength == (0.75 if heard == AGREED else 1)
@@ -138,7 +138,7 @@ def test_following_waits_for_agreement_and_makes_one_step(banks):
 
 
 def test_following_does_not_go_by_few_queries_or_beyond_its_bounds(banks):
-    following = Following(banks["foreign"], None)
+    following = FollowedStrength(banks["foreign"], None)
     for _ in range(5 * AGREED):
         following.hear(choice(0.0, "few"))
     assert following.strength == 1
@@ -153,7 +153,7 @@ def test_following_does_not_go_by_few_queries_or_beyond_its_bounds(banks):
 
 
 def test_all_workers_serve_the_strength_that_one_has_changed_to(banks, tmp_path):
-    one, other = (Following(banks["foreign"], tmp_path) for _ in range(2))
+    one, other = (FollowedStrength(banks["foreign"], tmp_path) for _ in range(2))
     other.look()
     assert other.strength == 1
     for _ in range(AGREED):

@@ -21,7 +21,7 @@ from support.sources import Source
 
 from hubless_service.app import create_app
 from hubless_service.observing.tracing import Tracing
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
@@ -35,7 +35,7 @@ def traced(catalog, collections, sampler=ALWAYS_ON):
     provider = TracerProvider(sampler=sampler)
     provider.add_span_processor(SimpleSpanProcessor(exporter))
     settings = Settings(catalog=catalog)
-    app = create_app(settings, Engine(Source(collections), settings), tracing=Tracing(provider))
+    app = create_app(settings, SearchService(Source(collections), settings), tracing=Tracing(provider))
     with serving(app) as url:
         wait_until_ready(url)
 

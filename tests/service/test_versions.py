@@ -12,8 +12,8 @@ from support import versions
 from support.serving import serving, wait_until_ready
 
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
-from hubless_service.searching.source import CatalogSource
+from hubless_service.searching.collection_source import CatalogSource
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 QUERY = f"/v1/collections/{versions.NAME}/query"
@@ -50,7 +50,7 @@ def watching(tmp_path):
     def start(**settings):
         table = Settings(catalog=tmp_path, poll_seconds=0.02, **settings)
         source = Remembering(tmp_path)
-        context = serving(create_app(table, Engine(source, table)))
+        context = serving(create_app(table, SearchService(source, table)))
         base_url = context.__enter__()
         running.append(context)
         wait_until_ready(base_url)
@@ -208,7 +208,7 @@ def test_new_collections_appear_and_removed_ones_disappear(tmp_path, watching):
 def test_what_is_served_is_served_on_when_the_catalog_cannot_be_read(tmp_path, watching):
     versions.build(tmp_path / "catalog", 1)
     table = Settings(catalog=tmp_path / "catalog", poll_seconds=0.02)
-    engine = Engine(CatalogSource(table.catalog), table)
+    engine = SearchService(CatalogSource(table.catalog), table)
     with serving(create_app(table, engine)) as base_url:
         wait_until_ready(base_url)
         (tmp_path / "catalog").rename(tmp_path / "elsewhere")

@@ -8,7 +8,7 @@ from hubless.search.changed import ChangedTargets
 from hubless.search.changes import Changes
 from hubless.store import catalog
 from hubless_service.http.problems import internal_error
-from hubless_service.searching import writing
+from hubless_service.searching import writer
 
 
 def numbers_twice():
@@ -46,9 +46,9 @@ def one_for_all():
         try:
             self._write(tasks)
         except Exception:
-            writing._fail(tasks, internal_error())
+            writer._fail(tasks, internal_error())
 
-    writing.Writer._attempt = attempt
+    writer.Writer._attempt = attempt
 
 
 def acknowledged_early():

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import httpx
 
-from hubless_service.processes.server import HttpServer
+from hubless_service.processes.http_server import HttpServer
 
 
 @contextmanager

@@ -41,11 +41,11 @@ from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import trace_of
-from hubless_service.searching import writing
-from hubless_service.searching.engine import Engine
-from hubless_service.searching.following import follow
-from hubless_service.searching.source import CatalogSource
-from hubless_service.searching.writing import Writer
+from hubless_service.searching import writer
+from hubless_service.searching.collection_source import CatalogSource
+from hubless_service.searching.log_follower import follow
+from hubless_service.searching.search_service import SearchService
+from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings
 
 NAME = "photos"
@@ -71,7 +71,7 @@ class Held:
         self.started.append(self)
 
 
-class Desk(Engine):
+class Desk(SearchService):
     """An engine without threads: it answers at once, and writes what waits when `write_all` is called."""
 
     def __init__(self, source, settings):
@@ -628,7 +628,7 @@ class Stage:
     def __init__(self, folder):
         root = folder / "catalog"
         shortcuts.take()
-        writing.threading = SimpleNamespace(Thread=Held, Condition=threading.Condition)
+        writer.threading = SimpleNamespace(Thread=Held, Condition=threading.Condition)
         targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
         options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat", "progress": False}
         payload = [{"title": each} for each in FIRST]

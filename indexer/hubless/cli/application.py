@@ -37,7 +37,7 @@ COMMANDS = {
     "diagnose": "cli.hubs:diagnose_command",
     "scan": "cli.hubs:scan_command",
     "report": "cli.hubs:report_command",
-    "demo": "demo.command:demo",
+    "demo": "demo.demo_command:demo",
     "bank": "cli.banks:bank_app",
 }
 """Where each command is. It is imported when it is called, or when its help is shown."""

@@ -14,7 +14,7 @@ from time import monotonic
 from hubless.errors import HublessError
 from hubless.store.bank_order import read_order
 from hubless_service.maintaining.status import LOCK, Status, Work, ended_by_itself, read_status, write_status
-from hubless_service.maintaining.work import BUSY, FAILED, Task
+from hubless_service.maintaining.work import BUSY, FAILED, MaintenanceTask
 
 log = logging.getLogger("hubless.maintenance")
 
@@ -148,7 +148,7 @@ class Maintainer:
                 return BUSY
             reading, writing = os.pipe()
             try:
-                task = Task(str(home.parent), name, work, self._keep, reading)
+                task = MaintenanceTask(str(home.parent), name, work, self._keep, reading)
                 command = [sys.executable, "-P", "-m", "hubless_service.maintaining.work", json.dumps(task._asdict())]
                 # nobody waits for a merge: it leaves the other processors to the searches
                 few = dict.fromkeys(_THREADS, "1") if work == "merge" else {}

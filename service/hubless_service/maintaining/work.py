@@ -30,7 +30,7 @@ BUSY, AGAIN, FAILED = 75, 74, 70
 _REPORT_SECONDS = 0.25
 
 
-class Task(NamedTuple):
+class MaintenanceTask(NamedTuple):
     """What is to be done.
 
     Attributes
@@ -55,7 +55,7 @@ class Task(NamedTuple):
 class _Reporter:
     """Writes the status, from the first step on: before that, another job may hold the collection."""
 
-    def __init__(self, task: Task, number: int) -> None:
+    def __init__(self, task: MaintenanceTask, number: int) -> None:
         self._home = task.home
         self._status = Status(work=task.work, state="running", number=number, began=now())
         self._written = 0.0
@@ -82,11 +82,11 @@ class _Reporter:
             write_status(self._home, self._status)
 
 
-def _merge(task: Task, order: BankOrder | None, steps: Steps) -> Manifest | None:
+def _merge(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
     return merge(task.catalog, task.collection, keep=task.keep, progress=steps)
 
 
-def _bank(task: Task, order: BankOrder | None, steps: Steps) -> Manifest | None:
+def _bank(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
     """Fit on the bank that was put; None if a version was already."""
     if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
         return None
@@ -114,10 +114,13 @@ def _order_of(catalog: Catalog, name: str) -> int:
     return 0 if current.manifest is None else current.manifest.bank_order
 
 
-WORKS: dict[Work, Callable[[Task, BankOrder | None, Steps], Manifest | None]] = {"merge": _merge, "bank": _bank}
+WORKS: dict[Work, Callable[[MaintenanceTask, BankOrder | None, Steps], Manifest | None]] = {
+    "merge": _merge,
+    "bank": _bank,
+}
 
 
-def run(task: Task) -> int:
+def run(task: MaintenanceTask) -> int:
     """Do some work, and return the exit code."""
     order = read_order(task.home) if task.work == "bank" else None
     reporter = _Reporter(task, order.number if order else 0)
@@ -153,7 +156,7 @@ def _end_with(alive: int) -> None:
 
 def main(argument: str) -> None:
     """Do the work that an argument names."""
-    task = Task(**json.loads(argument))
+    task = MaintenanceTask(**json.loads(argument))
     os.nice(NICER)  # searches go first
     threading.Thread(target=_end_with, args=[task.alive], name="alive", daemon=True).start()
     sys.exit(run(task))

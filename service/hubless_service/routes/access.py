@@ -4,11 +4,11 @@ from fastapi import APIRouter, Request, Response
 
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, access_of
+from hubless_service.app_state import state_of
 from hubless_service.http import responses
 from hubless_service.http.insights import AccessAnswer
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["access"])
 

@@ -12,6 +12,7 @@ from hubless.store.catalog import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import bodies, responses
 from hubless_service.http.answers import AliasAnswer, AliasesAnswer
 from hubless_service.http.problems import HttpProblem
@@ -19,7 +20,6 @@ from hubless_service.http.requests import AliasRequest, read
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import AppState, state_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["aliases"])

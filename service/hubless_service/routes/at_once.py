@@ -27,7 +27,7 @@ from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.observer import CLIENT_CLOSED, HEADERS, Observer, server_timing
 from hubless_service.routes.searches import PATH, names_time
-from hubless_service.searching.engine import Engine
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.requests")
@@ -56,7 +56,7 @@ class QueriesAtOnce:
 
     def __init__(
         self,
-        engine: Engine,
+        engine: SearchService,
         settings: Settings,
         observer: Observer,
         access: Callable[[Scope], Access | None],

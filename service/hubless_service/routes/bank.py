@@ -16,6 +16,7 @@ from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import EVERYTHING
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.arrow import ARROW
 from hubless_service.http.given_bank import GivenBank, read_bank
@@ -27,7 +28,6 @@ from hubless_service.http.values import Subject
 from hubless_service.maintaining.status import Status, as_json
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import AppState, state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 _LONGEST = 9

@@ -9,12 +9,12 @@ import hubless
 from hubless.measures.evenness import ChosenStrength
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import responses
 from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveFigures, SampleFigures
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import AppState, state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 

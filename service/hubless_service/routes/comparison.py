@@ -15,6 +15,7 @@ from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import bodies, responses, values
 from hubless_service.http.insights import ChangedAnswers, ChangedField, DiffAnswer, IdChanges, VersionAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
@@ -22,7 +23,6 @@ from hubless_service.http.requests import RequestModel, read
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.insight import K
-from hubless_service.state import AppState, state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["versions"])
 _PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)

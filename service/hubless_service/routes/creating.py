@@ -15,6 +15,7 @@ from hubless.store.catalog import check_name
 from hubless_service import openapi
 from hubless_service.access.authentication import check_admin, check_write
 from hubless_service.access.keys import Access
+from hubless_service.app_state import state_of
 from hubless_service.http import bodies, responses
 from hubless_service.http.answers import CollectionAnswer, DeletedCollectionAnswer
 from hubless_service.http.bodies import JSON
@@ -24,7 +25,6 @@ from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.catalogs import describe
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import state_of
 
 log = logging.getLogger("hubless.catalog")
 router = APIRouter(route_class=DirectRoute, tags=["collections"])

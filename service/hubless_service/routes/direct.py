@@ -11,9 +11,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless.errors import CollectionNotFound, HublessError
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import state_of
 from hubless_service.http.problems import HttpProblem, from_library, respond
 from hubless_service.http.trace import BODY_READ, trace_of
-from hubless_service.state import state_of
 
 _ABOUT_A_COLLECTION = "/v1/collections/{collection}/"
 

@@ -16,10 +16,10 @@ from fastapi.staticfiles import StaticFiles
 import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import CONSOLE, DOCS, access_of
+from hubless_service.app_state import AppState
 from hubless_service.http import responses
 from hubless_service.http.problems import HttpProblem
 from hubless_service.routes import examples
-from hubless_service.state import AppState
 
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 

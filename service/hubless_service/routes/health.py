@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
 from hubless_service.access.keys import NOTHING
+from hubless_service.app_state import state_of
 from hubless_service.http import responses
 from hubless_service.http.answers import AliveAnswer, ReadyAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
@@ -17,7 +18,6 @@ from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
-from hubless_service.state import state_of
 
 _DESCRIPTORS = 6
 router = APIRouter(route_class=DirectRoute, tags=["health"])

@@ -15,6 +15,7 @@ from hubless.measures.chance import Chance
 from hubless.vectors.arrays import I64
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import state_of
 from hubless_service.http import bodies, responses, values
 from hubless_service.http.insights import (
     FindingsAnswer,
@@ -29,7 +30,6 @@ from hubless_service.http.values import Subject
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.insight import K, insight_of
-from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 _HUBS = 20

@@ -9,6 +9,7 @@ import hubless
 from hubless.errors import InputError
 from hubless_service import openapi
 from hubless_service.access.authentication import check_write
+from hubless_service.app_state import state_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import DeleteAnswer, PutAnswer
 from hubless_service.http.arrow import ARROW, read_table
@@ -33,8 +34,7 @@ from hubless_service.searching.edits import (
     plan_table,
     texts_of,
 )
-from hubless_service.searching.writing import Plan
-from hubless_service.state import state_of
+from hubless_service.searching.writer import Plan
 
 router = APIRouter(route_class=DirectRoute, tags=["points"])
 _PROBLEMS = (

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import state_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import CountAnswer, PointAnswer, PointsAnswer, ScrollAnswer
 from hubless_service.http.cursors import read_cursor, write_cursor
@@ -18,7 +19,6 @@ from hubless_service.http.values import NO_EXTRAS, Extras, Subject
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching import lookups
-from hubless_service.state import state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 _PROBLEMS = (

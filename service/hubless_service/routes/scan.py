@@ -7,11 +7,11 @@ from fastapi import APIRouter, Request, Response
 from hubless.store.kept_scan import kept_scan
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import responses
 from hubless_service.http.insights import ScanAnswer
 from hubless_service.routes import examples_of_insights as examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import AppState, state_of
 
 router = APIRouter(route_class=DirectRoute, tags=["collections"])
 

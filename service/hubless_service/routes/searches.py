@@ -6,6 +6,7 @@ from fastapi import APIRouter, Request, Response
 
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import bodies, heavy, responses
 from hubless_service.http.answers import BatchAnswer, QueryAnswer
 from hubless_service.http.hits import hits_of, weight_of
@@ -15,7 +16,6 @@ from hubless_service.http.trace import trace_of
 from hubless_service.http.values import Subject
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
-from hubless_service.state import AppState, state_of
 
 PATH = "/v1/collections/{collection}/query"
 _TIME = b"timeout_ms"

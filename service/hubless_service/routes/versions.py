@@ -10,13 +10,13 @@ import hubless
 from hubless_service import openapi
 from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
+from hubless_service.app_state import AppState, state_of
 from hubless_service.http import responses
 from hubless_service.http.answers import VersionsAnswer, VersionState
 from hubless_service.http.trace import trace_of
 from hubless_service.routes import examples
 from hubless_service.routes.direct import DirectRoute
 from hubless_service.searching.slots import Slot, as_problem
-from hubless_service.state import AppState, state_of
 
 log = logging.getLogger("hubless.administration")
 router = APIRouter(route_class=DirectRoute, tags=["versions"])

@@ -18,7 +18,7 @@ from hubless.vectors.ids import id_array
 from hubless_service.http.arrow_points import put_of
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import DeletePointsRequest, PatchPointsRequest, PointToPatch, PutPointsRequest
-from hubless_service.searching.writing import Plan
+from hubless_service.searching.writer import Plan
 
 _TAG = re.compile(r'(?<!W/)"?\b([0-9]{1,19})\b"?')
 Planned = tuple[Write | None, dict[str, Any]]

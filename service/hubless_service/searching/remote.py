@@ -15,7 +15,7 @@ from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
-from hubless_service.searching.source import CatalogSource
+from hubless_service.searching.collection_source import CatalogSource
 
 _LOCK, _STATE = ".pull.lock", ".pull.json"
 log = logging.getLogger("hubless.catalog")

@@ -14,11 +14,11 @@ import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
 from hubless.search.living import Living, open_with_log
 from hubless_service.processes.bell import Bell
-from hubless_service.searching.following import follow
+from hubless_service.searching.collection_source import CollectionSource
+from hubless_service.searching.log_follower import follow
 from hubless_service.searching.openers import Openers
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
 from hubless_service.searching.slots import Slot
-from hubless_service.searching.source import Source
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.catalog")
@@ -27,7 +27,9 @@ log = logging.getLogger("hubless.catalog")
 class Watcher:
     """A thread that looks at the catalog again and again, and has put on the shelf what it finds."""
 
-    def __init__(self, source: Source, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
+    def __init__(
+        self, source: CollectionSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]
+    ) -> None:
         """Make the thread, to be started.
 
         Parameters

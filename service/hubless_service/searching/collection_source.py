@@ -10,7 +10,7 @@ from hubless.search.collection import FILTER_CACHE, open_collection
 from hubless.store.log import Log
 
 
-class Source(Protocol):
+class CollectionSource(Protocol):
     """Collections by name; tests have one of their own."""
 
     def names(self) -> Sequence[str]:

@@ -19,7 +19,7 @@ LOWEST, HIGHEST = STRENGTHS[0], STRENGTHS[-1]
 log = logging.getLogger("hubless.strength")
 
 
-class Following:
+class FollowedStrength:
     """The strength that is served now.
 
     Parameters

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from fastapi import Request
 
 from hubless_service.observing.metrics import Metrics
-from hubless_service.searching.engine import Engine
 from hubless_service.searching.remote import RemoteSource
+from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.shelf import Shelf
 from hubless_service.settings import Settings
 
@@ -16,7 +16,7 @@ class AppState:
     """One of each per app, set by `create_app`."""
 
     settings: Settings
-    engine: Engine
+    engine: SearchService
     metrics: Metrics
     store: RemoteSource | None = None
 

@@ -22,19 +22,19 @@ from hubless_service.http.queries import Query, Stored
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
-from hubless_service.observing.live import Live
+from hubless_service.observing.live_hubness import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
+from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.encoding import Encoding
-from hubless_service.searching.following import Follower, follow
+from hubless_service.searching.log_follower import Follower, follow
 from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.silence import Silence
-from hubless_service.searching.source import Source
 from hubless_service.searching.waiting import Reply
 from hubless_service.searching.watching import Watcher
-from hubless_service.searching.writing import Plan, Writer
+from hubless_service.searching.writer import Plan, Writer
 from hubless_service.settings import Settings
 
 T = TypeVar("T")
@@ -45,7 +45,7 @@ _LOOKS, _LOOK_SECONDS = 200, 0.005
 """How long a request waits for a collection that another worker may just have created."""
 
 
-class Engine:
+class SearchService:
     """The shelf of collections, the thread that fills it, and the threads that encode, search and count.
 
     Attributes
@@ -57,7 +57,7 @@ class Engine:
     draining : whether the process is about to end; requests that come are answered all the same
     """
 
-    def __init__(self, source: Source, settings: Settings) -> None:
+    def __init__(self, source: CollectionSource, settings: Settings) -> None:
         self.shelf = Shelf()
         self.draining = False
         self._source = source
@@ -93,7 +93,7 @@ class Engine:
             settings.keep_versions,
             self._watcher.look_now,
         )
-        self.live = Live(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
+        self.live = LiveHubness(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
             if settings.query_sample

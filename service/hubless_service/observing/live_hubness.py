@@ -11,7 +11,7 @@ import hubless
 from hubless.errors import EngineError
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
-from hubless_service.observing.following import Following
+from hubless_service.observing.followed_strength import FollowedStrength
 from hubless_service.observing.live_version import RANKINGS, WINDOW, K, LiveVersion, QueryDrift
 from hubless_service.processes.folder import shared_folder
 from hubless_service.settings import Settings
@@ -33,7 +33,7 @@ class _Watched:
 
     def __init__(self, collection: hubless.Collection, settings: Settings) -> None:
         self.queries = LiveVersion(collection, settings.hubness_share) if settings.hubness else None
-        self.following = Following(collection, shared_folder())
+        self.following = FollowedStrength(collection, shared_folder())
         self._is_stale = False
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
@@ -49,7 +49,7 @@ class _Watched:
         return found
 
 
-class Live:
+class LiveHubness:
     """The live queries of all collections. Each worker has its own.
 
     Parameters
@@ -198,7 +198,7 @@ class Live:
             watched.drift(collection)
         return left
 
-    def _choose(self, collection: hubless.Collection, queries: LiveVersion, following: Following) -> None:
+    def _choose(self, collection: hubless.Collection, queries: LiveVersion, following: FollowedStrength) -> None:
         """Choose the strength again if there are new answers, and follow it if that is wanted."""
         if self._settings.follow_strength:
             following.look()

@@ -21,7 +21,7 @@ from hubless.search.living import Draft, Living
 from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
-from hubless_service.searching.following import REPLACED, follow
+from hubless_service.searching.log_follower import REPLACED, follow
 from hubless_service.searching.shelf import Shelf
 
 log = logging.getLogger("hubless.writes")
@@ -33,7 +33,7 @@ _TOGETHER = 64
 
 
 @dataclass(eq=False, slots=True)
-class Task:
+class QueuedWrite:
     """A write that waits.
 
     Attributes
@@ -77,7 +77,7 @@ class Writer:
         self._room = room
         self._most_added = most_added
         self._prepare = prepare
-        self._waiting: deque[Task] = deque()
+        self._waiting: deque[QueuedWrite] = deque()
         self._writing: set[str] = set()  # the collections that a thread writes to now
         self._changed = threading.Condition()
         self._stopped = False
@@ -114,7 +114,7 @@ class Writer:
             waiting = sum(task.name == name for task in self._waiting)
             if waiting >= self._room:
                 raise HttpProblem("too_many_requests", f"{waiting} writes wait already.", headers=RETRY_AFTER)
-            task = Task(name, points, plan, deadline, trace, future, perf_counter(), durable)
+            task = QueuedWrite(name, points, plan, deadline, trace, future, perf_counter(), durable)
             self._waiting.append(task)
             self._wake()
         ending = asyncio.get_running_loop().call_later(deadline - perf_counter(), self._give_up, task)
@@ -125,7 +125,7 @@ class Writer:
             if future.done():
                 ending.cancel()
 
-    def _give_up(self, task: Task) -> None:
+    def _give_up(self, task: QueuedWrite) -> None:
         """Refuse a write whose time is over, unless it has begun."""
         with self._changed:
             if task.begun or task.future.done():
@@ -169,7 +169,7 @@ class Writer:
                 self._writing.discard(tasks[0].name)
         return True
 
-    def _attempt(self, tasks: list[Task]) -> None:
+    def _attempt(self, tasks: list[QueuedWrite]) -> None:
         """Write some tasks in one transaction. If that fails, write each half by itself, down to single writes.
 
         So an error that shows late, in the offsets or in SQLite, refuses only the write that causes it. An error of
@@ -198,7 +198,7 @@ class Writer:
         """The collection that has waited longest, of those to which no thread writes now."""
         return next((task.name for task in self._waiting if task.name not in self._writing), None)
 
-    def _next(self) -> list[Task]:
+    def _next(self) -> list[QueuedWrite]:
         """Wait for the writes of the collection that has waited longest; none once it is stopped and nothing waits."""
         with self._changed:
             self._idle += 1
@@ -213,11 +213,11 @@ class Writer:
             self._wake()  # for another collection, if this one keeps the thread
             return found
 
-    def _write(self, tasks: list[Task]) -> None:
+    def _write(self, tasks: list[QueuedWrite]) -> None:
         living = self._living(tasks[0].name)
         if living.log is None:
             raise HttpProblem("storage", "The collection has no folder, so it cannot be written to.")
-        answers: list[tuple[Task, dict[str, Any] | Exception]] = []
+        answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             living.catch_up()
@@ -241,7 +241,7 @@ class Writer:
         for task, answer in answers:
             _resolve(task, answer)
 
-    def _begin(self, tasks: list[Task]) -> list[Task]:
+    def _begin(self, tasks: list[QueuedWrite]) -> list[QueuedWrite]:
         """Begin the writes that were not refused at their deadline while another process held the log."""
         with self._changed:
             begun = [task for task in tasks if not task.future.done()]
@@ -249,7 +249,7 @@ class Writer:
                 task.begun = True
             return begun
 
-    def _planned(self, task: Task, draft: Draft) -> tuple[Write | None, dict[str, Any]]:
+    def _planned(self, task: QueuedWrite, draft: Draft) -> tuple[Write | None, dict[str, Any]]:
         """What to write for a task, and what to answer."""
         now = perf_counter()
         if now > task.deadline:
@@ -267,12 +267,12 @@ class Writer:
         return living
 
 
-def _fail(tasks: list[Task], error: Exception) -> None:
+def _fail(tasks: list[QueuedWrite], error: Exception) -> None:
     for task in tasks:
         _resolve(task, error)
 
 
-def _resolve(task: Task, result: dict[str, Any] | Exception) -> None:
+def _resolve(task: QueuedWrite, result: dict[str, Any] | Exception) -> None:
     def resolve() -> None:
         if task.future.done():
             return
