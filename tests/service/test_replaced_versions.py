@@ -9,8 +9,8 @@ from support.writing import NAME, point
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.searching.engine import Engine
-from hubless_service.searching.source import CatalogSource
+from hubless_service.searching.collection_source import CatalogSource
+from hubless_service.searching.search_service import SearchService
 from hubless_service.settings import Settings
 
 
@@ -41,7 +41,7 @@ def client_of():
 
     def start(source):
         table = Settings(catalog=source.path, hubness=False, poll_seconds=3600)
-        context = serving(create_app(table, Engine(source, table)))
+        context = serving(create_app(table, SearchService(source, table)))
         url = context.__enter__()
         opened.append(context)
         wait_until_ready(url)
