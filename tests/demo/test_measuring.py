@@ -52,6 +52,15 @@ def test_rank_measures_a_gallery_whose_answers_are_known():
     assert pushed.occurrence[3] == 0
 
 
+def test_functions_with_the_same_words_tie_however_a_processor_rounds():
+    gallery = np.eye(20, dtype=np.float32)
+    gallery[[4, 7]] = gallery[3]
+    gallery[3] *= 1 + np.float32(2e-7)
+    gallery[4] *= 1 - np.float32(2e-7)
+    tied = rank("tied", gallery[[3, 4, 7]], gallery, [3, 4, 7], np.zeros(20, np.float32))
+    assert tied.recall == {1: 0.0, 5: 1.0, 10: 1.0}  # on place 2 of three, each
+
+
 class Planted:
     """Encodes the number in a text: all queries lean to one direction, and every tenth target does so too: a hub."""
 
