@@ -121,7 +121,7 @@ def test_filter_is_never_evaluated_in_the_event_loop(serve, catalog, monkeypatch
         return find_matches(*arguments)
 
     monkeypatch.setattr("hubless.search.matches.find_matches", evaluate)
-    monkeypatch.setattr("hubless_service.searching.batching.SHORT", 1e9)  # whatever was seen once
+    monkeypatch.setattr("hubless_service.searching.work_queue.SHORT", 1e9)  # whatever was seen once
     forgetful = hubless.open(catalog, "words", filter_cache=0)
     with serve({"words": forgetful}, search_threads=1) as (client, _):
         for _ in range(10):

@@ -12,7 +12,7 @@ from hubless.vectors.arrays import F32
 from hubless_service.http.clients import unless_gone
 from hubless_service.http.queries import Query
 from hubless_service.http.trace import trace_of
-from hubless_service.searching.batching import Batcher
+from hubless_service.searching.work_queue import WorkQueue
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
 
@@ -25,12 +25,12 @@ class Encoding:
         self._threads = threads
         self._on_call = on_call
         self._room = room
-        self._batchers: WeakKeyDictionary[hubless.Collection, Batcher] = WeakKeyDictionary()
+        self._queues: WeakKeyDictionary[hubless.Collection, WorkQueue] = WeakKeyDictionary()
 
     def stop(self) -> None:
         """Begin nothing more. Nobody waits for what an encoder on another machine still answers."""
-        for batcher in list(self._batchers.values()):
-            batcher.stop()
+        for queue in list(self._queues.values()):
+            queue.stop()
 
     async def encode(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query], deadline: float
@@ -82,19 +82,19 @@ class Encoding:
             finally:
                 self._on_call(collection)
 
-        future = self._batcher(collection).submit(trace, deadline, answer, None)
+        future = self._queue(collection).submit(trace, deadline, answer, None)
         found: dict[int, F32] = await unless_gone(request, future)
         return found
 
-    def _batcher(self, collection: hubless.Collection) -> Batcher:
+    def _queue(self, collection: hubless.Collection) -> WorkQueue:
         collection = collection.origin  # which has the same encoder, and lives as long as the version
-        if not (batcher := self._batchers.get(collection)):
-            batcher = Batcher(self._threads, self._room, 1, lambda: None)
-            batcher.on_failure = self.on_failure
-            batcher.start()
-            self._batchers[collection] = batcher
-            finalize(collection, batcher.stop)  # the threads end with the version
-        return batcher
+        if not (queue := self._queues.get(collection)):
+            queue = WorkQueue(self._threads, self._room, 1, lambda: None)
+            queue.on_failure = self.on_failure
+            queue.start()
+            self._queues[collection] = queue
+            finalize(collection, queue.stop)  # the threads end with the version
+        return queue
 
 
 def _encode(

@@ -1,28 +1,52 @@
-"""Searching the queries of a request: those that agree on how go to the search threads as one part."""
+"""Searching the queries of a request: those that agree on how go to the search threads as one group."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from itertools import islice
+from time import perf_counter
+from typing import Any, NamedTuple
 
 import faiss
+import numpy as np
 import orjson
 from fastapi import Request
 
 import hubless
+from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.knn import openmp_threads
+from hubless.search.matches import Matches
+from hubless.vectors.arrays import F32, I64
 from hubless_service.http.clients import unless_gone
-from hubless_service.http.hits import FoundHits
+from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.queries import Query, Stored
 from hubless_service.http.trace import Trace, trace_of
-from hubless_service.searching.asking import Observe, Part, answer_parts
-from hubless_service.searching.batching import Batcher
-from hubless_service.searching.waiting import Answer, Reply
+from hubless_service.http.values import NO_EXTRAS
+from hubless_service.searching.lookups import matches_of
+from hubless_service.searching.work_queue import Answer, WorkQueue
+
+Observe = Callable[[hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any]], None]
+"""Takes query vectors, for each of them an array of rows found and its line there, and the options of the search."""
+
+
+class QueryGroup(NamedTuple):
+    """The queries of a request that agree on how to search, and the targets of their filter, if known beforehand."""
+
+    queries: Sequence[Query]
+    trace: Trace
+    matches: Matches | None
+
+
+class ResultLine(NamedTuple):
+    """The place of the results of one query."""
+
+    results: hubless.Results
+    row: int
 
 
 async def search(
     request: Request,
-    batcher: Batcher,
+    queue: WorkQueue,
     collection: hubless.Collection,
     queries: Sequence[Query],
     deadline: float,
@@ -44,69 +68,164 @@ async def search(
         what the library has against a query, in the words of the request.
     """
     trace = trace_of(request)
-    if len(queries) == 1:
-        future = _future()
-        submit(batcher, trace, collection, queries, deadline, observe, future)
-        try:
-            return await unless_gone(request, future)
-        finally:
-            future.cancel()
     alike: dict[tuple[object, ...], list[int]] = {}
     for i, query in enumerate(queries):
         alike.setdefault(_key(collection, query), []).append(i)
-    futures: list[asyncio.Future[list[FoundHits]]] = []
+    futures: list[asyncio.Future[Any]] = []
     answers: dict[int, FoundHits] = {}
     try:
-        for positions in alike.values():
-            futures.append(_future())
-            asked = [queries[i] for i in positions]
-            submit(batcher, trace, collection, asked, deadline, observe, futures[-1])
+        futures.extend(
+            submit(queue, trace, collection, [queries[i] for i in positions], deadline, observe)
+            for positions in alike.values()
+        )
         for positions, future in zip(alike.values(), futures, strict=True):
-            found = await unless_gone(request, future)
-            answers.update(zip(positions, found, strict=True))
+            answers.update(zip(positions, await unless_gone(request, future), strict=True))
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
     return [answers[i] for i in range(len(queries))]
 
 
-def _future() -> "asyncio.Future[list[FoundHits]]":
-    return asyncio.get_running_loop().create_future()
-
-
 def submit(
-    batcher: Batcher,
+    queue: WorkQueue,
     trace: Trace,
     collection: hubless.Collection,
-    alike: Sequence[Query],
+    queries: Sequence[Query],
     deadline: float,
     observe: Observe,
-    reply: Reply,
-) -> None:
-    """Queue queries of one key; as `search`. The reply gets the hits of each."""
-    first = alike[0]
-    filter = first.filter
-    matches = None if filter is None else collection.known_matches(filter)
+) -> "asyncio.Future[Any]":
+    """Queue queries of one key. Return a future of the hits of each."""
+    first = queries[0]
+    matches = None if first.filter is None else collection.known_matches(first.filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    here = (filter is None or matches is not None) and not collection.remote
+    inline = (first.filter is None or matches is not None) and not collection.remote
     exact = first.parameters is not None and first.parameters.get("exact") is True
-    whole = here and collection.takes_all_cores(matches, exact=exact)
-    work = partial(answer_parts, collection, observe)
-    how = partial(_on_threads, batcher.threads, work) if whole else work
-    part = Part(alike, trace, matches)
-    key = _key(collection, first)
-    batcher.put(reply, trace, deadline, how, part, key, len(alike), here=here, whole=whole)
+    exclusive = inline and collection.takes_all_cores(matches, exact=exact)
+    answer: Answer = partial(answer_groups, collection, observe)
+    if exclusive:
+        answer = partial(_on_threads, queue.threads, answer)
+    group, key = QueryGroup(queries, trace, matches), _key(collection, first)
+    return queue.submit(trace, deadline, answer, group, key, size=len(queries), inline=inline, exclusive=exclusive)
 
 
-def _on_threads(threads: int, work: Answer, parts: Sequence[Part]) -> Sequence[Any]:
+def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> Sequence[Any]:
     """Work on as many threads as search, or on more if each search is to use more."""
     with openmp_threads(max(threads, faiss.omp_get_max_threads())):
-        return work(parts)
+        return answer(groups)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
-    """Equal for queries that one call can answer."""
+    """Return a key that is equal for queries that one call can answer."""
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
     # with a filter, the number of hits depends on whether the target itself matches
     by_id = isinstance(query.asked, Stored) and (query.asked if query.filter else True)
     return collection, query.limit, query.skip, query.strength, parameters, query.filter, query.explain, by_id
+
+
+def answer_groups(
+    collection: hubless.Collection, observe: Observe, groups: Sequence[QueryGroup]
+) -> list[list[FoundHits] | Exception]:
+    """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
+    queries = [query for group in groups for query in group.queries]
+    traces = [group.trace for group in groups]
+    matches = next((group.matches for group in groups if group.matches), None)
+    if matches is None and (filter := queries[0].filter) is not None:
+        matches = matches_of(collection, filter, traces)
+    started = perf_counter()
+    by_id = isinstance(queries[0].asked, Stored)
+    vectors = None if by_id else np.concatenate([query.asked for query in queries])
+    lines = _lines(collection, queries, vectors, matches)
+    _note_times(traces, perf_counter() - started, lines)
+    rest = iter(lines)
+    outcomes: list[list[FoundHits] | Exception] = []
+    for group in groups:
+        began = perf_counter()
+        outcomes.append(_found(collection, group.queries, list(islice(rest, len(group.queries)))))
+        group.trace.add("payload", perf_counter() - began)
+    # find-similar queries and later pages do not come from what users ask for
+    if vectors is not None and not queries[0].skip:
+        _tell(observe, collection, queries[0], vectors, lines)
+    return outcomes
+
+
+def _lines(
+    collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None, matches: Matches | None
+) -> list[ResultLine | Exception]:
+    """Return the line of results of each query, or its error. After an error each half is asked by itself."""
+    first = queries[0]
+    options: dict[str, Any] = {"prepared": True}
+    if vectors is None:
+        options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, Stored)]}
+    options |= {name: value for name, value in (("skip", first.skip), ("explain", first.explain)) if value}
+    try:
+        results = collection.query(
+            vectors, first.limit, first.strength, parameters=first.parameters, filter=matches, **options
+        )
+    except EngineError as error:  # of no query: it would fail as well for each
+        return [error] * len(queries)
+    except Exception as error:
+        if len(queries) == 1:
+            return [_in_words_of(first, error)]
+        half = len(queries) // 2
+        return [
+            *_lines(collection, queries[:half], None if vectors is None else vectors[:half], matches),
+            *_lines(collection, queries[half:], None if vectors is None else vectors[half:], matches),
+        ]
+    return [ResultLine(results, row) for row in range(len(queries))]
+
+
+def _note_times(traces: Sequence[Trace], seconds: float, lines: Sequence[ResultLine | Exception]) -> None:
+    rankings = {id(line.results): line.results.ranked for line in lines if isinstance(line, ResultLine)}
+    rescoring = sum(ranked.rescoring for ranked in rankings.values())
+    for trace in traces:
+        trace.add("search", seconds - rescoring)
+        if rescoring:
+            trace.add("rescore", rescoring)
+
+
+def _found(
+    collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[ResultLine | Exception]
+) -> list[FoundHits] | Exception:
+    """Return the hits of all queries, or the first error."""
+    found = list[FoundHits]()
+    for query, line in zip(queries, lines, strict=True):
+        if isinstance(line, Exception):
+            return line
+        if query.extras is NO_EXTRAS and query.score_threshold is None:
+            found.append(FoundHits(*line, line.results.rows.shape[1], NOTHING_BESIDE))
+            continue
+        rows = line.results.rows[line.row]
+        if query.score_threshold is not None:
+            # hits come best first, so the first of them reach the threshold
+            rows = rows[: np.count_nonzero(line.results.scores[line.row] >= np.float64(query.score_threshold))]
+        try:
+            found.append(FoundHits(*line, len(rows), read_beside(collection, rows, query.extras)))
+        except Exception as error:
+            return error
+    return found
+
+
+def _tell(
+    observe: Observe, collection: hubless.Collection, how: Query, vectors: F32, lines: Sequence[ResultLine | Exception]
+) -> None:
+    good = [line for line in lines if isinstance(line, ResultLine)]
+    if not good:
+        return
+    if len(good) < len(lines):
+        vectors = vectors[[isinstance(line, ResultLine) for line in lines]]
+    options = {
+        "limit": how.limit,
+        "strength": good[0].results.strength,
+        "parameters": how.parameters,
+        "filter": how.filter,
+        "prepared": True,
+    }
+    observe(collection, vectors, [(line.results.rows, line.row) for line in good], options)
+
+
+def _in_words_of(query: Query, error: Exception) -> Exception:
+    """Put an error of the library about a query in the words of the request."""
+    if isinstance(error, InputError):
+        name = error.parameter.replace("parameters", "params", 1)
+        return type(error)(f"{query.where}{name}", error.expected, error.received)
+    return PointNotFound(f"{query.where}id: {error}") if isinstance(error, PointNotFound) else error

@@ -24,7 +24,6 @@ from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live_hubness import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
-from hubless_service.searching.batching import HOP, SHORT, Batcher
 from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.encoding import Encoding
@@ -32,8 +31,8 @@ from hubless_service.searching.log_follower import Follower, follow
 from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.silence import Silence
-from hubless_service.searching.waiting import Reply
 from hubless_service.searching.watching import Watcher
+from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
 from hubless_service.searching.writer import Plan, Writer
 from hubless_service.settings import Settings
 
@@ -66,7 +65,7 @@ class SearchService:
         self._openmp_threads = settings.openmp_threads
         self._threads_set = ExitStack()
         # what takes a millisecond is left to threads only if no other worker has a processor for it
-        self._batcher = Batcher(
+        self._queue = WorkQueue(
             settings.search_threads,
             settings.max_waiting,
             settings.max_together,
@@ -74,10 +73,10 @@ class SearchService:
             HOP if settings.workers == 1 else SHORT,
         )
         # other threads, as these wait for the network, and in vain if their engine is dead
-        self._remote = self._batcher
+        self._remote = self._queue
         if engine_names():
             waiting, together = settings.max_waiting, settings.max_together
-            self._remote = Batcher(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
+            self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
         self._silence = Silence(self.shelf, settings.poll_seconds)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._breakers = Breakers(self.shelf.served)
@@ -109,8 +108,8 @@ class SearchService:
         """
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
-        for batcher in self._batchers:
-            batcher.start()
+        for queue in self._queues:
+            queue.start()
         self.live.start()
         if self.sampling:
             self.sampling.start()
@@ -131,7 +130,7 @@ class SearchService:
         self._threads_set.close()
         sampling = self.sampling.stop() if self.sampling else []
         written = [*self._writer.stop(), *self._follower.stop(), *self.maintainer.stop()]
-        searching = [thread for batcher in self._batchers for thread in batcher.stop()]
+        searching = [thread for queue in self._queues for thread in queue.stop()]
         return [*searching, *written, *self.live.stop(), *sampling]
 
     def close(self) -> None:
@@ -154,16 +153,16 @@ class SearchService:
         on_breaker : with a collection, and whether its encoder is left alone now
         on_failure : when a thread has survived an error of ours
         """
-        for batcher in self._batchers:
-            batcher.on_batch = on_batch
-            batcher.on_failure = on_failure
+        for queue in self._queues:
+            queue.on_batch = on_batch
+            queue.on_failure = on_failure
         self._encoding.on_failure = self._writer.on_failure = on_failure
         self._breakers.on_state = on_breaker
 
     @property
     def waiting(self) -> int:
         """How many queries wait."""
-        return sum(batcher.waiting for batcher in self._batchers)
+        return sum(queue.waiting for queue in self._queues)
 
     @property
     def catalog(self) -> hubless.Catalog:
@@ -186,11 +185,11 @@ class SearchService:
 
     def check_room(self) -> None:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
-        self._batcher.check_room()
+        self._queue.check_room()
 
     def check_wait(self, trace: Trace) -> None:
         """Raise `too_many_requests` if a request that names no time of its own would spend too much of it waiting."""
-        self._batcher.check_wait(trace, self._timeout)
+        self._queue.check_wait(trace, self._timeout)
 
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
@@ -201,12 +200,12 @@ class SearchService:
         encoded = await self._encoding.encode(request, collection, queries, deadline)
         if self._follows:
             encoded = self._with_strength(collection, encoded)
-        found = await search(request, self._batcher_of(collection), collection, encoded, deadline, self.live.observe)
+        found = await search(request, self._queue_of(collection), collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
 
-    def submit(self, trace: Trace, collection: hubless.Collection, query: Query, reply: Reply) -> None:
+    def submit(self, trace: Trace, collection: hubless.Collection, query: Query, reply: Any) -> None:
         """Have one query of a vector or a stored target searched. The reply gets a list with its hits.
 
         Raises
@@ -215,7 +214,17 @@ class SearchService:
         """
         deadline = trace.started + query.timeout_ms / 1000
         queries = self._with_strength(collection, [query]) if self._follows else [query]
-        submit(self._batcher_of(collection), trace, collection, queries, deadline, self.live.observe, reply)
+        future = submit(self._queue_of(collection), trace, collection, queries, deadline, self.live.observe)
+
+        def pass_on(future: "asyncio.Future[list[FoundHits]]") -> None:
+            if reply.done() or future.cancelled():
+                return
+            if error := future.exception():
+                reply.set_exception(error)
+            else:
+                reply.set_result(future.result())
+
+        future.add_done_callback(pass_on)
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""
@@ -279,16 +288,16 @@ class SearchService:
         def answer(nothing: Sequence[None]) -> list[T]:
             return [work()]
 
-        batcher = self._batcher if collection is None else self._batcher_of(collection)
-        result: T = await batcher.submit(trace, trace.started + self._timeout, answer, None)
+        queue = self._queue if collection is None else self._queue_of(collection)
+        result: T = await queue.submit(trace, trace.started + self._timeout, answer, None)
         return result
 
     @property
-    def _batchers(self) -> list[Batcher]:
-        return [self._batcher] if self._remote is self._batcher else [self._batcher, self._remote]
+    def _queues(self) -> list[WorkQueue]:
+        return [self._queue] if self._remote is self._queue else [self._queue, self._remote]
 
-    def _batcher_of(self, collection: hubless.Collection) -> Batcher:
-        return self._remote if collection.remote else self._batcher
+    def _queue_of(self, collection: hubless.Collection) -> WorkQueue:
+        return self._remote if collection.remote else self._queue
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

@@ -1,0 +1,371 @@
+"""One queue of work. Items of equal keys that wait together are answered by one call, first come first served.
+
+The event loop decides, so nothing here needs a lock. There is no timer: items that come in one round of the event loop
+wait together, and so do those that come while a search runs. Work known to be cheaper than the way to a thread and back
+is done in the event loop; threads do the rest.
+"""
+
+import asyncio
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import ceil
+from queue import SimpleQueue
+from time import perf_counter
+from typing import Any
+
+from hubless.search.engines.deadline import within
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.trace import Trace
+
+log = logging.getLogger("hubless.queue")
+
+# answers items in their order, each with its result, or with an exception that is its own
+Answer = Callable[[Sequence[Any]], Sequence[Any]]
+
+HOP = 0.0002
+"""Seconds of both processors that it takes to hand items to a thread and their results back."""
+SHORT = 0.001
+"""Seconds that the event loop may be kept from other work; longer searches of one key are shared among the threads."""
+MOST_KEYS = 1024
+_NEW = 0.1  # weight of the last call in the seconds of a key, so that one that was held up changes little
+# shares of the time that a request has: for the search itself, and for waiting; the rest is for the way
+_SEARCHING, _WAITING = 0.5, 0.3
+
+
+@dataclass(eq=False, slots=True)
+class WorkItem:
+    """The work of one request.
+
+    Attributes
+    ----------
+    key : items of equal keys can be answered by one call; one without a key is answered alone
+    size : how many queries it is
+    deadline : on the clock of `submitted`
+    inline : whether it may be answered in the event loop
+    exclusive : whether the search takes all processors, so that two of this key would only slow each other down
+    future : gets the answer; an item whose future is done is not taken
+    timer : ends the request at its deadline
+    """
+
+    key: Hashable | None
+    answer: Answer
+    content: Any
+    size: int
+    deadline: float
+    inline: bool
+    exclusive: bool
+    trace: Trace
+    future: "asyncio.Future[Any]"
+    submitted: float
+    timer: asyncio.TimerHandle
+
+
+class Backlog:
+    """The items that wait, in groups of equal keys. There is no clock here: the caller passes the time.
+
+    Attributes
+    ----------
+    queries : how many queries wait
+
+    Parameters
+    ----------
+    most : how many queries may wait
+    batch : most queries of several items that are taken at once
+    threads : how many threads take items
+    """
+
+    def __init__(self, most: int, batch: int, threads: int) -> None:
+        self.queries = 0
+        self._most = most
+        self._batch = batch
+        self._threads = threads
+        self._groups: dict[Hashable, deque[WorkItem]] = {}
+        self._running: set[Hashable] = set()  # keys of searches that take all processors now
+        self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
+
+    def check_room(self) -> None:
+        """Raise `too_many_requests` if no more queries may wait."""
+        if self.queries >= self._most:
+            detail = f"{self.queries} queries wait to be searched already."
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def check_wait(self, now: float, late: float, seconds: float) -> None:
+        """Raise `too_many_requests` if one more item would wait for too large a share of its time.
+
+        Parameters
+        ----------
+        late : seconds that the request has waited to be read
+        seconds : that the request has in all
+        """
+        # as long as the item has waited whose turn comes next
+        next_group = next(iter(self._groups.values()), None)
+        wait = late + (now - next_group[0].submitted if next_group else 0.0)
+        if wait > max(0.0, _WAITING * seconds):
+            detail = f"It would wait for {wait:.2g} seconds or more to be searched, and has {seconds:.2g} in all."
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
+
+    def add(self, item: WorkItem) -> None:
+        """Have an item wait."""
+        self._groups.setdefault(item if item.key is None else item.key, deque()).append(item)
+        self.queries += item.size
+
+    def take(self, now: float) -> list[WorkItem] | None:
+        """Take the items whose turn it is, maybe none that has the time; None if nothing can be taken."""
+        key = next((key for key in self._groups if key not in self._running), None)
+        if key is None:
+            return None
+        first, seconds = self._groups[key][0], self._seconds.get(hash(key), 0.0)
+        most = self._batch
+        if seconds:
+            most = min(most, int(_SEARCHING * (first.deadline - first.submitted) / seconds))
+        if seconds >= SHORT and not first.exclusive:
+            most = min(most, ceil(self.queries / self._threads))
+        items = self._pop(key, now, most, seconds)
+        if items and first.exclusive and first.key is not None:
+            self._running.add(key)
+        return items
+
+    def take_cheap(self, now: float, each: float) -> list[WorkItem] | None:
+        """Take the items whose turn it is, if they are known to be cheap and may be answered in the event loop.
+
+        Parameters
+        ----------
+        each : seconds that a query may take, if others wait too
+        """
+        key = next(iter(self._groups), None)
+        if key is None or not (seconds := self._seconds.get(hash(key))):
+            return None
+        first = self._groups[key][0]
+        expensive = seconds > each and first.size < self.queries
+        if expensive or not first.inline or first.exclusive or first.size * seconds > SHORT:
+            return None
+        return self._pop(key, now, min(self._batch, int(SHORT / seconds)), seconds)
+
+    def note(self, items: Sequence[WorkItem], seconds: float) -> None:
+        """Learn how long a call took that answered some items, and let the next search of the key begin."""
+        if (key := items[0].key) is None:
+            return
+        self._running.discard(key)
+        each = max(seconds / queries_of(items), 1e-6)
+        usual = self._seconds.pop(hash(key), each)
+        self._seconds[hash(key)] = usual * (each / usual) ** _NEW
+        if len(self._seconds) > MOST_KEYS:
+            del self._seconds[next(iter(self._seconds))]
+
+    def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
+        """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
+        group, items, size = self._groups.pop(key), list[WorkItem](), 0
+        end = now + seconds * min(most, sum(item.size for item in group))
+        last: WorkItem | None = None
+        while group and (not items or size + group[0].size <= most):
+            item = group.popleft()
+            self.queries -= item.size
+            if item.future.done():
+                item.timer.cancel()
+            elif item.deadline >= end:
+                items.append(item)
+                size += item.size
+            elif item.deadline > now:
+                last = item  # its timer ends it
+        if group:
+            self._groups[key] = group  # behind the others, so that none of them starves
+        # the estimate may be wrong, and only a search can put it right
+        return items or ([last] if last else [])
+
+
+class WorkQueue:
+    """Answers items, those of equal keys together. In the event loop only, but for `stop`.
+
+    Attributes
+    ----------
+    on_batch : called with the queries of each call
+    on_failure : called, perhaps in a search thread, when an answer has failed as no answer may
+
+    Parameters
+    ----------
+    threads : how many calls run at a time, beside the event loop
+    most : how many queries may wait
+    batch : how many queries of several items may be answered by one call
+    prepare : called once in each thread
+    inline_seconds : seconds a query up to which the event loop answers several that wait; longer ones only if nothing
+        else waits
+    """
+
+    def __init__(
+        self, threads: int, most: int, batch: int, prepare: Callable[[], object], inline_seconds: float = HOP
+    ) -> None:
+        self.on_batch: Callable[[int], None] = lambda queries: None
+        self.on_failure: Callable[[], None] = lambda: None
+        self.threads = threads
+        self._batch = batch
+        self._prepare = prepare
+        self._inline_seconds = inline_seconds
+        self._backlog = Backlog(most, batch, threads)
+        self._idle = threads
+        self._handed: SimpleQueue[list[WorkItem] | None] = SimpleQueue()  # items for a thread; None ends one
+        self._turn_comes = self._closed = False
+        # daemons, as a search cannot be interrupted and must not hold up the end of the process
+        self._threads = [threading.Thread(target=self._serve, name=f"search-{i}", daemon=True) for i in range(threads)]
+
+    def start(self) -> None:
+        """Let the threads begin.
+
+        Raises
+        ------
+        RuntimeError
+            if the system allows no more threads; those that had begun end again.
+        """
+        try:
+            for thread in self._threads:
+                thread.start()
+        except RuntimeError:
+            self.stop()
+            raise
+
+    def stop(self) -> list[threading.Thread]:
+        """Begin nothing more. Return the threads, which finish the calls that they began. From any thread."""
+        self._closed = True
+        for _ in self._threads:
+            self._handed.put(None)
+        return [thread for thread in self._threads if thread.ident]
+
+    @property
+    def waiting(self) -> int:
+        """How many queries wait."""
+        return self._backlog.queries
+
+    def check_room(self) -> None:
+        """Raise `too_many_requests` if no more queries may wait."""
+        self._backlog.check_room()
+
+    def check_wait(self, trace: Trace, seconds: float) -> None:
+        """Raise `too_many_requests` if a request that has some seconds in all would wait for too many of them."""
+        self._backlog.check_wait(perf_counter(), trace.late, seconds)
+
+    def submit(
+        self,
+        trace: Trace,
+        deadline: float,
+        answer: Answer,
+        content: Any,
+        key: Hashable = None,
+        *,
+        size: int = 1,
+        inline: bool = True,
+        exclusive: bool = False,
+    ) -> "asyncio.Future[Any]":
+        """Queue work, and return a future of its result. Cancel it to take the work from the queue.
+
+        The parameters are those of `WorkItem`.
+
+        Raises
+        ------
+        HttpProblem
+            `too_many_requests`. The future gets `deadline_exceeded`, as soon as it is.
+        """
+        now = perf_counter()
+        self._backlog.check_room()
+        self._backlog.check_wait(now, trace.late, deadline - trace.started)
+        loop = asyncio.get_running_loop()
+        future: asyncio.Future[Any] = loop.create_future()
+        timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
+        exclusive = exclusive and self._batch > 1
+        self._backlog.add(WorkItem(key, answer, content, size, deadline, inline, exclusive, trace, future, now, timer))
+        self._come_soon(loop)
+        return future
+
+    def _come_soon(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._turn_comes:
+            self._turn_comes = True
+            loop.call_soon(self._take_turn, loop)
+
+    def _take_turn(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Answer what is cheap, or hand items to all threads that are idle. All that has come by now is parsed."""
+        self._turn_comes = False
+        if self._closed:
+            return
+        now = perf_counter()
+        if (cheap := self._backlog.take_cheap(now, self._inline_seconds)) is not None:
+            if cheap:
+                _note_wait(cheap, now)
+                self._end(cheap, *self._answers(cheap))
+            if self._backlog.queries:
+                self._come_soon(loop)
+            return
+        while self._idle and (items := self._backlog.take(now)) is not None:
+            if items:
+                _note_wait(items, now)
+                self._idle -= 1
+                self._handed.put(items)
+
+    def _serve(self) -> None:
+        """Answer items until stopped."""
+        try:
+            self._prepare()
+        except Exception:
+            log.exception("a search thread runs with the settings of the process")
+        while (items := self._handed.get()) and not self._closed:
+            with within(max(item.deadline for item in items) - perf_counter()):
+                answered = self._answers(items)
+            with suppress(RuntimeError):  # the loop is closed when the process ends: then nobody waits any more
+                loop = items[0].future.get_loop()
+                loop.call_soon_threadsafe(self._return, loop, items, *answered)
+            del items, answered  # while the thread waits, nothing of an old version is held
+
+    def _return(
+        self, loop: asyncio.AbstractEventLoop, items: list[WorkItem], outcomes: Sequence[Any], seconds: float
+    ) -> None:
+        """Take the answers of a thread, which is idle now."""
+        self._idle += 1
+        self._end(items, outcomes, seconds)
+        self._come_soon(loop)
+
+    def _answers(self, items: list[WorkItem]) -> tuple[Sequence[Any], float]:
+        """Return the outcome of each item, and how long the call took. Whatever happens in it, the thread goes on."""
+        started = perf_counter()
+        try:
+            outcomes = items[0].answer([item.content for item in items])
+            if len(outcomes) == len(items):
+                return outcomes, perf_counter() - started
+            failure: BaseException = ValueError(f"{len(items)} requests have {len(outcomes)} answers")
+        except Exception as error:
+            return [error] * len(items), perf_counter() - started
+        except BaseException as error:
+            failure = error
+        log.error("a search thread has failed and goes on", exc_info=failure)
+        self.on_failure()
+        return [RuntimeError("a search thread has failed")] * len(items), perf_counter() - started
+
+    def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
+        """Give each item its outcome, and learn how long the call took."""
+        for item, outcome in zip(items, outcomes, strict=True):
+            item.timer.cancel()
+            if item.future.done():
+                continue
+            if isinstance(outcome, StopIteration):  # which no future takes
+                outcome = RuntimeError("an iterator has ended too soon")
+            if isinstance(outcome, Exception):
+                item.future.set_exception(outcome)
+            else:
+                item.future.set_result(outcome)
+        self._backlog.note(items, seconds)
+        self.on_batch(queries_of(items))
+
+
+def queries_of(items: Sequence[WorkItem]) -> int:
+    """Return how many queries some items are together."""
+    return sum(item.size for item in items)
+
+
+def _note_wait(items: Sequence[WorkItem], now: float) -> None:
+    for item in items:
+        item.trace.add("queue", now - item.submitted)
+
+
+def _expire(future: "asyncio.Future[Any]") -> None:
+    if not future.done():
+        future.set_exception(HttpProblem("deadline_exceeded", "The request could not be answered in the time it has."))

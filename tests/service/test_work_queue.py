@@ -1,0 +1,389 @@
+"""The queue of searches: who is taken, made to wait or refused, what goes together, and that no failure ends it."""
+
+import asyncio
+import sys
+import threading
+from collections import Counter
+from contextlib import contextmanager
+from time import perf_counter, sleep
+
+import pytest
+
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.trace import Trace
+from hubless_service.searching.work_queue import SHORT, Backlog, WorkItem, WorkQueue, queries_of
+
+PACE = 0.002
+"""Seconds a query: a batch of 256 takes half a second."""
+
+
+@pytest.fixture
+def loop():
+    made = asyncio.new_event_loop()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def new_item(loop):
+    """Make an item that came at a time, and has some seconds of patience."""
+
+    def new_item(now, patience, key="alike", size=1, exclusive=False):
+        future = loop.create_future()
+        timer = loop.call_later(patience, future.cancel)
+        return WorkItem(key, list, None, size, now + patience, True, exclusive, Trace("id"), future, now, timer)
+
+    return new_item
+
+
+def backlog(threads=1, batch=256):
+    return Backlog(2000, batch, threads)
+
+
+def code_of(waiting, now, seconds, late=0.0):
+    """How one more request would be refused; None if it may wait."""
+    try:
+        waiting.check_wait(now, late, seconds)
+    except HttpProblem as problem:
+        return problem.code
+
+
+class Searching:
+    """One thread that takes items as it becomes free, on a clock that is moved on by `until`."""
+
+    def __init__(self, waiting):
+        self.waiting = waiting
+        self.free, self.items, self.ended = 0.0, [], Counter()
+
+    def until(self, now):
+        while self.free <= now:
+            self.end()
+            items = self.waiting.take(self.free)
+            if items is None:
+                self.free = now
+                return
+            self.begin(items)
+
+    def begin(self, items):
+        self.items, self.started = items, self.free
+        self.free += PACE * queries_of(items)
+
+    def end(self):
+        if self.items:
+            self.waiting.note(self.items, self.free - self.started)
+            for item in self.items:
+                self.ended["in time" if self.free <= item.deadline else "too late"] += 1
+            self.items = []
+
+
+def offer(waiting, new_item, count, rate, patience):
+    """Requests at a rate, each with some seconds of patience: how they ended."""
+    searching = Searching(waiting)
+    for number in range(count):
+        now = number / rate
+        searching.until(now)
+        if code := code_of(waiting, now, patience):
+            searching.ended[code] += 1
+        else:
+            waiting.add(new_item(now, patience))
+            searching.until(now)
+    while waiting.queries:
+        searching.until(searching.free)
+    searching.end()
+    return searching.ended
+
+
+@pytest.mark.parametrize("patience", [0.1, 0.4, 3])
+def test_four_times_the_capacity_leaves_most_of_it_to_requests_that_are_answered_in_time(new_item, patience):
+    """Searched in their order and together, those of little patience would all come too late."""
+    rate, seconds = 4 / PACE, 2
+    ended = offer(backlog(), new_item, int(rate * seconds), rate, patience)
+    assert ended.total() <= rate * seconds
+    assert ended["in time"] > 0.85 * seconds / PACE
+    assert ended["too late"] < 0.05 * ended["in time"]
+
+
+def test_estimate_that_was_far_too_long_is_put_right(new_item):
+    queue = backlog()
+    queue.note([new_item(0, 1)], 100.0)
+    ended = offer(queue, new_item, 300, 0.5 / PACE, 2)
+    assert ended["in time"] > 200
+
+
+def test_request_that_waits_for_no_other_is_taken_whatever_was_learnt(new_item):
+    queue = backlog()
+    queue.note([new_item(0, 1)], 100.0)
+    assert code_of(queue, 1, 0.5) is None
+    queue.add(item := new_item(1, 0.5))
+    assert queue.take(1) == [item]
+
+
+def test_search_that_takes_long_keeps_out_those_that_cannot_wait_for_its_end(new_item):
+    queue = backlog()
+    queue.add(new_item(0, 20))
+    queue.take(0)
+    assert code_of(queue, 5, 0.5) is None  # nothing waits
+    queue.add(new_item(0, 20))
+    assert code_of(queue, 0.1, 0.5) is None
+    assert code_of(queue, 0.3, 0.5) == "too_many_requests"
+    assert code_of(queue, 0.3, 20) is None
+
+
+def test_request_that_waited_to_be_read_for_most_of_its_time_is_refused_though_nothing_else_waits():
+    assert code_of(backlog(), 0, 10, late=1) is None
+    assert code_of(backlog(), 0, 10, late=4) == "too_many_requests"
+
+
+@pytest.mark.parametrize("groups", [10, 2000])
+def test_to_say_how_long_one_would_wait_takes_as_few_steps_however_many_wait(new_item, groups):
+    """The event loop does it for each request."""
+    queue, steps = backlog(), []
+    for key in range(groups):
+        queue.add(new_item(0, 10, key))
+    sys.setprofile(lambda frame, event, argument: steps.append(event))
+    try:
+        queue.check_wait(0, 0, 10)
+    finally:
+        sys.setprofile(None)
+    assert len(steps) < 20
+
+
+def test_request_that_nobody_waits_for_any_more_is_dropped(new_item):
+    queue = backlog()
+    items = [new_item(0, 10) for _ in range(3)]
+    for item in items:
+        queue.add(item)
+    items[1].future.cancel()
+    assert queue.take(0) == [items[0], items[2]]
+    assert (queue.queries, queue.take(0)) == (0, None)
+
+
+@pytest.mark.parametrize(("pace", "exclusive", "taken"), [(PACE, False, 4), (PACE, True, 8), (PACE / 10, False, 8)])
+def test_thread_takes_no_more_than_its_share_of_expensive_queries(new_item, pace, exclusive, taken):
+    queue = backlog(threads=2)
+    queue.note([new_item(0, 10, exclusive=exclusive)], pace)
+    for _ in range(8):
+        queue.add(new_item(0, 10, exclusive=exclusive))
+    assert len(queue.take(0)) == taken
+
+
+def test_call_that_was_held_up_does_not_make_cheap_work_expensive_but_several_do(new_item):
+    queue = backlog()
+    for _ in range(10):
+        queue.note([new_item(0, 1)], 1e-4)
+    queue.note([new_item(0, 1)], 0.01)
+    queue.add(new_item(0, 1))
+    assert len(queue.take_cheap(0, SHORT)) == 1
+    for _ in range(30):
+        queue.note([new_item(0, 1)], 0.01)
+    queue.add(new_item(0, 1))
+    assert queue.take_cheap(0, SHORT) is None
+
+
+def where(items):
+    return [threading.current_thread().name] * len(items)
+
+
+def slowly(items):
+    sleep(0.002)
+    return where(items)
+
+
+def failing(items):
+    raise HttpProblem("unsupported", "On purpose.")
+
+
+def threads_of(answer, times=3, together=1, key="key", timeout=10.0, inline=True):
+    """The threads that did the same work, time after time; of several that are asked together, those of the last."""
+
+    async def ask():
+        queue = WorkQueue(1, 10, 10, lambda: None)
+        queue.start()
+
+        def submit(answer, key, timeout=10.0):
+            return queue.submit(Trace("id"), perf_counter() + timeout, answer, None, key, inline=inline)
+
+        try:
+            for _ in range(5):  # what is cheap is known once it was done
+                await submit(where, "known to be cheap")
+            asked = []
+            for _ in range(times):
+                *_, last = await asyncio.gather(*(submit(answer, key, timeout) for _ in range(together)))
+                asked.append(last)
+            return asked
+        finally:
+            queue.stop()
+
+    return asyncio.run(ask())
+
+
+def test_work_known_to_be_cheap_is_done_in_the_event_loop():
+    first, *others = threads_of(where, times=20)
+    assert first == "search-0"
+    assert others[-1] == threading.current_thread().name
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"answer": slowly}, {"key": None}, {"inline": False}],
+    ids=["what takes long", "what no other resembles", "what is said to be otherwise"],
+)
+def test_all_other_work_is_done_in_a_thread(given):
+    assert set(threads_of(**{"answer": where} | given)) == {"search-0"}
+
+
+def test_what_waits_together_is_answered_together_in_the_event_loop_if_it_is_cheap():
+    sizes = []
+
+    def answer(items):
+        sizes.append(len(items))
+        return where(items)
+
+    assert threads_of(answer, times=20, together=4)[-1] == threading.current_thread().name
+    assert sizes[-1] == 4
+
+
+def test_errors_and_deadlines_are_the_same_in_the_event_loop():
+    with pytest.raises(HttpProblem, match="On purpose"):
+        threads_of(failing, key="known to be cheap")
+    with pytest.raises(HttpProblem, match="in the time it has"):
+        threads_of(where, key="known to be cheap", timeout=-1.0)
+
+
+@contextmanager
+def started(threads, **more):
+    queue = WorkQueue(**{"threads": threads, "most": 2000, "batch": 256, "prepare": lambda: None, **more})
+    queue.start()
+    try:
+        yield queue
+    finally:
+        queue.stop()
+
+
+def ask(queue, answer, item=0, key=None, **more):
+    """Submit a request that has time enough."""
+    trace = Trace(str(item))
+    return queue.submit(trace, trace.started + 20, answer, item, key, **more)
+
+
+def echo(items):
+    return items
+
+
+def test_searches_that_take_all_processors_go_one_at_a_time_and_together_while_others_run_beside_them():
+    begun, free, batches, running = threading.Semaphore(0), threading.Event(), [], []
+
+    def whole(items):
+        batches.append(list(items))
+        running.append(1)
+        begun.release()
+        assert free.wait(20)
+        assert len(running) == 1
+        running.pop()
+        return items
+
+    async def run():
+        first = ask(queue, whole, 0, "whole", exclusive=True)
+        await asyncio.to_thread(begun.acquire, timeout=20)
+        others = [ask(queue, whole, item, "whole", exclusive=True) for item in range(1, 6)]
+        beside = await asyncio.gather(*(ask(queue, echo, item, "beside") for item in range(5)))
+        assert batches == [[0]]
+        free.set()
+        return beside, await first, await asyncio.gather(*others)
+
+    with started(threads=3) as queue:
+        try:
+            assert asyncio.run(run()) == ([0, 1, 2, 3, 4], 0, [1, 2, 3, 4, 5])
+        finally:
+            free.set()
+    assert batches == [[0], [1, 2, 3, 4, 5]]
+
+
+def test_client_that_asks_again_at_once_goes_with_the_next_search_that_takes_all_processors():
+    """Else those who were just answered and those who wait would take turns, in half as large batches for ever."""
+    sizes, first = [], threading.Event()
+
+    def work(items):
+        sizes.append(len(items))
+        assert first.wait(20)
+        return items
+
+    async def ask_again_and_again(item):
+        for _ in range(20):
+            trace = Trace(str(item))
+            await queue.submit(trace, trace.started + 20, work, item, "whole", exclusive=True)
+
+    async def run():
+        asking = [asyncio.create_task(ask_again_and_again(item)) for item in range(16)]
+        while queue.waiting < 15:
+            await asyncio.sleep(0)
+        first.set()
+        await asyncio.gather(*asking)
+
+    with started(threads=2) as queue:
+        asyncio.run(run())
+    assert sum(sizes) == 16 * 20
+    assert sizes.count(16) > 10
+
+
+def test_searches_that_may_not_go_together_run_at_the_same_time_whatever_they_take():
+    both = threading.Barrier(2, timeout=20)
+
+    def work(items):
+        both.wait()
+        return items
+
+    async def run():
+        return await asyncio.gather(*(ask(queue, work, item, "whole", exclusive=True) for item in range(2)))
+
+    with started(threads=2, batch=1) as queue:
+        assert asyncio.run(run()) == [0, 1]
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param(lambda items: [*items, "one more"], id="too many results"),
+        pytest.param(lambda items: [StopIteration()], id="what no future takes"),
+        pytest.param(lambda items: next(iter(())), id="an iterator that ends"),
+        pytest.param(lambda items: exit(), id="an exit"),
+    ],
+)
+def test_answer_that_fails_as_no_answer_may_is_an_error_of_its_request_alone(caplog, answer, exclusive):
+    async def run():
+        with pytest.raises(RuntimeError):
+            await ask(queue, answer, key="key", exclusive=exclusive)
+        return [await ask(queue, echo, item, "key", exclusive=exclusive) for item in range(3)]
+
+    with started(threads=1) as queue:
+        assert asyncio.run(run()) == [0, 1, 2]
+
+
+def test_thread_that_cannot_be_prepared_searches_all_the_same(caplog):
+    def refuse():
+        raise PermissionError("on purpose")
+
+    with started(threads=1, prepare=refuse) as queue:
+        assert asyncio.run(asyncio.wait_for(run_one(queue), 20)) == 0
+    assert "on purpose" in caplog.text
+
+
+async def run_one(queue):
+    return await ask(queue, echo)
+
+
+@pytest.mark.parametrize("exclusive", [False, True])
+def test_failure_that_a_thread_survives_is_counted_and_logged(caplog, exclusive):
+    survived = []
+
+    async def run():
+        with pytest.raises(RuntimeError, match="a search thread has failed"):
+            await ask(queue, lambda items: exit(), key="key", exclusive=exclusive)
+        return await ask(queue, echo, 1, "key", exclusive=exclusive)
+
+    with started(threads=1) as queue:
+        queue.on_failure = lambda: survived.append(1)
+        assert asyncio.run(run()) == 1
+    assert survived == [1]
+    assert "a search thread has failed and goes on" in caplog.text
