@@ -107,12 +107,17 @@ def ask(ranker, raw, queries, mask, exact):
     }
 
 
+SHOWN = ("flat", "fastscan", "hnsw")
+
+
 def rows(lines):
     """Yield a row of the table for each kind of index and share of matches: the worse of all filters."""
     alike = {}
     for line in lines:
         alike.setdefault((line["targets"], line["kind"], line["share"]), []).append(line)
     for (targets, kind, share), several in alike.items():
+        if kind not in SHOWN:
+            continue
         yield (
             f"{targets:,}, {kind}",
             f"{share:.1%}",
