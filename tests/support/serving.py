@@ -29,8 +29,11 @@ def serving(app):
 
 def wait_until_ready(base_url):
     """Wait until nothing is being loaded any more; the last answer of /readyz."""
-    while (
-        answer := httpx.get(f"{base_url}/readyz", timeout=60)
-    ).status_code == 503 and "retry-after" in answer.headers:
+    while True:
+        try:
+            answer = httpx.get(f"{base_url}/readyz", timeout=60)
+        except (httpx.ReadError, httpx.RemoteProtocolError):
+            continue  # on a busy machine, a server that waits for nobody may break off this connection
+        if answer.status_code != 503 or "retry-after" not in answer.headers:
+            return answer
         time.sleep(0.01)
-    return answer
