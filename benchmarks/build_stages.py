@@ -80,7 +80,7 @@ def counting(method, watch, rows):
 def child(folder, count, index, correction):
     """Build, and return what each stage took."""
     import hubless
-    from hubless.builder import job
+    from hubless.builder import build as job
     from hubless.store import bundle
     from hubless.vectors.npy import NpyVectors
     from hubless.vectors.sources import HeldVectors

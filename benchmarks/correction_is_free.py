@@ -18,7 +18,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing import Asked, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, recall_curve
 from hubless.knn.augment import centre
@@ -47,7 +47,7 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
     """Build an index of vectors with these offsets, tuned to their ranking."""
     ((_, rows),) = rankings(queries, source, K, offsets)
     path = Path(folder) / f"{kind}.{int(offsets.any())}"
-    built = build_index(kind, source, offsets, bank, Asked(queries, rows), Aims(), path, 0, Silent())
+    built = build_index(kind, source, offsets, bank, ExactAnswers(queries, rows), Aims(), path, 0, Silent())
     strength = float(offsets.any())
 
     def ask(query, parameters):

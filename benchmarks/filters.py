@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing import Asked, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, build_index
 from hubless.filters import parse_filter
 from hubless.kernels.reductions import rankings
 from hubless.knn import Aims
@@ -72,7 +72,7 @@ def measured(count, kinds, shares):
     for name in kinds:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "index.faiss"
-            asked = Asked(queries, rows)
+            asked = ExactAnswers(queries, rows)
             built = build_index(name, source, offsets, bank_source, asked, Aims(0.99), path, 0, Silent())
             ranker = Ranker(built.targets, offsets)
         for which, share, mask in masks(targets, queries, shares):

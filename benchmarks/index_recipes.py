@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing import Asked, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
 from hubless.knn.augment import centre
@@ -47,7 +47,7 @@ def measured(name, targets, bank, queries, kinds, recall):
                     source,
                     offsets,
                     bank_source,
-                    Asked(queries, rows),
+                    ExactAnswers(queries, rows),
                     Aims(recall),
                     Path(folder) / "index.faiss",
                     0,

@@ -20,9 +20,9 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing import Asked, build_index
-from hubless.builder.refilling import Enlarged, refilled
-from hubless.builder.shards import index_paths, paths_of
+from hubless.builder.indexing.growth import IndexGrowth, grown_index
+from hubless.builder.indexing.index_choice import ExactAnswers, build_index
+from hubless.builder.indexing.shards import index_paths, paths_of
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
 from hubless.knn import INDEXES, Aims, agreement, openmp_threads, read_index
@@ -85,7 +85,10 @@ def build(folder, shards, kind):
     """Build the index of all targets in so many shards."""
     count, path = opened(folder).shape[0], path_of(folder, shards)
     path.parent.mkdir(exist_ok=True)
-    wanted, bank = Asked(stored(folder, "queries"), stored(folder, "best")), as_source(stored(folder, "bank"), "bank")
+    wanted, bank = (
+        ExactAnswers(stored(folder, "queries"), stored(folder, "best")),
+        as_source(stored(folder, "bank"), "bank"),
+    )
     offsets, most = stored(folder, "offsets"), -(-count // shards // 8) * 8
     with measuring() as found:
         made = build_index(kind, opened(folder), offsets, bank, wanted, Aims(RECALL), path, 0, Silent(), most)
@@ -128,9 +131,9 @@ def merge(folder, shards, kind, parameters):
     path = folder / "merged" / "index.faiss"
     path.parent.mkdir()
     more = as_source(harness.low_rank(MORE, DIM, 3), "more")
-    rows = Enlarged(targets, path_of(folder, shards), np.arange(len(offsets) - MORE), more, offsets)
+    rows = IndexGrowth(targets, path_of(folder, shards), np.arange(len(offsets) - MORE), more, offsets)
     with measuring() as found:
-        made = refilled(rows, max(len(shard) for shard in shards_of(targets)), path, Silent())
+        made = grown_index(rows, max(len(shard) for shard in shards_of(targets)), path, Silent())
     files = paths_of(path, len(shards_of(made)))
     found["bytes"] = sum(file.stat().st_size for file in files if file.stat().st_nlink == 1)
     for file in files:

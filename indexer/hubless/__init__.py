@@ -4,12 +4,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from hubless.builder.build import build
     from hubless.builder.index import Index
     from hubless.builder.index import open_index as open
-    from hubless.builder.job import build
-    from hubless.builder.merging import merge
+    from hubless.builder.lifecycle import merge, refit
     from hubless.builder.offsets import augment_queries, augment_targets, choose_strength, offsets
-    from hubless.builder.refitting import refit
     from hubless.builder.reindex.run import reindex
     from hubless.corrections import CORRECTIONS
     from hubless.errors import HublessError
@@ -76,17 +75,17 @@ _PLACES = {
     "VersionInfo": "store.catalog.VersionInfo",
     "augment_queries": "builder.offsets.augment_queries",
     "augment_targets": "builder.offsets.augment_targets",
-    "build": "builder.job.build",
+    "build": "builder.build.build",
     "choose_strength": "builder.offsets.choose_strength",
     "compare": "lab.arrays.compare",
     "diagnose": "lab.arrays.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
     "export": "exporting.export.export",
-    "merge": "builder.merging.merge",
+    "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
     "plot_occurrence": "lab.arrays.plot_occurrence",
-    "refit": "builder.refitting.refit",
+    "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",
     "scan": "lab.arrays.scan",
     "tune": "lab.arrays.tune",

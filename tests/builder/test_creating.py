@@ -5,7 +5,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder.creating import create
+from hubless.builder.lifecycle import create
 from hubless.errors import CollectionAliased, CollectionExists, CollectionNotFound, InputError
 from hubless.search.living import Living
 from hubless.search.writes import Put, Remove

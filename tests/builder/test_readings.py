@@ -9,7 +9,8 @@ import pytest
 from support.problems import normal
 
 import hubless
-from hubless.builder import job, reading
+from hubless.builder import build as job
+from hubless.builder.inputs import reading
 from hubless.knn import augment, fastscan
 from hubless.store import bundle
 from hubless.vectors.sources import ArrayVectors

@@ -11,7 +11,7 @@ from support import jobs, small, writing
 from support.jobs import NAME, names, run, stored, unit, vector, write_targets
 
 import hubless
-from hubless.builder.creating import create
+from hubless.builder.lifecycle import create
 from hubless.builder.reindex import run as reindexing
 from hubless.errors import (
     BundleDamaged,
@@ -75,15 +75,14 @@ def test_first_run_gives_the_offsets_of_a_build_with_the_same_files(folder):
 
 def test_version_whose_offsets_are_not_those_of_its_correction_is_not_published(built, monkeypatch):
     write_targets(built / "items" / "c.parquet", ["item-70"])
-    before, build = hubless.Catalog(built / "catalog").version_ids(NAME), reindexing.build_version
+    before, build = hubless.Catalog(built / "catalog").version_ids(NAME), reindexing.carry_over
 
-    def wrong(*given):
-        version = build(*given)
-        fitted = version.made.correction
-        moved = replace(fitted, constant=fitted.constant + 0.5)
-        return replace(version, made=replace(version.made, correction=moved))
+    def wrong(*given, **options):
+        draft = build(*given, **options)
+        moved = replace(draft.correction, constant=draft.correction.constant + 0.5)
+        return replace(draft, correction=moved)
 
-    monkeypatch.setattr(reindexing, "build_version", wrong)
+    monkeypatch.setattr(reindexing, "carry_over", wrong)
     with pytest.raises(BundleDamaged, match=r"nothing is published: .* offsets differ"):
         run(built)
     assert hubless.Catalog(built / "catalog").version_ids(NAME) == before
@@ -402,16 +401,14 @@ def test_lease_of_another_machine_expires_when_it_is_silent(built, monkeypatch):
 
 
 def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatch):
-    from hubless.builder.reindex import run as running
-
     write_targets(built / "items" / "c.parquet", ["item-80"])
-    write = running.write_made
+    check = reindexing._check_sound
 
-    def publish_another(made, folder, projection):
-        write(made, folder, projection)
+    def publish_another(*given):
+        check(*given)
         hubless.open(built / "catalog", NAME).save(built / "catalog", NAME)
 
-    monkeypatch.setattr(running, "write_made", publish_another)
+    monkeypatch.setattr(reindexing, "_check_sound", publish_another)
     with pytest.raises(PreconditionFailed, match="became current while the job ran"):
         run(built)
     monkeypatch.undo()
@@ -419,7 +416,7 @@ def test_version_that_became_current_meanwhile_is_not_replaced(built, monkeypatc
 
 
 def test_unchanged_file_is_read_again_only_when_asked(built, monkeypatch):
-    from hubless.builder.reindex import files
+    from hubless.builder.reindex import source_files as files
 
     for file in [*(built / "items").iterdir(), built / "bank.npy"]:
         old = time.time() - 100

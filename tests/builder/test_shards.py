@@ -9,8 +9,8 @@ from support.problems import normal
 from support.shards import inodes, same_answers
 
 import hubless
-from hubless.builder import refilling
-from hubless.builder import shards as files
+from hubless.builder.indexing import growth as refilling
+from hubless.builder.indexing import shards as files
 from hubless.errors import InputError
 
 KINDS = ["flat", "fastscan", "ivf_fp16", "hnsw_sq8"]

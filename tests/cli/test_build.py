@@ -8,7 +8,7 @@ from support import small
 from support.model_folders import write_onnx, write_static
 
 import hubless
-from hubless.builder import shards
+from hubless.builder.indexing import shards
 
 
 def test_build_shows_what_it_built_and_makes_it_current(build, run, tmp_path):

@@ -12,7 +12,7 @@ from support.serving import serving, wait_until_ready
 from support.writing import writable
 
 import hubless
-from hubless.builder.reindex import waiting
+from hubless.builder.reindex import service_wait as waiting
 from hubless.errors import InputError
 from hubless.store.locks import lease
 from hubless_service.app import create_app

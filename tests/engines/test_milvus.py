@@ -275,7 +275,7 @@ def test_build_that_fails_leaves_nothing_in_milvus(tmp_path, milvus, monkeypatch
         raise RuntimeError("no room")
 
     before = set(milvus.client.list_collections())
-    monkeypatch.setattr("hubless.builder.job.write_made", broken)
+    monkeypatch.setattr("hubless.builder.pipeline.draft.VersionDraft.write", broken)
     with pytest.raises(RuntimeError, match="no room"):
         small.build(tmp_path, "failing", engine="milvus")
     assert set(milvus.client.list_collections()) == before

@@ -5,7 +5,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.builder import engines
+from hubless.builder.pipeline import engines
 from hubless.errors import EngineUnavailable, InputError
 from hubless_milvus.names import alias_name, collection_name
 
@@ -90,7 +90,7 @@ def test_collection_without_our_mark_is_never_dropped(tmp_path, client):
 def test_build_that_was_killed_is_cleared_away_by_the_next(tmp_path, client, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("hubless_milvus.engine.drop", lambda *_: [])  # as if there had been no time
-        patch.setattr("hubless.builder.job.write_made", lambda *_: 1 / 0)
+        patch.setattr("hubless.builder.pipeline.draft.VersionDraft.write", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             build(tmp_path, "killed")
     [left] = [name for name in client.list_collections() if name.startswith("hubless_killed_")]

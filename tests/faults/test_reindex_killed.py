@@ -96,7 +96,7 @@ def test_job_that_is_killed_at_any_moment_comes_to_the_same_offsets(folder, kill
 
 
 def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
-    from hubless.builder import checkpoints
+    from hubless.builder.pipeline import checkpoints
 
     folder = tmp_path / "job"
     jobs.write(folder, correction={"name": "sn"})

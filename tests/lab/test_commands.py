@@ -10,7 +10,7 @@ import pytest
 from support.labelled import pairs, saved
 
 import hubless
-from hubless.builder.parameter_file import read_correction
+from hubless.builder.recipe import read_correction
 from hubless.cli.application import main
 from hubless.lab.experiments.compare import compare
 

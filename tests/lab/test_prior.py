@@ -10,7 +10,7 @@ from support.labelled import pairs, saved
 
 import hubless
 from hubless.builder.offsets import offsets
-from hubless.builder.parameter_file import read_strength
+from hubless.builder.recipe import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
 from hubless.errors import InputError

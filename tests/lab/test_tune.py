@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.labelled import pairs
 
-from hubless.builder.parameter_file import read_correction
+from hubless.builder.recipe import read_correction
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
 from hubless.lab.experiments.grids import PRESETS, grid_methods

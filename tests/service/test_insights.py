@@ -13,7 +13,7 @@ from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless import measures
-from hubless.builder.measuring import by_chance
+from hubless.builder.pipeline.survey import by_chance
 from hubless.store import bundle
 from hubless_service.app import create_app
 from hubless_service.routes.comparison import _comparing

@@ -19,7 +19,7 @@ from support.problems import normal
 from support.serving import serving, wait_until_ready
 
 import hubless
-from hubless.builder import inputs
+from hubless.builder.inputs import build_inputs as inputs
 from hubless.errors import InputError
 from hubless.vectors import payload, payload_types
 from hubless_service.app import create_app

@@ -6,7 +6,7 @@ from support import catalogs, writing
 from support.serving import serving, wait_until_ready
 
 import hubless
-from hubless.builder.creating import create
+from hubless.builder.lifecycle import create
 from hubless_client import ApiInvalidInput, Client
 from hubless_service.app import create_app
 from hubless_service.settings import Settings

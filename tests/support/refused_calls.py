@@ -302,7 +302,7 @@ if __name__ == "__main__":
 
     import hubless
     from hubless.builder.backup import back_up, restore
-    from hubless.builder.merging import merge
+    from hubless.builder.lifecycle import merge
     from hubless.errors import CollectionNotFound
     from hubless.search.collection import open_collection
     from hubless.search.living import Living

@@ -33,7 +33,7 @@ from support import calls, shortcuts
 from support.history import Attempt, History, Value, Wrong, request_of, taken, unit, vector
 
 import hubless
-from hubless.builder.merging import merge
+from hubless.builder.lifecycle import merge
 from hubless.errors import HublessError
 from hubless.search.writes import Put
 from hubless.store import bank_order, locks

@@ -10,38 +10,30 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.engines import follow, placing
-from hubless.builder.enlarging import base_of, base_rows, enlarge, may_grow, remake
-from hubless.builder.inputs import added_payload, held_payload, open_inputs
-from hubless.builder.live import check_live, chosen_strength
-from hubless.builder.making import Made, checked_bank, empty_index, make, make_empty
-from hubless.builder.places import InFile, Place
-from hubless.builder.reading import read_vectors
-from hubless.builder.recipe import Metric, Recipe, asked_for
-from hubless.builder.refilling import Enlarged
-from hubless.builder.rows import near, projection_of, vectors_first, with_all, write_rows
-from hubless.builder.shards import index_paths, paths_of
-from hubless.builder.writing import manifest, manifest_of, write_made
+from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payload
+from hubless.builder.inputs.reading import read_vectors
+from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
+from hubless.builder.pipeline.draft import Contents
+from hubless.builder.pipeline.engines import follow, placing
+from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.places import InFile
+from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
-from hubless.knn import write_index
 from hubless.knn.aims import RECALL
-from hubless.progress import Progressing, Steps, progress_bars
+from hubless.progress import Progressing, progress_bars
 from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
-from hubless.search.engines.base import StoredVectors
-from hubless.search.engines.embedded import IndexedTargets
-from hubless.search.engines.sharded import Embedded, shards_of
+from hubless.search.engines.sharded import Embedded
 from hubless.search.living import Living, open_with_log
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.store import bundle
-from hubless.store.bundle import IndexRecord, Manifest
+from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
-from hubless.store.durable import link
 from hubless.store.log import Log
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
@@ -49,8 +41,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
-from hubless.vectors.sources import ArrayVectors, RowsOf, SelectedVectors, VectorSource, in_memory, under_metric
-from hubless.vectors.unchanged import Seen
+from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """Collection and version of an index that was not saved."""
@@ -92,10 +83,10 @@ class Index(Collection):
         device: str = CPU,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
-        self._recipe = Recipe.of(
-            metric=metric,
+        self._recipe = Recipe(
+            metric=check_metric(metric),
             correction=correction,
-            parameters=parameters,
+            parameters=parameters or {},
             index=index,
             recall=recall,
             memory=memory,
@@ -122,7 +113,7 @@ class Index(Collection):
     def of(cls, parts: Parts, filter_cache: int = FILTER_CACHE) -> "Index":
         """The index of the parts of a version."""
         self = cls(metric=parts.manifest.metric, filter_cache=filter_cache)
-        self._recipe = Recipe.of(**asked_for(parts.manifest))
+        self._recipe = Recipe.of(parts.manifest)
         self._become(parts)
         return self
 
@@ -164,43 +155,33 @@ class Index(Collection):
             naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector, DuplicateIds.
         """
         recipe = self._recipe = self._recipe.in_process()
-        recipe.check_prior(target_prior)
-        seen = Seen(
-            targets=targets,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            live_queries=live_queries,
-            ids=ids,
-            payload=payload,
-            encoder=encoder,
-            target_prior=target_prior,
+        recipe.check_inputs(query_bank, target_prior)
+        given = Inputs(
+            targets, query_bank, target_bank, live_queries, ids, payload, payload_schema, encoder, target_prior
         )
+        seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
-                inputs = open_inputs(
-                    targets, query_bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
-                )
+                inputs = given.open()
                 table = IdTable.of(inputs.ids)
                 rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
                 vectors = read_vectors(inputs, recipe.metric, recipe.seed)
-            checked = checked_bank(vectors, recipe, bank_of_targets)
-            check_live(vectors)
-            made = make(vectors, recipe, steps, InFile())
-            chosen = chosen_strength(vectors.live_queries, made, steps)
+            draft = fit_version(vectors, recipe, steps, InFile(), bank_of_targets=bank_of_targets)
+            contents = Contents(inputs.ids, inputs.payload, inputs.payload_columns, inputs.encoder)
             self._changes = self._home = None
             self._become(
                 Parts(
-                    manifest=manifest_of(made, inputs, vectors.records, checked, chosen, recipe, UNNAMED, UNSAVED),
-                    targets=made.targets,
-                    offsets=made.offsets,
+                    manifest=draft.manifest(contents, vectors.records, UNNAMED, UNSAVED),
+                    targets=draft.targets,
+                    offsets=draft.offsets,
                     ids=table,
                     payload=rows,
                     encoder=inputs.encoder,
-                    prepared=lambda: made.query_time,
-                    occurrence=lambda: made.occurrence,
-                    bank_sample=made.bank_sample,
-                    correction=lambda: made.correction,
-                    canary=lambda: made.canary,
+                    prepared=lambda: draft.query_time,
+                    occurrence=lambda: draft.occurrence,
+                    bank_sample=draft.bank_sample,
+                    correction=lambda: draft.correction,
+                    canary=lambda: draft.canary,
                 )
             )
         return self
@@ -312,104 +293,43 @@ class Index(Collection):
             if the catalog cannot be written.
         """
         with self._changing, progress_bars(progress) as steps:
-            parts = self._parts
-            home = Catalog(catalog).path, name
-            if not len(parts.offsets) and home != self._home:
+            parts, changes, home = self._parts, self._changes, Catalog(catalog)
+            rows, here = NextTargets.of(parts), (home.path, name) == self._home
+            base = parts.folder if changes is None else changes.base.folder
+            if not rows.count and not here:
                 raise InputError("index", "at least one target", "none")
             with (
-                Catalog(catalog).staging(name) as staged,
+                home.staging(name) as staged,
                 storage_errors(staged.folder),
                 placing(self._recipe, staged, name) as place,
             ):
-                order = vectors_first(parts)
-                write_rows(parts, order, staged.folder)
-                made = self._made(parts, order, steps, staged.folder, place)
-                write_made(made, staged.folder, projection_of(parts))
-                # of another collection the writes are no part of any log
-                seq = parts.seq if home == self._home else 0
-                made_of = _manifest_of(parts, made, self._changes, name, staged.version)
-                if home == self._home and made_of.job is not None and self._base_folder is not None:
-                    shutil.copyfile(self._base_folder / bundle.SOURCES, staged.folder / bundle.SOURCES)
+                rows.contents.write(staged.folder)
+                file = None if base is None else base / bundle.INDEX
+                if isinstance(parts.targets, Embedded) and len(rows.kept):
+                    draft = copy_version(parts, parts.targets, staged.folder / bundle.INDEX)
                 else:
-                    made_of = made_of.model_copy(update={"job": None})
-                saved = staged.publish(made_of.model_copy(update={"log_seq": seq}))
+                    grow = changes is not None and may_grow(rows)
+                    draft = carry_over(rows, self._recipe, place, staged.folder, steps, file=file, grow=grow)
+                draft.write(staged.folder, projection_of(parts))
+                before = parts.manifest
+                made = draft.manifest(
+                    rows.contents,
+                    before.provenance.inputs,
+                    name,
+                    staged.version,
+                    notes=[*before.notes, *([] if changes is None else [changes.note])],
+                    # of another collection the writes are no part of any log, and it knows no job
+                    log_seq=parts.seq if here else 0,
+                    job=before.job if here and base is not None else None,
+                )
+                if made.job is not None and base is not None:
+                    shutil.copyfile(base / bundle.SOURCES, staged.folder / bundle.SOURCES)
+                saved = staged.publish(made)
             follow(saved)
             opened = open_parts(catalog, name, version=saved.version, hashes=False)
             self._become(replace(opened, encoder=parts.encoder))
-            self._changes, self._home = None, home
+            self._changes, self._home = None, (home.path, name)
         return saved
-
-    @property
-    def _base_folder(self) -> Path | None:
-        """The folder of the version that this was opened from."""
-        return self._parts.folder if self._changes is None else self._changes.base.folder
-
-    def _made(self, parts: Parts, order: I64 | None, steps: Steps, folder: Path, place: Place) -> Made:
-        """What to save, with its vectors in their place.
-
-        Parameters
-        ----------
-        order : of the rows, those that have a vector first; None as they are
-        folder : of the version
-        """
-        path = folder / bundle.INDEX
-        correction, query_time, targets = parts.correction(), parts.prepared(), parts.targets
-        room, offsets = targets.room(None), parts.offsets if order is None else parts.offsets[order]
-        if not room:
-            made = make_empty(targets.dim, correction, parts.bank_sample)
-            write_index(empty_index(targets.dim), path)
-            return replace(made, offsets=offsets, index=_empty_record(made.index, parts.manifest.index))
-        if not isinstance(targets, Embedded):
-            source: VectorSource = StoredVectors(targets, "targets")
-            if order is not None:
-                source = SelectedVectors(source, order[:room], "targets")
-            elif room < len(offsets):
-                source = RowsOf(source, 0, room)
-            elif (enlarged := self._enlarged(parts, steps, path)) is not None:
-                return enlarged
-            source = near(source, parts, folder)
-            return with_all(remake(parts, source, offsets[:room], self._recipe, steps, place), offsets)
-        self._write_index(targets, path)
-        return Made(
-            targets=targets,
-            offsets=parts.offsets,
-            correction=correction,
-            query_time=query_time,
-            occurrence=parts.occurrence(),
-            bank_sample=parts.bank_sample,
-            canary=parts.canary(),
-            index=parts.manifest.index,
-            measured=parts.manifest.measured,
-            trained=False,
-        )
-
-    def _write_index(self, targets: Embedded, path: Path) -> None:
-        """Write the index of a version as it is, or of one in memory."""
-        folder = self._base_folder
-        if folder is None or isinstance(targets, IndexedTargets):
-            for shard, written in zip(shards_of(targets), index_paths(path, len(shards_of(targets))), strict=True):
-                write_index(shard.index, written)
-            return
-        count = len(targets.shards)
-        for file, written in zip(paths_of(folder / bundle.INDEX, count), paths_of(path, count), strict=True):
-            link(file, written)
-
-    def _enlarged(self, parts: Parts, steps: Steps, path: Path) -> Made | None:
-        """The index with what was added, without what was removed; None if it has to be built anew."""
-        changes = self._changes
-        if (
-            changes is None
-            or parts.manifest.index.external
-            or not may_grow(parts, changes.count_added, len(parts.offsets))
-        ):
-            return None
-        rows = base_rows(parts.targets)
-        kept = rows[rows >= 0]
-        more = RowsOf(StoredVectors(parts.targets, "targets"), len(kept), len(rows))
-        folder = self._base_folder
-        file = None if folder is None else folder / bundle.INDEX
-        enlarged = Enlarged(base_of(parts.targets), file, kept, more, parts.offsets)
-        return enlarge(parts, enlarged, self._recipe, path, steps)
 
 
 def _parted(
@@ -447,38 +367,6 @@ def _new_ids(ids: Ids | None, kind: str, count: int, following: int) -> pa.Array
         expected = "strings" if kind == "string" else "whole numbers"
         raise InputError("ids", f"{expected}, as the ids of this index are", str(given.type))
     return given
-
-
-def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
-    """The record of an empty index, which keeps the engine of the version before."""
-    if before.engine is None:
-        return made
-    return made.model_copy(update={"engine": before.engine.model_copy(update={"name": "", "details": {}})})
-
-
-def _manifest_of(parts: Parts, made: Made, changes: Changes | None, name: str, version: str) -> Manifest:
-    before, added = parts.manifest, 0 if changes is None else changes.count_added
-    return manifest(
-        made,
-        before.correction,
-        parts.ids.array.type,
-        before.payload_columns,
-        parts.encoder,
-        before.provenance.inputs,
-        collection=name,
-        version=version,
-        metric=before.metric,
-        seed=before.provenance.seed,
-        bank=before.bank,
-        strength=before.strength,
-        strength_choice=before.strength_choice,
-        target_prior=before.target_prior,
-        notes=[*before.notes, *([] if changes is None else [changes.note])],
-        job=before.job,
-        bank_order=before.bank_order,
-        frozen=min(len(made.offsets), before.frozen + added),
-        grown=0 if made.trained else before.grown + added,
-    )
 
 
 def open_index(

@@ -1,24 +1,29 @@
-"""How a build works: metric, correction, index and its aims. Checked before any work."""
+"""The recipe of a version: metric, correction, engine, index and its aims. Checked before any work."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 
+from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.builder.executors import LOCAL, check_executor
-from hubless.builder.shards import check_shard_targets
+from hubless.builder.indexing.shards import check_shard_targets
 from hubless.corrections import Correction
-from hubless.corrections import correction as make_correction
+from hubless.corrections import correction as correction_named
 from hubless.corrections.prior import taking_prior
-from hubless.errors import InputError
+from hubless.errors import InputError, StorageError, one_line
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import RECALL
 from hubless.knn.choice import AUTO
+from hubless.search.collection import MOST_STRENGTH
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
-from hubless.vectors.arrays import check_at_least
+from hubless.vectors.arrays import check_at_least, check_between
 
 Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
@@ -27,97 +32,87 @@ FAISS = "faiss"
 
 @dataclass(frozen=True)
 class Recipe:
-    """The metric, the correction, the engine and its index, the seed, the device, the executor and the shards."""
+    """The settings of a build: see `hubless.build`.
+
+    Raises
+    ------
+    InputError
+        naming the parameter that is wrong.
+    """
 
     metric: Metric
-    correction: str
-    parameters: dict[str, Any]
-    method: Correction
-    index: str
-    aims: Aims
-    seed: int
-    device: str
-    executor: str = LOCAL
-    shard_targets: int | None = None
+    correction: str = "auto"
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     engine: str = FAISS
+    index: str = AUTO
+    recall: float = RECALL
+    memory: int | str | None = None
+    latency: float | str | None = None
+    shard_targets: int | None = None
+    seed: int = 0
+    device: str = CPU
+    executor: str = LOCAL
+
+    def __post_init__(self) -> None:
+        check_at_least("seed", self.seed, 0)
+        _ = self.method
+        if self.index != AUTO:
+            (index_type if self.engine == FAISS else external_engine(self.engine).check_index)(self.index)
+        _ = self.aims
+        if self.engine != FAISS:
+            external_engine(self.engine)
+            for name in ("memory", "latency", "shard_targets"):
+                if getattr(self, name) is not None:
+                    raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
+        check_executor(self.executor, self.device)
+        check_metric(self.metric)
+        plain = {name: _plain(value) for name, value in (self.parameters or {}).items()}
+        object.__setattr__(self, "parameters", plain)
+        object.__setattr__(self, "shard_targets", check_shard_targets(self.shard_targets))
+
+    @cached_property
+    def method(self) -> Correction:
+        """The correction."""
+        return correction_named(self.correction, self.parameters)
+
+    @cached_property
+    def aims(self) -> Aims:
+        """The aims of the index."""
+        return parse_aims(self.recall, self.memory, self.latency)
 
     @classmethod
-    def of(
-        cls,
-        *,
-        metric: Metric | None,
-        correction: str = "auto",
-        parameters: Mapping[str, Any] | None = None,
-        index: str = "auto",
-        recall: float = RECALL,
-        memory: int | str | None = None,
-        latency: float | str | None = None,
-        seed: int = 0,
-        device: str = CPU,
-        executor: str = LOCAL,
-        shard_targets: int | None = None,
-        engine: str = FAISS,
-    ) -> "Recipe":
-        """A recipe from what users give: see `hubless.build`.
-
-        Raises
-        ------
-        InputError
-            naming the parameter.
-        """
-        check_at_least("seed", seed, 0)
-        method = make_correction(correction, parameters)
-        check = index_type if engine == FAISS else external_engine(engine).check_index
-        if index != AUTO:
-            check(index)
-        plain = {name: _plain(value) for name, value in (parameters or {}).items()}
-        aims = parse_aims(recall, memory, latency)
-        if engine != FAISS and (memory is not None or latency is not None):
-            given = "memory" if memory is not None else "latency"
-            raise InputError(given, f"none, as the engine is {engine}; choose its kind of index instead", "one")
-        ran_by = check_executor(executor, device)
-        most = check_shard_targets(shard_targets)
-        if engine != FAISS and most is not None:
-            raise InputError("shard_targets", f"none, as the engine is {engine}, which cuts collections itself", most)
-        return cls(check_metric(metric), correction, plain, method, index, aims, seed, device, ran_by, most, engine)
+    def of(cls, manifest: Manifest) -> "Recipe":
+        """Return the recipe of a version."""
+        record, aims = manifest.index, manifest.index.aims
+        # a collection that began empty has had no size to choose by
+        kind = AUTO if manifest.measured is None else record.type
+        return cls(
+            metric=manifest.metric,
+            correction=manifest.correction.name,
+            parameters=manifest.correction.parameters,
+            engine=FAISS if record.engine is None else record.engine.engine,
+            index=kind if record.engine is None else record.engine.kind,
+            recall=RECALL if aims is None else aims.recall,
+            memory=None if aims is None else aims.memory,
+            latency=None if aims is None else aims.latency_ms,
+            seed=manifest.provenance.seed,
+            shard_targets=record.shard_targets,
+        )
 
     def in_process(self) -> "Recipe":
-        """The same with an index in this process."""
+        """Return the same with an index in this process."""
         return self if self.engine == FAISS else replace(self, engine=FAISS, index=AUTO)
 
-    def check_prior(self, target_prior: object) -> None:
-        """Raise `InputError` if there is a target prior, and the correction takes none."""
+    def check_inputs(self, query_bank: object, target_prior: object) -> None:
+        """Raise `InputError` if there is no query bank, or a target prior, and the correction is not for that."""
+        if query_bank is None and self.correction != "none":
+            raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
         if target_prior is not None:
             taking_prior(self.method)
 
 
-def asked_for(manifest: Manifest) -> dict[str, Any]:
-    """What `Recipe.of` was given for a version."""
-    record, aims = manifest.index, manifest.index.aims
-    return {
-        "metric": manifest.metric,
-        "correction": manifest.correction.name,
-        "parameters": manifest.correction.parameters,
-        "engine": FAISS if record.engine is None else record.engine.engine,
-        "index": _kind(manifest),
-        "recall": RECALL if aims is None else aims.recall,
-        "memory": None if aims is None else aims.memory,
-        "latency": None if aims is None else aims.latency_ms,
-        "seed": manifest.provenance.seed,
-        "shard_targets": record.shard_targets,
-    }
-
-
-def _kind(manifest: Manifest) -> str:
-    """The kind of index to build anew."""
-    if manifest.index.engine is not None:
-        return manifest.index.engine.kind
-    # a collection that began empty has had no size to choose by
-    return AUTO if manifest.measured is None else manifest.index.type
-
-
 def check_metric(metric: str | None) -> Metric:
-    """The metric, or an `InputError` that names both. No default: a wrong metric ranks wrongly in silence."""
+    """Return the metric, or raise an `InputError` that names both. A wrong default would rank wrongly in silence."""
     for known in get_args(Metric):
         if metric == known:
             return known  # type: ignore[no-any-return]
@@ -127,3 +122,47 @@ def check_metric(metric: str | None) -> Metric:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
+    """Return name and parameters of a correction from a parameter file, as `tune` writes it.
+
+    Raises
+    ------
+    StorageError
+        if there is no such file.
+    InputError
+        if it is no parameter file, or names an unknown correction or parameter.
+    """
+    path = Path(path)
+    name = f"correction from ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, "correction from: there is no such file")
+    try:
+        read = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(name, "a JSON file, as tune writes it", one_line(error)) from error
+    if not isinstance(read, dict) or not isinstance(read.get("correction"), str):
+        raise InputError(name, 'an object with "correction" and "parameters"', one_line(ValueError(repr(read)[:80])))
+    parameters = read.get("parameters", {})
+    if not isinstance(parameters, dict):
+        raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
+    correction_named(read["correction"], parameters)
+    return read["correction"], parameters
+
+
+def read_strength(path: str | Path) -> float | None:
+    """Return the strength that live queries chose, from a file that `read_correction` has read; None without any.
+
+    Raises
+    ------
+    InputError
+        if it is no number from 0 to 2.
+    """
+    evidence = json.loads(Path(path).read_text("utf-8")).get("tuned")
+    chosen = evidence.get("strength") if isinstance(evidence, dict) else None
+    if chosen is None:
+        return None
+    strength: Any = chosen.get("strength") if isinstance(chosen, dict) else chosen
+    check_between(f"correction from ({Path(path).name}), strength", strength, 0, MOST_STRENGTH)
+    return float(strength)

@@ -9,10 +9,9 @@ from typing import Annotated, Any
 import typer
 
 import hubless
-from hubless.builder.engines import delete, follow, prune
 from hubless.builder.executors import LOCAL
-from hubless.builder.parameter_file import read_correction, read_strength
-from hubless.builder.recipe import FAISS
+from hubless.builder.pipeline.engines import delete, follow, prune
+from hubless.builder.recipe import FAISS, read_correction, read_strength
 from hubless.cli.completion import aliases, collections, one_of, versions
 from hubless.cli.curve import curve_table
 from hubless.cli.options import (

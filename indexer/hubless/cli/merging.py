@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.merging import merge
+from hubless.builder.lifecycle import merge
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.printing import print_json
 

@@ -14,8 +14,7 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
 
-from hubless.builder.merging import merge
-from hubless.builder.refitting import refit
+from hubless.builder.lifecycle import merge, refit
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order

@@ -10,7 +10,7 @@ import numpy as np
 from fastapi import APIRouter, Request, Response
 
 import hubless
-from hubless.builder.refitting import check_refittable
+from hubless.builder.lifecycle import check_refittable
 from hubless.errors import HublessError, InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi

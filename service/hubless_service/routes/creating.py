@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from fastapi import APIRouter, Request, Response
 
-from hubless.builder.creating import create
-from hubless.builder.engines import delete
+from hubless.builder.lifecycle import create
+from hubless.builder.pipeline.engines import delete
 from hubless.builder.recipe import Metric
 from hubless.errors import InputError
 from hubless.store.catalog import check_name

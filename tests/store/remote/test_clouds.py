@@ -149,16 +149,16 @@ def test_versions_are_built_opened_rolled_back_named_pruned_and_deleted(address,
 
 
 def test_build_that_was_overtaken_is_refused(address, files, monkeypatch):
-    from hubless.builder import job
+    from hubless.builder import build as job
 
     small.build(address)
-    make = job.make
+    make = job.fit_version
 
     def overtaken(*args, **kwargs):
         files.put("some/catalog/photos/CURRENT", b"another")
         return make(*args, **kwargs)
 
-    monkeypatch.setattr(job, "make", overtaken)
+    monkeypatch.setattr(job, "fit_version", overtaken)
     with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
         small.build(address, data=1)
     assert bytes(files.get("some/catalog/photos/CURRENT").bytes()) == b"another"

@@ -3,7 +3,7 @@ from support import small
 from support.object_storage import ADDRESS, damaging, failing, late_listing, truncating
 
 import hubless
-from hubless.builder import shards
+from hubless.builder.indexing import shards
 from hubless.errors import (
     BundleDamaged,
     CollectionNotFound,

@@ -37,24 +37,24 @@ def test_second_build_becomes_current_and_the_first_stays_at_the_address(store):
 
 def test_build_that_was_overtaken_is_refused(store, monkeypatch):
     build()
-    from hubless.builder import job
+    from hubless.builder import build as job
 
-    made = job.make
+    made = job.fit_version
 
     def overtaken(*args, **kwargs):
         store.put("some/catalog/photos/CURRENT", b"another")
         return made(*args, **kwargs)
 
-    monkeypatch.setattr(job, "make", overtaken)
+    monkeypatch.setattr(job, "fit_version", overtaken)
     with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
         build(data=1)
     assert store.objects()["some/catalog/photos/CURRENT"] == b"another"
 
 
 def test_build_without_permission_or_bucket_fails_before_the_long_work(store, monkeypatch):
-    from hubless.builder import job
+    from hubless.builder import build as job
 
-    monkeypatch.setattr(job, "make", None)
+    monkeypatch.setattr(job, "fit_version", None)
     store.faults.add(failing(1000, status="403 Forbidden", code="AccessDenied", method="HEAD"))
     with pytest.raises(StorageError, match="no permission"):
         build()

@@ -27,8 +27,8 @@ _FAR_OUT = 3.0
 
 
 @dataclass(frozen=True)
-class Thinned:
-    """What is left of live queries (m, d), and what is not.
+class ThinnedQueries:
+    """The live queries (m, d) that are left, and those that are not.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ def thin(
     *,
     same: float = SAME,
     client_share: float = CLIENT_SHARE,
-) -> Thinned:
+) -> ThinnedQueries:
     """Choose the live queries that make a good query bank.
 
     Answers are those of `csls` with these queries as its bank, so that a hub that all of them find makes no two alike.
@@ -94,7 +94,7 @@ def thin(
     allowed = (
         different if clients is None else _capped([clients[row] for row in different.tolist()], different, client_share)
     )
-    return Thinned(
+    return ThinnedQueries(
         rows=allowed,
         near_duplicates=np.flatnonzero((like >= 0) & (like != np.arange(len(queries)))),
         capped=np.setdiff1d(different, allowed),
@@ -104,7 +104,7 @@ def thin(
     )
 
 
-def demand(thinned: Thinned, targets: int) -> F64:
+def demand(thinned: ThinnedQueries, targets: int) -> F64:
     """A target prior (n,): 1, and for targets that people agree on ½ more for each further query.
 
     Queries that count as one confirm an answer if two or more of them find it first. A single query confirms nothing:

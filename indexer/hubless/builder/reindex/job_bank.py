@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from hubless.builder.banks.held_out import mix
-from hubless.builder.banks.thinning import SAME, Thinned, demand, thin
-from hubless.builder.reindex.files import found_files
-from hubless.builder.reindex.job_file import Prior
+from hubless.builder.banks.thinning import SAME, ThinnedQueries, demand, thin
+from hubless.builder.reindex.job_file import PriorChoice
 from hubless.builder.reindex.plan import Plan
+from hubless.builder.reindex.source_files import found_files
 from hubless.corrections.prior import TargetPrior
 from hubless.errors import InputError
 from hubless.search.priors import prior_of
@@ -37,7 +37,7 @@ class JobBank:
     Attributes
     ----------
     demand : (n,) how often each target should be found, as people agree on it; see `banks.thinning.demand`
-    notes : what thinning left out
+    notes : of thinning
     """
 
     queries: VectorSource
@@ -46,7 +46,7 @@ class JobBank:
 
 
 def is_thinned(plan: Plan) -> bool:
-    """Whether a part of the bank is thinned: what is left of it depends on the targets."""
+    """Return whether a part of the bank is thinned. The result then depends on the targets."""
     return any(
         bank.same is not None or _is_sample(found_files(bank.path, plan.folder, f"query_bank.{number}"))
         for number, bank in enumerate(plan.job.query_bank)
@@ -54,7 +54,7 @@ def is_thinned(plan: Plan) -> bool:
 
 
 def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
-    """The bank of the job. Samples of live queries are thinned, as `hubless bank thin` does; several parts are mixed.
+    """Return the bank of the job. Samples of live queries are thinned, and several parts are mixed.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
 
 
 def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSource, Sequence[str] | None]:
-    """The vectors of an entry of the job, and for a query sample who asked each."""
+    """Return the vectors of an entry of the job, and for a query sample the client of each."""
     if _is_sample(files := found_files(path, plan.folder, entry)):
         sample = read_sample(plan.folder / path)
         return HeldVectors(sample.vectors, name), sample.clients
@@ -89,8 +89,8 @@ def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSo
     return parts[0] if len(parts) == 1 else StackedVectors(parts, name), None
 
 
-def job_prior(asked: Prior | None, payload: pa.Table | None, bank: JobBank) -> TargetPrior | None:
-    """The target prior that the job asks for. Targets whose column does not say count as the median of the others.
+def job_prior(asked: PriorChoice | None, payload: pa.Table | None, bank: JobBank) -> TargetPrior | None:
+    """Return the target prior of the job. Targets whose column does not say count as the median of the others.
 
     Raises
     ------
@@ -129,7 +129,7 @@ def _together(parts: Sequence[VectorSource], shares: Sequence[float | None], see
     return HeldVectors(mix([(part, share or 0.0) for part, share in zip(parts, shares, strict=True)], seed=seed), NAME)
 
 
-def _note(entry: str, left: Thinned) -> str:
+def _note(entry: str, left: ThinnedQueries) -> str:
     kept, given = len(left.rows), len(left.like)
     out = {
         "near-duplicates": left.near_duplicates,

@@ -1,16 +1,16 @@
 """The job file of `hubless reindex`: its models, which are its contract."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
+import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import check_executor
-from hubless.builder.reindex.yaml_file import Document, Place, read_yaml
-from hubless.errors import InputError
+from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
 from hubless.store.catalog import check_name
@@ -21,11 +21,11 @@ JOB_VERSION = 1
 Share: TypeAlias = Annotated[float, Field(ge=0, le=1)]
 
 
-class _Part(BaseModel):
+class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Source(_Part):
+class TargetFiles(_Section):
     """Files of targets."""
 
     path: str = Field(min_length=1, description="A file, a folder of files, or a pattern such as items/*.parquet.")
@@ -33,7 +33,7 @@ class Source(_Part):
     payload: str | None = Field(default=None, description="File with the payload of a file that has none.")
 
 
-class Bank(_Part):
+class BankFiles(_Section):
     """Example queries, or a part of them."""
 
     path: str = Field(min_length=1, description="A file, a folder of files, or a pattern.")
@@ -48,20 +48,20 @@ class Bank(_Part):
     )
 
 
-class Prior(_Part):
+class PriorChoice(_Section):
     """How often targets should be found: one of both."""
 
     column: str | None = Field(default=None, min_length=1, description="A payload column.")
     demand: bool = Field(default=False, description="As often as the queries of a query sample agree on.")
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> "Prior":
+    def _one_of_both(self) -> "PriorChoice":
         if (self.column is None) != self.demand:
             raise ValueError("either `column`, or `demand: true`")
         return self
 
 
-class CorrectionChoice(_Part):
+class CorrectionChoice(_Section):
     """How hubness is removed."""
 
     name: str = "auto"
@@ -77,7 +77,7 @@ class CorrectionChoice(_Part):
         return self
 
 
-class IndexChoice(_Part):
+class IndexChoice(_Section):
     """The kind of index and its aims."""
 
     type: str = "auto"
@@ -97,7 +97,7 @@ class IndexChoice(_Part):
     )
 
 
-class Refit(_Part):
+class RefitRules(_Section):
     """When the correction is fitted anew."""
 
     frozen: Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
@@ -107,7 +107,7 @@ class Refit(_Part):
     days: float | None = Field(default=None, gt=0, description="The oldest that a fit may be.")
 
 
-class _Gate(_Part):
+class _Gate(_Section):
     @model_validator(mode="after")
     def _bounded(self) -> "_Gate":
         bounds = [name for name in type(self).model_fields if name.startswith(("min", "max"))]
@@ -163,7 +163,7 @@ class FirstRightGate(_Gate):
     max_drop: Share | None = Field(default=None, description="Below the current version's.")
 
 
-class Gates(_Part):
+class Gates(_Section):
     """What a version must reach before it is published."""
 
     rows: RowsGate | None = None
@@ -181,14 +181,14 @@ class Gates(_Part):
         return gate
 
 
-class Retention(_Part):
+class Retention(_Section):
     """Which versions are kept once a new one is published. The current one always is."""
 
     versions: int | None = Field(default=None, ge=1, description="The newest so many.")
     days: float | None = Field(default=None, gt=0, description="Those made in the last so many days.")
 
 
-class Executor(_Part):
+class ExecutorChoice(_Section):
     """Where the work is done."""
 
     type: str = Field(
@@ -217,7 +217,7 @@ def _column(given: Any) -> Any:
     return {"column": given} if isinstance(given, str) else given
 
 
-class Job(_Part):
+class ReindexJob(_Section):
     """What a collection is made of. Paths are seen from the folder of the file."""
 
     version: Literal[1] = Field(description="Of this format.")
@@ -226,22 +226,22 @@ class Job(_Part):
     )
     collection: str
     metric: Literal["cosine", "dot"] = "cosine"
-    targets: Annotated[list[Source], BeforeValidator(_listed)] = Field(min_length=1)
+    targets: Annotated[list[TargetFiles], BeforeValidator(_listed)] = Field(min_length=1)
     payload_schema: dict[str, str] = Field(default={}, description="Types of payload columns.")
-    query_bank: Annotated[list[Bank], BeforeValidator(_listed)] = Field(min_length=1)
+    query_bank: Annotated[list[BankFiles], BeforeValidator(_listed)] = Field(min_length=1)
     target_bank: str | None = None
     live_queries: str | None = Field(
         default=None, description="About 200 queries that people asked: they choose the strength."
     )
     bank_of_targets: bool = False
-    target_prior: Annotated[Prior | None, BeforeValidator(_column)] = None
+    target_prior: Annotated[PriorChoice | None, BeforeValidator(_column)] = None
     encoder: str | None = None
     correction: CorrectionChoice = CorrectionChoice()
     index: IndexChoice = IndexChoice()
-    refit: Refit = Refit()
+    refit: RefitRules = RefitRules()
     gates: Gates = Gates()
     retention: Retention = Retention()
-    executor: Executor = Executor()
+    executor: ExecutorChoice = ExecutorChoice()
     seed: int = Field(default=0, ge=0)
     projection: Literal["pca", "umap"] = Field(default="pca", description="Of the map in the console.")
 
@@ -256,7 +256,7 @@ class Job(_Part):
 
     @field_validator("query_bank")
     @classmethod
-    def _whole(cls, banks: list[Bank]) -> list[Bank]:
+    def _whole(cls, banks: list[BankFiles]) -> list[BankFiles]:
         shares = [bank.share for bank in banks if bank.share is not None]
         if shares and (len(shares) < len(banks) or abs(sum(shares) - 1) > 1e-6):
             raise ValueError("a share of each bank, together 1, or of none")
@@ -272,10 +272,10 @@ class Job(_Part):
 
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a job file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **Job.model_json_schema()}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **ReindexJob.model_json_schema()}
 
 
-def read_job(path: Path) -> Job:
+def read_job(path: Path) -> ReindexJob:
     """Return the job of a file.
 
     Raises
@@ -285,36 +285,84 @@ def read_job(path: Path) -> Job:
     InputError
         naming the line and the key that is wrong, and for an unknown key the nearest known one.
     """
-    document = read_yaml(path)
-    if not isinstance(document.content, dict):
-        raise InputError(path.name, "keys and values, such as version: 1", _shown(document.content))
-    _check_version(path, document)
-    try:
-        return Job.model_validate(document.content)
-    except ValidationError as error:
-        raise _wrong(path, document, error.errors()) from error
-
-
-def _check_version(path: Path, document: Document) -> None:
-    """Look at the version first: of another one all else may be different."""
-    version = document.content.get("version", JOB_VERSION)
-    if version != JOB_VERSION or isinstance(version, bool):
-        where = f"{path.name}, line {_line(document, ('version',))}: version"
+    content, node = _read_yaml(path)
+    if not isinstance(content, dict):
+        raise InputError(path.name, "keys and values, such as version: 1", _shown(content))
+    version = content.get("version", JOB_VERSION)
+    if version != JOB_VERSION or isinstance(version, bool):  # first, as of another one all else may be different
+        where = f"{path.name}, line {_line(node, ('version',))}: version"
         raise InputError(where, f"{JOB_VERSION}, which this hubless reads", _shown(version))
+    try:
+        return ReindexJob.model_validate(content)
+    except ValidationError as error:
+        raise _first_mistake(path, node, error.errors()) from error
 
 
-def _wrong(path: Path, document: Document, errors: Iterable[ErrorDetails]) -> InputError:
-    """What is wrong in the first line where something is."""
-    first = min(errors, key=lambda each: _line(document, each["loc"]))
+def _read_yaml(path: Path) -> tuple[Any, yaml.Node]:
+    """Return the content of a YAML file, and its nodes, which know their lines.
+
+    Raises `StorageError` if it cannot be read, and `InputError` if it is not YAML, or a key stands twice.
+    """
+    with storage_errors(path):
+        if not path.is_file():
+            raise StorageError(path, "there is no such job file")
+        try:
+            text = path.read_text("utf-8-sig")
+        except UnicodeDecodeError as error:
+            raise InputError(path.name, "text in UTF-8", one_line(error)) from error
+    try:
+        node = yaml.compose(text, yaml.SafeLoader)
+        _check_keys(path.name, node)
+        return yaml.safe_load(text), node
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = path.name if mark is None else f"{path.name}, line {mark.line + 1}"
+        raise InputError(where, "YAML", f"a mistake: {error.problem or error.context}") from error
+    except RecursionError as error:
+        raise InputError(path.name, "YAML of a few levels", "values inside values without end") from error
+    except yaml.YAMLError as error:
+        raise InputError(path.name, "YAML", one_line(error)) from error
+
+
+def _check_keys(name: str, node: yaml.Node | None) -> None:
+    """Raise `InputError` if a key stands twice in a mapping."""
+    if isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            _check_keys(name, each)
+    elif isinstance(node, yaml.MappingNode):
+        known = set()
+        for key, value in node.value:
+            if key.value in known:
+                raise InputError(f"{name}, line {key.start_mark.line + 1}", "each key once", f"{key.value} again")
+            known.add(key.value if isinstance(key, yaml.ScalarNode) else None)
+            _check_keys(name, value)
+
+
+def _line(node: yaml.Node, place: Sequence[str | int]) -> int:
+    """Return the line of a place, or of the nearest thing around it that is in the file."""
+    line: int = node.start_mark.line
+    for key in place:
+        if isinstance(node, yaml.MappingNode):
+            pair = next((pair for pair in node.value if pair[0].value == key), None)
+        else:
+            items = node.value if isinstance(node, yaml.SequenceNode) else []
+            pair = (items[key], items[key]) if isinstance(key, int) and key < len(items) else None
+        if pair is None:
+            break
+        line, node = pair[0].start_mark.line, pair[1]
+    return line + 1
+
+
+def _first_mistake(path: Path, node: yaml.Node, errors: Iterable[ErrorDetails]) -> InputError:
+    """Return an error for the first line where something is wrong."""
+    first = min(errors, key=lambda each: _line(node, each["loc"]))
     place, kind = first["loc"], first["type"]
-    where = f"{path.name}, line {_line(document, place)}: {'.'.join(map(str, place)) or 'the job'}"
+    where = f"{path.name}, line {_line(node, place)}: {'.'.join(map(str, place)) or 'the job'}"
     received = _shown(first["input"])
     if kind == "extra_forbidden":
-        known = _known(place[:-1])
+        known = _known_keys(place[:-1])
         close = get_close_matches(str(place[-1]), known, 1, 0.5)
         expected = f"{close[0]}, the nearest known key" if close else f"one of {', '.join(known)}"
-        if place == ("schedule",):  # a key of hubless 0.2.0, which did nothing
-            expected = "no schedule, as cron or Kubernetes starts the job"
         received = str(place[-1])
     elif kind == "missing":
         expected, received = "a value", "none"
@@ -323,17 +371,9 @@ def _wrong(path: Path, document: Document, errors: Iterable[ErrorDetails]) -> In
     return InputError(where, expected, received)
 
 
-def _line(document: Document, place: Place) -> int:
-    """The line of a place, or of what it would be in."""
-    for length in range(len(place), -1, -1):
-        if place[:length] in document.lines:
-            return document.lines[place[:length]]
-    return 1
-
-
-def _known(place: Place) -> list[str]:
-    """The keys that may stand at a place."""
-    model: type[BaseModel] = Job
+def _known_keys(place: Sequence[str | int]) -> list[str]:
+    """Return the keys that may stand at a place."""
+    model: type[BaseModel] = ReindexJob
     for key in place:
         if isinstance(key, str):
             model = _model_in(model.model_fields[key].annotation)

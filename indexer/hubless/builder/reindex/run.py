@@ -1,53 +1,64 @@
 """A run: plan → work → gates → publish → keep what is to be kept."""
 
 import hashlib
+import logging
 import shutil
 import time
-from contextlib import suppress
-from dataclasses import dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.engines import follow, placing, prune
+from hubless.builder.banks.bank_checks import COVERED, narrow_notes
+from hubless.builder.banks.held_out import MeasuringQueries, hold_out
 from hubless.builder.executors import executing
-from hubless.builder.index import open_index
-from hubless.builder.inputs import write_payload
-from hubless.builder.making import Made
+from hubless.builder.inputs.reading import BuildVectors, read_source
+from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
+from hubless.builder.pipeline.checkpoints import StoredCheckpoints
+from hubless.builder.pipeline.draft import VersionDraft
+from hubless.builder.pipeline.engines import follow, placing, prune
+from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.places import Place
 from hubless.builder.reindex import gates
-from hubless.builder.reindex.gates import Candidate, GateResult, measure_gates
-from hubless.builder.reindex.job_file import Job, Retention, read_job
-from hubless.builder.reindex.next_rows import NextRows, next_rows
+from hubless.builder.reindex.gates import GateResult, measure_gates
+from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
+from hubless.builder.reindex.job_file import ReindexJob, Retention, read_job
+from hubless.builder.reindex.job_targets import job_targets
 from hubless.builder.reindex.plan import SEQ, WORK, Plan, make_plan
-from hubless.builder.reindex.rows import write_table
-from hubless.builder.reindex.steps import Built, build_version
-from hubless.builder.reindex.waiting import Waiting
-from hubless.builder.writing import manifest, write_made
-from hubless.encoders import Encoder, load_encoder
+from hubless.builder.reindex.row_changes import write_table
+from hubless.builder.reindex.service_wait import ServiceWait, wait_for_service
+from hubless.builder.reindex.source_files import same
+from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
+from hubless.kernels.devices import on_device
+from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
+from hubless.search.engines.base import StoredVectors
+from hubless.search.parts import Parts
 from hubless.search.soundness import version_problem
 from hubless.store import bundle
 from hubless.store.address import address_of
-from hubless.store.bundle import CorrectionRecord, FileStamp, InputRecord, JobRecord, Manifest
-from hubless.store.catalog import Catalog, Staging
+from hubless.store.bundle import BankRecord, FileStamp, InputRecord, JobRecord, Manifest
+from hubless.store.catalog import Catalog
 from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
 from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.ids import write_ids
-from hubless.vectors.payload import open_dataset
+from hubless.vectors.sources import VectorSource, in_memory, sample
+
+log = logging.getLogger("hubless.banks")
 
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What became of a run.
+    """The outcome of a run.
 
     Attributes
     ----------
     manifest : of the version that was made; None if there was nothing to do
     published : whether it became the current one
-    gates : what was measured, with the bounds
+    gates : the measurements, with the bounds
     deleted : ids of versions that were not to be kept
     cut : the last write that left the log; 0 for none
     waited : whether the service serves the version, if the run was to wait for that
@@ -60,7 +71,7 @@ class Outcome:
     gates: list[GateResult] = field(default_factory=list)
     deleted: list[str] = field(default_factory=list)
     cut: int = 0
-    waited: Waiting | None = None
+    waited: ServiceWait | None = None
     seconds: float = 0.0
 
     @property
@@ -127,28 +138,26 @@ def reindex(
         home = work.catalog
         steps.step("comparing the files with the current version")
         plan = make_plan(job, folder, home, read_all=read_all, full=full)
-        if not plan.why:
+        done = Outcome(plan)
+        if plan.why:
+            _begin(plan)
+            done = _build(plan, steps)
+        if done.published and done.manifest is not None:
+            work.publish()
+            follow(done.manifest)
+            if wait_for is not None:
+                steps.step("waiting for the service")
+                waited = wait_for_service(wait_for, job.collection, done.manifest.version, timeout)
+                done = replace(done, waited=waited)
+            if done.waited is None or done.waited.switched:
+                deleted = _prune(home, job.collection, job.retention)
+                done = replace(done, deleted=deleted, cut=home.cut_log(job.collection))
+        if done.published or not plan.why:
             shutil.rmtree(plan.home / WORK, ignore_errors=True)
-            return Outcome(plan, seconds=time.monotonic() - started)
-        _begin(plan)
-        made, results = _build(plan, steps)
-        if not all(each.passed for each in results):
-            return Outcome(plan, made, gates=results, seconds=time.monotonic() - started)
-        work.publish()
-        follow(made)
-        shutil.rmtree(plan.home / WORK, ignore_errors=True)
-        waited = None
-        if wait_for is not None:
-            steps.step("waiting for the service")
-            waited = Waiting.of(wait_for, made.collection, made.version, timeout)
-        deleted, cut = [], 0
-        if waited is None or waited.switched:
-            deleted = _prune(home, made.collection, job.retention)
-            cut = home.cut_log(made.collection)
-        return Outcome(plan, made, True, results, deleted, cut, waited, time.monotonic() - started)
+        return replace(done, seconds=time.monotonic() - started)
 
 
-def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[Job, Path, str | Path]:
+def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob, Path, str | Path]:
     """Return the job of a file, the folder that its paths start from, and the folder or the address of the catalog.
 
     Raises
@@ -175,39 +184,127 @@ def _begin(plan: Plan) -> None:
             replace_text(plan.work / SEQ, str(plan.seq))
 
 
-def _build(plan: Plan, steps: Steps) -> tuple[Manifest, list[GateResult]]:
+def _build(plan: Plan, steps: Steps) -> Outcome:
     """Make the next version, and publish it if it passes the gates."""
+    job = plan.job
     with (
-        plan.catalog.staging(plan.job.collection) as staged,
+        plan.catalog.staging(job.collection) as staged,
         storage_errors(staged.folder),
-        placing(plan.recipe, staged, plan.job.collection) as place,
+        placing(plan.recipe, staged, job.collection) as place,
     ):
         before = None
         if plan.base is not None:
             steps.step("opening the current version")
-            before = open_index(plan.catalog, plan.job.collection, lenient=True, until=plan.seq).parts
-        with executing(plan.recipe.executor, staged.folder):
+            before = current_parts(plan.catalog, job.collection, plan.seq)
+        with executing(plan.recipe.executor, staged.folder), on_device(plan.recipe.device):
             with plan.seen.unchanged():
-                rows = next_rows(before, plan.rows, plan.job.metric, staged.folder)
-                encoder = _encoder(plan, rows)
-                _write_records(rows, plan, encoder, staged.folder)
-                built = build_version(plan, rows, staged.folder, place, steps)
+                encoder = None if before is None else before.encoder
+                if job.encoder is not None:
+                    dim = before.targets.dim if before is not None else plan.rows.dim
+                    encoder = load_encoder(plan.folder / job.encoder, dim)
+                    if dim is not None:
+                        check_dim(encoder.dim, dim, "encoder", "targets")
+                rows = job_targets(before, plan.rows, job.metric, encoder, staged.folder)
+                rows.contents.write(staged.folder)
+                write_table(plan.rows.table, staged.folder / bundle.SOURCES)
+                if not rows.count_with_vector:
+                    raise InputError(TARGETS, "at least one target", "none")
+                make = _fit if plan.refit or before is None else _carry
+                draft, why = make(plan, rows, staged.folder, place, steps)
             steps.step("measuring the gates")
-            results = measure_gates(plan.job, plan.folder, Candidate(built, rows.ids, before))
-            made = _manifest(plan, rows, built, encoder, staged, results)
+            results = measure_gates(job, plan.folder, draft, rows.contents.ids, before)
+            record = _record(plan, draft, [*plan.why, *why], results)
+            inputs = _inputs(plan, record.banks)
+            made = draft.manifest(
+                rows.contents, inputs, job.collection, staged.version, log_seq=plan.seq, seed=job.seed, job=record
+            )
             if not all(each.passed for each in results):
-                return made, results
+                return Outcome(plan, made, gates=results)
             steps.step("writing")
-            write_made(built.made, staged.folder, plan.job.projection)
-            _check_sound(built.made, made, staged.folder)  # here, as the executor's files go with the block
+            draft.write(staged.folder, job.projection)
+            _check_sound(draft, made, staged.folder)  # here, as the executor's files go with the block
         _check_base(plan)
-        return staged.publish(made), results
+        return Outcome(plan, staged.publish(made), True, results)
 
 
-def _check_sound(built: Made, made: Manifest, folder: Path) -> None:
+def _fit(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps) -> tuple[VersionDraft, list[str]]:
+    """Fit the correction anew, and train the index anew. Return the version, and notes on the bank."""
+    metric, job = plan.job.metric, plan.job
+    given: dict[str, VectorSource | None] = {}
+    for name in ("target_bank", "live_queries"):
+        given[name], path = None, getattr(job, name)
+        if path is not None:
+            source, _ = open_vectors(path, name, name.replace("_", " "), plan)
+            given[name], _ = read_source(source, metric, folder, held=False)
+    targets = rows.vectors(folder)
+    opened_bank = open_bank(plan, targets)
+    bank, _ = read_source(opened_bank.queries, metric, folder, held=True)
+    for each in (bank, *given.values()):
+        if each is not None:
+            check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
+    prior = job_prior(job.target_prior, rows.payload, opened_bank)
+    column = None if job.target_prior is None else job.target_prior.column
+    vectors = BuildVectors(targets, bank, given["target_bank"], given["live_queries"], prior, column)
+    work = StoredCheckpoints(plan.work)
+    draft = fit_version(vectors, plan.recipe, steps, place, work, bank_of_targets=job.bank_of_targets)
+    return draft.extended(rows.count), opened_bank.notes
+
+
+def _carry(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps) -> tuple[VersionDraft, list[str]]:
+    """Keep the fitted correction: new rows get their offsets from it. Return the version, and why it was trained."""
+    before, grow = rows.parts, not plan.retrain
+    draft = carry_over(
+        rows,
+        plan.recipe,
+        place,
+        folder,
+        steps,
+        # the collection follows a log, and so has no folder of its own
+        file=plan.catalog.folder(plan.job.collection, before.manifest.version) / bundle.INDEX,
+        grow=grow,
+        checkpoints=StoredCheckpoints(plan.work),
+        measuring=_measuring(plan),
+    )
+    bank = _bank_now(before, draft)
+    notes = [] if bank is None else narrow_notes(bank)
+    for each in notes:
+        log.warning(each)
+    if frozen := draft.about["frozen"]:
+        came = f"{frozen:,} of {rows.count:,} targets came after the fit of the correction"
+        notes = [*notes, f"{came}, which gave them their offsets"]
+    missed = "the index missed its recall with the rows that were added, and was trained anew"
+    why = [missed] if grow and draft.trained and not before.manifest.index.external else []
+    return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), why
+
+
+def _measuring(plan: Plan) -> MeasuringQueries | None:
+    """Return the queries that a fit on the bank would hold out, so that all versions are measured with the same ones.
+
+    The kept fit has seen them. None if the bank has changed since.
+    """
+    record = plan.base.job if plan.base else None
+    names = [name for name in plan.banks if name.startswith("query_bank")]
+    if record is None or not all(same(plan.banks[name], record.banks.get(name, [])) for name in names):
+        return None
+    if is_thinned(plan):  # what is left of it depends on the targets, and they were others
+        return None
+    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True)
+    return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
+
+
+def _bank_now(before: Parts, draft: VersionDraft) -> BankRecord | None:
+    """Return the record of the bank of the fit, with its coverage of the targets that there are."""
+    known, queries = before.manifest.bank, before.bank_sample
+    if known is None or queries is None:
+        return known
+    found = coverage(queries, in_memory(sample(StoredVectors(draft.targets, TARGETS), COVERED)))
+    return known.model_copy(update={"coverage": None if found is None else float(f"{found:.3g}")})
+
+
+def _check_sound(draft: VersionDraft, made: Manifest, folder: Path) -> None:
     """Raise `BundleDamaged` if a sample shows that index, vectors, offsets and correction do not belong together."""
-    correction = built.correction if built.query_time is None and made.target_prior is None else None
-    problem = version_problem(built.targets, built.offsets, correction, made.count - made.vectorless)
+    correction = draft.correction if draft.query_time is None and made.target_prior is None else None
+    problem = version_problem(draft.targets, draft.offsets, correction, made.count - made.vectorless)
     if problem is not None:
         raise BundleDamaged(folder, f"nothing is published: {problem}")
 
@@ -215,9 +312,8 @@ def _check_sound(built: Made, made: Manifest, folder: Path) -> None:
 def _check_base(plan: Plan) -> None:
     """Raise `PreconditionFailed` if another version became current; `LogDamaged` if writes to come were cut off."""
     name = plan.job.collection
-    log = plan.catalog.log(name)
-    first = log.first()
-    log.close()
+    with closing(plan.catalog.log(name)) as log:
+        first = log.first()
     if first > plan.seq + 1:
         raise LogDamaged(log.path, f"the writes up to {first - 1} were cut off while the job ran: run it again")
     with suppress(FileNotFoundError):
@@ -226,86 +322,36 @@ def _check_base(plan: Plan) -> None:
             raise PreconditionFailed(f"version {current} of {name!r} became current while the job ran: run it again")
 
 
-def _encoder(plan: Plan, rows: NextRows) -> Encoder | None:
-    before = rows.before
-    if plan.job.encoder is None:
-        return None if before is None else before.encoder
-    dim = before.targets.dim if before is not None else plan.rows.dim
-    encoder = load_encoder(plan.folder / plan.job.encoder, dim)
-    if dim is not None:
-        check_dim(encoder.dim, dim, "encoder", "targets")
-    return encoder
-
-
-def _write_records(rows: NextRows, plan: Plan, encoder: Encoder | None, folder: Path) -> None:
-    write_ids(rows.ids, folder / bundle.IDS)
-    write_table(plan.rows.table, folder / bundle.SOURCES)
-    if encoder is not None:
-        encoder.save(folder)
-    if rows.payload is not None and rows.payload.column_names:
-        write_payload(open_dataset(rows.payload), rows.payload.column_names, folder)
-
-
-def _manifest(
-    plan: Plan, rows: NextRows, built: Built, encoder: Encoder | None, staged: Staging, results: list[GateResult]
-) -> Manifest:
-    made, job = built.made, plan.job
-    correction = CorrectionRecord(
-        name=plan.recipe.correction, parameters=plan.recipe.parameters, details=made.correction.details
-    )
-    kept_fit = not plan.refit and plan.base is not None and plan.base.job is not None
-    banks = dict(plan.banks)
-    if kept_fit and plan.base is not None and plan.base.job is not None:
-        correction = plan.base.correction
-        banks = {**plan.base.job.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
-    record = JobRecord(
+def _record(plan: Plan, draft: VersionDraft, why: list[str], results: list[GateResult]) -> JobRecord:
+    """Return the record of the job. A kept fit keeps the record of its banks, too."""
+    kept, banks = None if plan.refit or plan.base is None else plan.base.job, plan.banks
+    if kept is not None:
+        banks = {**kept.banks, **({"encoder": banks["encoder"]} if "encoder" in banks else {})}
+    return JobRecord(
         sources=plan.rows.sources,
         banks=banks,
         fit=plan.fit,
         index=plan.index,
-        fitted=built.fitted,
-        offsets="kept" if kept_fit else "fitted",
-        built="trained" if made.trained else "grown",
-        why=[*plan.why, *built.why],
-        new=plan.rows.new,
-        changed=plan.rows.changed,
-        gone=len(plan.rows.gone),
+        fitted=datetime.now(UTC).isoformat(timespec="seconds") if kept is None else kept.fitted,
+        offsets="fitted" if kept is None else "kept",
+        built="trained" if draft.trained else "grown",
+        why=why,
+        **plan.rows.counts,
         written=plan.writes,
         gates={each.gate: {"value": each.value, "bound": each.bound} for each in results},
-    )
-    return manifest(
-        made,
-        correction,
-        rows.ids.type,
-        [] if rows.payload is None else rows.payload.column_names,
-        encoder,
-        _inputs(plan, banks),
-        collection=job.collection,
-        version=staged.version,
-        metric=job.metric,
-        seed=job.seed,
-        bank=built.bank,
-        strength=built.strength,
-        strength_choice=built.strength_record,
-        target_prior=built.target_prior,
-        notes=built.notes,
-        log_seq=plan.seq,
-        frozen=built.frozen,
-        grown=built.grown,
-        job=record,
     )
 
 
 def _inputs(plan: Plan, banks: dict[str, list[FileStamp]]) -> dict[str, InputRecord]:
-    sources = [stamp for source in plan.rows.sources for stamp in source.files]
-    query_banks = [stamp for name, some in banks.items() if name.startswith("query_bank") for stamp in some]
-    others = {name: some for name, some in banks.items() if not name.startswith("query_bank")}
-    given = {"targets": sources, "query_bank": query_banks, **others}
-    return {name: input_record(some) for name, some in given.items() if some}
+    """Return the records of the inputs, each of one file or of several."""
+    inputs: dict[str, list[FileStamp]] = {"targets": [stamp for each in plan.rows.sources for stamp in each.files]}
+    for name, stamps in banks.items():
+        inputs.setdefault("query_bank" if name.startswith("query_bank") else name, []).extend(stamps)
+    return {name: input_record(stamps) for name, stamps in inputs.items() if stamps}
 
 
 def input_record(stamps: list[FileStamp]) -> InputRecord:
-    """The record of files that are one input."""
+    """Return the record of files that are one input."""
     together = hashlib.sha256("".join(stamp.sha256 for stamp in stamps).encode()).hexdigest()
     name = Path(stamps[0].path).name if len(stamps) == 1 else f"{len(stamps)} files"
     sha256 = stamps[0].sha256 if len(stamps) == 1 else together

@@ -1,4 +1,4 @@
-"""Which targets of the files are new, changed or gone, by their ids and the digests of their content.
+"""The targets of the files that are new, changed or gone, by their ids and the digests of their content.
 
 A version remembers the id and the digest of each target that its files had (`sources.arrow`). What is the same in a
 file as it was the last time leaves the collection alone: a target that was changed or deleted over HTTP since stays so.
@@ -6,7 +6,7 @@ file as it was the last time leaves the collection alone: a target that was chan
 
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs import OpenedTargets, held_payload, open_targets, reading_payload
-from hubless.builder.reindex.files import SourceFile, Stamps, same
+from hubless.builder.inputs.build_inputs import TargetContents, held_payload, open_targets, reading_payload
+from hubless.builder.reindex.source_files import SourceFile, Stamps, same
 from hubless.errors import DuplicateIds, InputError
 from hubless.store.bundle import SourceRecord
 from hubless.vectors.arrays import I64
@@ -28,13 +28,14 @@ from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
 FILE, DIGEST = "file", "digest"
 DIGEST_BYTES = 16
 _DIGESTS = pa.binary(DIGEST_BYTES)
+_NEW, _OTHER, _SAME = 0, 1, 2
 
 State: TypeAlias = Literal["new", "changed", "unchanged", "gone"]
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """What became of a file, and of its targets. `gone` counts those that no file has any more."""
+    """The change of a file, and of its targets. `gone` counts those that no file has any more."""
 
     path: str
     state: State
@@ -45,7 +46,7 @@ class FileChange:
 
 
 @dataclass(frozen=True)
-class Put:
+class FileTargets:
     """Targets of a file that are new or changed: their vectors (p, d) as given, ids, and payload."""
 
     vectors: VectorSource
@@ -55,14 +56,14 @@ class Put:
 
 @dataclass(frozen=True, eq=False)
 class RowChanges:
-    """What the files ask for.
+    """The changes that the files ask for.
 
     Attributes
     ----------
-    files : what became of each, those that are gone last
+    files : the change of each, those that are gone last
     sources : of the files that there are, for the record
     table : id, file and digest of each target in them, for the record
-    puts : rows to put, by the number of their file
+    opened, puts : new and changed files, and their rows to put, by the number of the file
     gone : ids of targets that left the files
     dim : of the vectors that were read; None if none were
     """
@@ -70,27 +71,25 @@ class RowChanges:
     files: list[FileChange]
     sources: list[SourceRecord]
     table: pa.Table
-    opened: dict[int, OpenedTargets]
+    opened: dict[int, TargetContents]
     puts: dict[int, I64]
     gone: pa.Array
     dim: int | None
 
     @property
-    def new(self) -> int:
-        return sum(each.new for each in self.files)
+    def counts(self) -> dict[str, int]:
+        """How many targets of the files are new, changed and gone."""
+        new, changed = (sum(getattr(each, name) for each in self.files) for name in ("new", "changed"))
+        return {"new": new, "changed": changed, "gone": len(self.gone)}
 
-    @property
-    def changed(self) -> int:
-        return sum(each.changed for each in self.files)
-
-    def put(self) -> Iterator[Put]:
-        """The targets to put, file by file."""
+    def put(self) -> Iterator[FileTargets]:
+        """Give the targets to put, file by file."""
         for number, rows in self.puts.items():
             opened = self.opened[number]
             if len(rows) and opened.ids is not None:
                 payload = None if opened.payload is None else _payload_of(opened.payload, opened.payload_columns, rows)
                 chosen = SelectedVectors(opened.vectors, rows, opened.vectors.name)
-                yield Put(chosen, opened.ids.take(pa.array(rows)), payload)
+                yield FileTargets(chosen, opened.ids.take(pa.array(rows)), payload)
 
 
 def row_changes(
@@ -104,7 +103,7 @@ def row_changes(
 
     Parameters
     ----------
-    known, table : what the current version remembers of its files and their targets; none and None for the first time
+    known, table : the files of the current version and their targets; none and None for the first time
 
     Raises
     ------
@@ -113,73 +112,69 @@ def row_changes(
     InputError, StorageError
         naming the file and what is wrong with it.
     """
-    taken = [stamps.of_all(file.files) for file in files]
+    now = [stamps.of(file.files) for file in files]
     known_at = {record.files[0].path: number for number, record in enumerate(known)}
-    before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(taken)}
-    kept = {number: was for number, was in before.items() if was is not None and same(taken[number], known[was].files)}
-    old = _empty(pa.int64()) if table is None else table
-    stays = pc.is_in(old[FILE], pa.array(list(kept.values()), pa.int32()))
-    left = old.filter(pc.invert(stays))
+    before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}
+    kept = {number: was for number, was in before.items() if was is not None and same(now[number], known[was].files)}
+    if table is None:
+        columns = {ID_COLUMN: pa.array([], pa.int64()), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)}
+        table = pa.table(columns)
+    left = table.filter(pc.invert(pc.is_in(table[FILE], pa.array(list(kept.values()), pa.int32()))))
 
     opened = {number: _opened(file, files, payload_schema) for number, file in enumerate(files) if number not in kept}
     parts, puts, changes = [], {}, []
-    for number in range(len(files)):
+    for number, stamp in enumerate(now):
         if number in kept:
-            rows = old.filter(pc.equal(old[FILE], kept[number]))
-            changes.append(FileChange(taken[number][0].path, "unchanged", len(rows)))
+            rows = table.filter(pc.equal(table[FILE], kept[number]))
+            changes.append(FileChange(stamp[0].path, "unchanged", len(rows)))
         else:
             rows = pa.table({ID_COLUMN: opened[number].ids, DIGEST: _digests(opened[number])})
-            there = _compared(rows, left)
-            puts[number] = np.flatnonzero(there != _SAME)
-            counts = [int((there == kind).sum()) for kind in (_NEW, _OTHER)]
+            kinds = _compared(rows, left)
+            puts[number] = np.flatnonzero(kinds != _SAME)
+            counts = [int((kinds == kind).sum()) for kind in (_NEW, _OTHER)]
             state: State = "new" if before[number] is None else "changed"
-            changes.append(FileChange(taken[number][0].path, state, len(rows), *counts))
+            changes.append(FileChange(stamp[0].path, state, len(rows), *counts))
         parts.append(
             rows.select([ID_COLUMN, DIGEST]).append_column(FILE, pa.array(np.full(len(rows), number, np.int32)))
         )
-    table = _joined(parts, files)
-    gone = left.filter(pc.invert(pc.is_in(left[ID_COLUMN], table[ID_COLUMN].combine_chunks()))) if len(left) else left
-    changes = _with_gone(changes, gone, known, set(known_at) - {stamp[0].path for stamp in taken})
-    records = [SourceRecord(files=stamp, rows=each.rows) for stamp, each in zip(taken, changes, strict=False)]
+    joined = _joined(parts, files)
+    gone = left.filter(pc.invert(pc.is_in(left[ID_COLUMN], joined[ID_COLUMN].combine_chunks()))) if len(left) else left
+    lost = set(known_at) - {stamp[0].path for stamp in now}
+    records = [SourceRecord(files=stamp, rows=each.rows) for stamp, each in zip(now, changes, strict=True)]
     dims = {each.vectors.shape[1]: each.vectors.name for each in opened.values()}
     if len(dims) > 1:
         (first, name), (second, other), *_ = dims.items()
         raise InputError(other, f"{first} dimensions, as {name} has", second)
-    return RowChanges(changes, records, table, opened, puts, gone[ID_COLUMN].combine_chunks(), next(iter(dims), None))
-
-
-_NEW, _OTHER, _SAME = 0, 1, 2
+    changes = _with_gone(changes, gone, known, lost)
+    return RowChanges(changes, records, joined, opened, puts, gone[ID_COLUMN].combine_chunks(), next(iter(dims), None))
 
 
 def _compared(rows: pa.Table, known: pa.Table) -> NDArray[np.int8]:
-    """What each row is: new, with other content than the known one of its id, or the same."""
+    """Compare rows with the known ones of their ids: new, with other content, or the same."""
     if not len(known):
         return np.zeros(len(rows), np.int8)
     if known[ID_COLUMN].type != rows[ID_COLUMN].type:
         raise InputError("ids", f"{known[ID_COLUMN].type}, as they were", rows[ID_COLUMN].type)
     places = pc.index_in(rows[ID_COLUMN].combine_chunks(), known[ID_COLUMN].combine_chunks())
     before = known[DIGEST].combine_chunks().take(places)
-    found = pc.fill_null(pc.equal(rows[DIGEST].combine_chunks(), before), False).to_numpy(zero_copy_only=False)
-    return np.where(found, _SAME, np.where(places.is_valid().to_numpy(zero_copy_only=False), _OTHER, _NEW)).astype(
-        np.int8
-    )
+    equal = pc.fill_null(pc.equal(rows[DIGEST].combine_chunks(), before), False).to_numpy(zero_copy_only=False)
+    there = places.is_valid().to_numpy(zero_copy_only=False)
+    return np.where(equal, _SAME, np.where(there, _OTHER, _NEW)).astype(np.int8)
 
 
-def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> OpenedTargets:
+def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> TargetContents:
     opened = open_targets(file.path, file.ids, file.payload, payload_schema)
     if opened.ids is not None:
         return opened
     if len(files) > 1:
         expected = "ids, as row numbers of several files would name other targets each"
         raise InputError(f"targets ({file.path.name})", expected, "a file without")
-    return OpenedTargets(
-        opened.vectors, pa.array(np.arange(opened.vectors.shape[0])), opened.payload, opened.payload_columns
-    )
+    return replace(opened, ids=pa.array(np.arange(opened.vectors.shape[0])))
 
 
-def _digests(opened: OpenedTargets) -> pa.Array:
-    """A digest of the vector and the payload of each target."""
-    payload = _payload_rows(opened)
+def _digests(opened: TargetContents) -> pa.Array:
+    """Return a digest of the vector and the payload of each target."""
+    payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()
     for block in opened.vectors.blocks(block_rows(opened.vectors.shape[1])):
         for row in block:
@@ -190,23 +185,16 @@ def _digests(opened: OpenedTargets) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(_DIGESTS, len(digests) // DIGEST_BYTES, [None, pa.py_buffer(digests)])
 
 
-def _payload_rows(opened: OpenedTargets) -> Iterator[bytes] | None:
-    if opened.payload is None:
-        return None
-    columns, payload = sorted(opened.payload_columns), opened.payload
-
-    def rows() -> Iterator[bytes]:
-        with reading_payload():
-            for batch in payload.scanner(columns=columns).to_batches():
-                for row in rows_of(batch):
-                    # a column that comes later is null until then, which is no change
-                    yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
-
-    return rows()
+def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
+    with reading_payload():
+        for batch in payload.scanner(columns=columns).to_batches():
+            for row in rows_of(batch):
+                # a column that comes later is null until then, which is no change
+                yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
 
 
 def _payload_of(payload: Dataset, columns: list[str], rows: I64) -> pa.Table:
-    """The payload of some rows, ascending, in the types that a version stores."""
+    """Return the payload of some rows, ascending, in the types that a version stores."""
     batches, start = [], 0
     with reading_payload():
         scanner = payload.scanner(columns=columns)
@@ -219,12 +207,8 @@ def _payload_of(payload: Dataset, columns: list[str], rows: I64) -> pa.Table:
     return held_payload(open_dataset(table), columns).table()
 
 
-def _empty(ids: pa.DataType) -> pa.Table:
-    return pa.table({ID_COLUMN: pa.array([], ids), FILE: pa.array([], pa.int32()), DIGEST: pa.array([], _DIGESTS)})
-
-
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
-    """The targets of all files as one table.
+    """Return the targets of all files as one table.
 
     Raises
     ------
@@ -250,18 +234,15 @@ def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
 def _with_gone(
     changes: list[FileChange], gone: pa.Table, known: Sequence[SourceRecord], lost: set[str]
 ) -> list[FileChange]:
-    """The same, with how many targets left each file; and the files that are no more."""
-    counts = dict(zip(*np.unique(gone[FILE].to_numpy(), return_counts=True), strict=True)) if len(gone) else {}
-    by_path = {known[number].files[0].path: int(count) for number, count in counts.items()}
-    seen = [
-        FileChange(each.path, each.state, each.rows, each.new, each.changed, by_path.get(each.path, 0))
-        for each in changes
-    ]
+    """Return the same, with how many targets left each file; and the files that are no more."""
+    numbers, counts = np.unique(gone[FILE].to_numpy(), return_counts=True)
+    by_path = {known[number].files[0].path: int(count) for number, count in zip(numbers, counts, strict=True)}
+    seen = [replace(each, gone=by_path.get(each.path, 0)) for each in changes]
     return [*seen, *(FileChange(path, "gone", 0, gone=by_path.get(path, 0)) for path in sorted(lost))]
 
 
 def read_table(path: Path) -> pa.Table:
-    """Return what `write_table` wrote, mapped into memory."""
+    """Return the table of `write_table`, mapped into memory."""
     return pa.ipc.open_file(pa.memory_map(str(path))).read_all()
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.shards import build_shards, most_in_a_shard, paths_of, remove_files, shard_sizes
+from hubless.builder.indexing.shards import build_shards, most_in_a_shard, paths_of, remove_files, shard_sizes
 from hubless.knn import (
     INDEXES,
     Aims,
@@ -24,7 +24,7 @@ from hubless.vectors.sources import HalfVectors, VectorSource
 
 
 @dataclass(frozen=True)
-class Asked:
+class ExactAnswers:
     """Queries (m, d) to measure an index with, and the rows (m, k) of their exact best targets, best first."""
 
     queries: F32
@@ -32,7 +32,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Indexed:
+class IndexResult:
     """An index, opened as it will be served, with the chosen search parameters.
 
     Parameters
@@ -53,13 +53,13 @@ def build_index(
     targets: VectorSource,
     offsets: F32,
     bank: VectorSource,
-    asked: Asked,
+    answers: ExactAnswers,
     aims: Aims,
     path: Path | None,
     seed: int,
     steps: Steps,
     shard_targets: int | None = None,
-) -> Indexed:
+) -> IndexResult:
     """Build, tune and write the index of targets with their offsets folded in.
 
     Parameters
@@ -81,13 +81,13 @@ def build_index(
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
     kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims)
     pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
-    best: list[Indexed] = []
+    best: list[IndexResult] = []
     for kind in kinds:
         half = kind.precision == "float16"
         stored = HalfVectors(targets) if half else targets
         vectors = AugmentedVectors(stored, offsets, pivot if kind.pivoted else None, half)
         made = _made(kind, vectors, path, shard_targets, seed, steps, targets.shape[1])
-        tried = _tuned(made, asked, aims, steps)
+        tried = _tuned(made, answers, aims, steps)
         best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
         if path is not None:
             for worse in best[1:]:
@@ -125,12 +125,12 @@ def _path_of(kind: IndexType, path: Path) -> Path:
     return path.with_suffix(f".{kind.name}")
 
 
-def _tuned(made: Embedded, asked: Asked, aims: Aims, steps: Steps) -> Indexed:
+def _tuned(made: Embedded, answers: ExactAnswers, aims: Aims, steps: Steps) -> IndexResult:
     steps.step(f"tuning the {made.kind.name} index")
-    queries = made.augmented(asked.queries, 1.0)
-    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, asked.rows))
+    queries = made.augmented(answers.queries, 1.0)
+    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, answers.rows))
     setting = cheapest_setting(curve, aims)
-    return Indexed(made.tuned(setting.parameters), curve, setting, [])
+    return IndexResult(made.tuned(setting.parameters), curve, setting, [])
 
 
 def ladder(targets: Embedded) -> list[dict[str, Any]]:
@@ -138,7 +138,7 @@ def ladder(targets: Embedded) -> list[dict[str, Any]]:
     return targets.kind.ladder(max(len(shard) for shard in shards_of(targets)))
 
 
-def index_record(indexed: Indexed, aims: Aims, shard_targets: int | None) -> IndexRecord:
+def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) -> IndexRecord:
     """What the manifest says of an index.
 
     Parameters
@@ -177,7 +177,7 @@ def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:
     return reached, 0.0 if reached else setting.recall, 0.0 if aims.latency_ms is None else -setting.latency_ms
 
 
-def _missed(built: Indexed, aims: Aims) -> list[str]:
+def _missed(built: IndexResult, aims: Aims) -> list[str]:
     within = "" if aims.memory is None else f" within {aims.memory:,} bytes"
     setting, kind = built.setting, built.targets.kind
     missed = []

@@ -8,7 +8,7 @@ its own.
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
@@ -17,7 +17,7 @@ import numpy as np
 from hubless.builder.banks.bank_checks import looked_up
 from hubless.builder.banks.live_strength import drawn
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs import Inputs, files_record
+from hubless.builder.inputs.build_inputs import OpenInputs, files_record
 from hubless.corrections.prior import TargetPrior
 from hubless.kernels import sharding
 from hubless.measures.likeness import Lookup
@@ -34,29 +34,32 @@ from hubless.vectors.sources import (
     block_rows,
 )
 
-Told = Callable[[F32], None]
+Seer = Callable[[F32], None]
 """Called with all rows as they are compared, block by block."""
 
 
 @dataclass(frozen=True)
-class Compared:
+class BuildVectors:
     """The vectors of a build as they are compared with each other, and the records of all inputs.
 
-    `bank_among_targets` and `live_among_targets` are the shares of some bank queries and live queries that are targets;
-    None where nobody has looked yet.
+    `bank_given` says whether the query bank was given, or targets stand in for it. `bank_among_targets` and
+    `live_among_targets` are the shares of some bank queries and live queries that are targets; None if unknown.
+    `prior_column` is the payload column of the target prior, if it comes from one.
     """
 
     targets: VectorSource
     query_bank: VectorSource
-    target_bank: VectorSource | None
-    live_queries: VectorSource | None
-    records: dict[str, InputRecord]
+    target_bank: VectorSource | None = None
+    live_queries: VectorSource | None = None
     target_prior: TargetPrior | None = None
+    prior_column: str | None = None
+    records: dict[str, InputRecord] = field(default_factory=dict)
+    bank_given: bool = True
     bank_among_targets: float | None = None
     live_among_targets: float | None = None
 
 
-def read_vectors(inputs: Inputs, metric: str, seed: int, folder: Path | None = None) -> Compared:
+def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. On the way, look up bank queries and live queries among the targets.
 
     Parameters
@@ -74,26 +77,33 @@ def read_vectors(inputs: Inputs, metric: str, seed: int, folder: Path | None = N
     read: dict[str, VectorSource] = {}
     records: dict[str, InputRecord] = {}
 
-    def read_input(name: str, *told: Told) -> None:
-        if (source := getattr(inputs, name)) is not None:
-            # a bank is kept in the state of most corrections, so there is memory for it
-            held, files = name == "query_bank", inputs.files.get(name)
-            read[name], records[name] = read_source(source, metric, folder, held=held, files=files, told=told)
+    def read_input(name: str, *seers: Seer) -> None:
+        # a bank is kept in the state of most corrections, so there is memory for it
+        held, files = name == "query_bank", inputs.files.get(name)
+        read[name], records[name] = read_source(
+            inputs.vectors[name], metric, folder, held=held, files=files, seers=seers
+        )
 
-    for name in ("query_bank", "target_bank", "live_queries"):
-        read_input(name)
-    lookups = [Lookup(looked_up(read["query_bank"], seed))]
+    for name in inputs.vectors:
+        if name != "targets":
+            read_input(name)
+    lookups = {"bank": Lookup(looked_up(read["query_bank"], seed))}
     if "live_queries" in read:
-        lookups.append(Lookup(drawn(read["live_queries"])))
-    read_input("targets", *(lookup.add for lookup in lookups))
-    return Compared(
+        lookups["live"] = Lookup(drawn(read["live_queries"]))
+    read_input("targets", *(lookup.add for lookup in lookups.values()))
+    if not inputs.bank_given:
+        records.pop("query_bank")
+    return BuildVectors(
         read["targets"],
         read["query_bank"],
         read.get("target_bank"),
         read.get("live_queries"),
-        {"targets": records.pop("targets"), **records, **inputs.records},
-        None if inputs.target_prior is None else inputs.target_prior.prior,
-        *(lookup.share for lookup in lookups),
+        target_prior=inputs.target_prior,
+        prior_column=inputs.prior_column,
+        records={"targets": records.pop("targets"), **records, **inputs.records},
+        bank_given=inputs.bank_given,
+        bank_among_targets=lookups["bank"].share,
+        live_among_targets=lookups["live"].share if "live" in lookups else None,
     )
 
 
@@ -104,7 +114,7 @@ def read_source(
     *,
     held: bool,
     files: Sequence[Path] | None = None,
-    told: Sequence[Told] = (),
+    seers: Sequence[Seer] = (),
 ) -> tuple[VectorSource, InputRecord]:
     """Read one source as `read_vectors` does: its rows as they are compared, and its record.
 
@@ -114,8 +124,8 @@ def read_source(
     files : that the source is read from; None for none
     """
     count, dim = source.shape
-    hashed = _Hashed(source, files)
-    rows = _checked(hashed.blocks(block_rows(dim)), source.name, metric, told)
+    hashes: list[str] = []
+    rows = _checked(_hashed(source, files, hashes), source.name, metric, seers)
     read: VectorSource
     if isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
@@ -126,50 +136,41 @@ def read_source(
     else:
         read = in_file(rows, source.shape, folder, source.name)
     if files is not None:
-        return read, files_record(files, hashed.hashes)
-    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=hashed.hashes[0])
+        return read, files_record(files, hashes)
+    return read, InputRecord(name=source.name, size=4 * count * dim, sha256=hashes[0])
 
 
-class _Hashed:
-    """A source that is hashed while it is read, if it can be.
+def _hashed(source: VectorSource, files: Sequence[Path] | None, hashes: list[str]) -> Iterator[F32]:
+    """Give all rows in order, and add the hashes of the source to a list on the way.
 
     Parameters
     ----------
-    files : that it is read from, of which `.npy` are hashed; None for none, then the rows are hashed as they were given
+    files : source files; `.npy` files are hashed by content. None hashes the rows instead
     """
-
-    def __init__(self, source: VectorSource, files: Sequence[Path] | None) -> None:
-        self._source = source
-        parts = source.parts if isinstance(source, StackedVectors) else [source]
-        self._arrays = [part for part in parts if isinstance(part, NpyVectors)] if files else []
-        whole = len(self._arrays) == len(parts)
-        self.hashes: list[str] = []
-        self._blocks = self._of_arrays if whole else self._of_rows if files is None else source.blocks
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        """All rows in order, at most `rows` at a time."""
-        return self._blocks(rows)
-
-    def _of_arrays(self, rows: int) -> Iterator[F32]:
-        for array in self._arrays:
+    parts = source.parts if isinstance(source, StackedVectors) else [source]
+    arrays = [part for part in parts if isinstance(part, NpyVectors)]
+    rows = block_rows(source.shape[1])
+    if files and len(arrays) == len(parts):
+        for array in arrays:
             digest = hashlib.sha256()
             yield from array.blocks(rows, digest.update)
-            self.hashes.append(digest.hexdigest())
-
-    def _of_rows(self, rows: int) -> Iterator[F32]:
+            hashes.append(digest.hexdigest())
+    elif files is None:
         digest = hashlib.sha256()
-        for block in self._source.blocks(rows):
+        for block in source.blocks(rows):
             digest.update(block.data)
             yield block
-        self.hashes.append(digest.hexdigest())
+        hashes.append(digest.hexdigest())
+    else:
+        yield from source.blocks(rows)
 
 
-def _checked(blocks: Iterable[F32], name: str, metric: str, told: Sequence[Told]) -> Iterator[F32]:
+def _checked(blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer]) -> Iterator[F32]:
     """All rows as they are compared, block by block."""
     start = 0
     for block in blocks:
         rows = (unit_rows if metric == "cosine" else short_rows)(block, name, start)
-        for each in told:
+        for each in seers:
             each(rows)
         yield rows
         start += len(block)

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.builder.indexing import Indexed
-from hubless.builder.shards import index_paths, paths_of
+from hubless.builder.indexing.index_choice import IndexResult
+from hubless.builder.indexing.shards import index_paths, paths_of
 from hubless.corrections import FITTED, FittedCorrection, FittedNeighbours, FittedSoftmax
 from hubless.errors import storage_errors
 from hubless.kernels.threads import slices
@@ -50,7 +50,7 @@ class Checkpoints(Protocol):
     def pieces(self, name: str, targets: VectorSource, work: "OnRows", advance: Advance) -> Iterator[Arrays]:
         """What the work gives for each piece of the targets, in order."""
 
-    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
         """The index that the work builds at a path."""
 
 
@@ -75,7 +75,7 @@ class NoCheckpoints:
     def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
         yield work(targets, slice(0, targets.shape[0]), advance)
 
-    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
         return work(path)
 
 
@@ -124,7 +124,7 @@ class StoredCheckpoints:
             yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
             advance(rows.shape[0])
 
-    def indexed(self, path: Path | None, work: Callable[[Path | None], Indexed]) -> Indexed:
+    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
         """Build the index here, and link it to the path: a killed build finds it again, or the shards that it has."""
         own = self.folder / bundle.INDEX
 
@@ -150,7 +150,7 @@ class StoredCheckpoints:
                 link(file, linked)
         indexes = [read_index(file) for file in index_paths(path or own, shards)]
         targets = embedded(INDEXES[told["kind"]], indexes, told["dim"], setting.parameters, arrays.get("pivot"))
-        return Indexed(targets, [Setting(**each) for each in told["curve"]], setting, told["notes"])
+        return IndexResult(targets, [Setting(**each) for each in told["curve"]], setting, told["notes"])
 
 
 def _on(bank: VectorSource, fitted: FittedCorrection) -> FittedCorrection:

@@ -17,10 +17,11 @@ from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Ins
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import FileRecord, InputRecord
+from hubless.store.remote.sources import local
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.ids import Ids, as_ids, write_ids
+from hubless.vectors.ids import Ids, as_ids
 from hubless.vectors.lance_files import content_file
 from hubless.vectors.payload import (
     Dataset,
@@ -34,97 +35,106 @@ from hubless.vectors.payload import (
     typed_payload,
 )
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
-from hubless.vectors.sources import VectorSource
+from hubless.vectors.sources import VectorSource, in_memory, sample
+from hubless.vectors.unchanged import Seen
 
-
-@dataclass(frozen=True)
-class InputPrior:
-    """How often each target should be found, and the payload column that says so, if one does."""
-
-    prior: TargetPrior
-    column: str | None
+MOST_STANDING_IN = 1000
+"""So many targets at most stand in for queries where there is no bank."""
 
 
 @dataclass(frozen=True)
 class Inputs:
+    """The inputs of a build as users give them: see `hubless.build`."""
+
+    targets: Vectors
+    query_bank: Vectors | None
+    target_bank: Vectors | None = None
+    live_queries: Vectors | None = None
+    ids: Ids | None = None
+    payload: PayloadLike | None = None
+    payload_schema: PayloadTypes | None = None
+    encoder: str | Path | Encoder | None = None
+    target_prior: PriorLike | None = None
+
+    def local(self) -> "Inputs":
+        """Return the same, with files of this machine. Raises `InputError` for addresses."""
+        files: dict[str, Any] = {name: local(given, name.replace("_", " ")) for name, given in self._files.items()}
+        return replace(self, **files)
+
+    def seen(self) -> Seen:
+        """Return the files as they are now."""
+        return Seen(**self._files)
+
+    @property
+    def _files(self) -> dict[str, Any]:
+        return {name: given for name, given in vars(self).items() if name != "payload_schema"}
+
+    def open(self) -> "OpenInputs":
+        """Open the inputs, and check them against each other.
+
+        Raises
+        ------
+        InputError, StorageError
+            naming the input and what is wrong with it.
+        """
+        items = as_items(self.targets, "targets")
+        # without a bank, some of the targets choose and check the index
+        bank = in_memory(sample(items.vectors, MOST_STANDING_IN)) if self.query_bank is None else self.query_bank
+        given = {"targets": items, "query_bank": as_items(bank, "query bank")}
+        for name, more in (("target_bank", self.target_bank), ("live_queries", self.live_queries)):
+            if more is not None:
+                given[name] = as_items(more, name.replace("_", " "))
+        count, dim = items.vectors.shape
+        for each in given.values():
+            check_dim(each.vectors.shape[1], dim, each.vectors.name, items.vectors.name)
+        encoder = load_encoder(Path(self.encoder), dim) if isinstance(self.encoder, str | Path) else self.encoder
+        if isinstance(encoder, Installed | SentenceModel | FolderModel):
+            encoder.check()  # not an endpoint, whose key may be set only where the collection is served
+        if encoder is not None:
+            check_dim(encoder.dim, dim, "encoder", items.vectors.name)
+        items = _with_payload(items, self.ids, self.payload, self.payload_schema)
+        prior, column = None, None
+        if self.target_prior is not None:
+            prior, column = _prior(self.target_prior, items.payload, list(items.payload_columns), count)
+        files = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder}
+        files |= {} if column else {"target_prior": self.target_prior}
+        ids = items.ids if items.ids is not None else pa.array(np.arange(count))
+        return OpenInputs(
+            {name: each.vectors for name, each in given.items()},
+            prior,
+            column,
+            ids if self.ids is None else _ids(self.ids, count),
+            items.payload,
+            list(items.payload_columns),
+            encoder,
+            self.query_bank is not None,
+            {name: each.files for name, each in given.items() if each.files},
+            {name: files_record(_files(Path(path))) for name, path in files.items() if isinstance(path, str | Path)},
+        )
+
+
+@dataclass(frozen=True)
+class OpenInputs:
     """The inputs of a build, opened and checked against each other.
 
-    `files` are those of the vectors, by the name of the input. `records` are of the other files: `read_vectors` adds
-    those of the vectors.
+    `vectors` and `files` are by the name of the input. `records` are of the other files: `read_vectors` adds those of
+    the vectors. `bank_given` says whether there is a query bank; else some of the targets stand in for it.
     """
 
-    targets: VectorSource
-    query_bank: VectorSource
-    target_bank: VectorSource | None
-    live_queries: VectorSource | None
-    target_prior: InputPrior | None
+    vectors: dict[str, VectorSource]
+    target_prior: TargetPrior | None
+    prior_column: str | None
     ids: pa.Array
     payload: Dataset | None
     payload_columns: list[str]
     encoder: Encoder | None
+    bank_given: bool
     files: dict[str, tuple[Path, ...]]
     records: dict[str, InputRecord]
 
 
-def open_inputs(
-    targets: Vectors,
-    query_bank: Vectors,
-    target_bank: Vectors | None,
-    ids: Ids | None,
-    payload: PayloadLike | None,
-    payload_schema: PayloadTypes | None,
-    encoder: str | Path | Encoder | None,
-    live_queries: Vectors | None = None,
-    target_prior: PriorLike | None = None,
-) -> Inputs:
-    """Open the inputs of a build, by the parameters of `build`.
-
-    Raises
-    ------
-    InputError, StorageError
-        naming the input and what is wrong with it.
-    """
-    items = as_items(targets, "targets")
-    bank = as_items(query_bank, "query bank")
-    extra = None if target_bank is None else as_items(target_bank, "target bank")
-    live = None if live_queries is None else as_items(live_queries, "live queries")
-    check_dim(bank.vectors.shape[1], items.vectors.shape[1], bank.vectors.name, items.vectors.name)
-    for more in (extra, live):
-        if more is not None:
-            check_dim(more.vectors.shape[1], items.vectors.shape[1], more.vectors.name, items.vectors.name)
-    count, dim = items.vectors.shape
-    loaded = load_encoder(Path(encoder), dim) if isinstance(encoder, str | Path) else encoder
-    if isinstance(
-        loaded, Installed | SentenceModel | FolderModel
-    ):  # an endpoint's key may be set only where the collection is served
-        loaded.check()
-    if loaded is not None:
-        check_dim(loaded.dim, dim, "encoder", items.vectors.name)
-    items = _with_payload(items, ids, payload, payload_schema)
-    table, columns = items.payload, list(items.payload_columns)
-    given = {"targets": items, "query_bank": bank}
-    given |= {name: more for name, more in (("target_bank", extra), ("live_queries", live)) if more is not None}
-    prior = None if target_prior is None else _prior(target_prior, table, columns, count)
-    beside = {"ids": ids, "payload": payload, "encoder": encoder}
-    if prior is not None and prior.column is None:
-        beside["target_prior"] = target_prior
-    return Inputs(
-        items.vectors,
-        bank.vectors,
-        None if extra is None else extra.vectors,
-        None if live is None else live.vectors,
-        prior,
-        _ids(ids, items, count),
-        table,
-        columns,
-        loaded,
-        {name: opened.files for name, opened in given.items() if opened.files},
-        {name: files_record(_files(Path(path))) for name, path in beside.items() if isinstance(path, str | Path)},
-    )
-
-
 @dataclass(frozen=True)
-class OpenedTargets:
+class TargetContents:
     """Targets, opened and checked: vectors (n, d), ids (n,) if there are any, and payload (n,) rows."""
 
     vectors: VectorSource
@@ -135,7 +145,7 @@ class OpenedTargets:
 
 def open_targets(
     targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None
-) -> OpenedTargets:
+) -> TargetContents:
     """Open a file of targets and what stands beside it, by the parameters of `build`.
 
     Raises
@@ -145,8 +155,8 @@ def open_targets(
     """
     items = as_items(targets, "targets")
     items = _with_payload(items, ids, payload, payload_schema)
-    found = items.ids if ids is None else _ids(ids, items, items.vectors.shape[0])
-    return OpenedTargets(items.vectors, found, items.payload, list(items.payload_columns))
+    found = items.ids if ids is None else _ids(ids, items.vectors.shape[0])
+    return TargetContents(items.vectors, found, items.payload, list(items.payload_columns))
 
 
 def _with_payload(
@@ -176,20 +186,18 @@ def _with_payload(
     return replace(items, ids=found, payload=table if columns else None, payload_columns=tuple(columns))
 
 
-def _ids(ids: Ids | None, items: Items, count: int) -> pa.Array:
-    if ids is None:
-        return items.ids if items.ids is not None else pa.array(np.arange(count))
+def _ids(ids: Ids, count: int) -> pa.Array:
     array = as_ids(ids)
     if len(array) != count:
         raise InputError("ids", f"{count}, one a target", f"{len(array)}")
     return array
 
 
-def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> InputPrior:
-    """A name of a payload column is that column. Any other text is a file."""
+def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count: int) -> tuple[TargetPrior, str | None]:
+    """Return the prior, and its payload column. A name of a payload column is that column, other text is a file."""
     if not isinstance(given, str) or given not in columns or payload is None:
         try:
-            return InputPrior(as_prior(given, count), None)
+            return as_prior(given, count), None
         except StorageError as error:
             if not isinstance(given, str) or Path(given).suffix:
                 raise
@@ -200,7 +208,7 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
     name = f"{TARGET_PRIOR} (payload column {given})"
     if not (pa.types.is_integer(values.type) or pa.types.is_floating(values.type)):
         raise InputError(name, "numbers", f"{values.type}")
-    return InputPrior(checked_prior(values.to_numpy(), count, name), given)
+    return checked_prior(values.to_numpy(), count, name), given
 
 
 def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputRecord:
@@ -228,22 +236,6 @@ def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputReco
 
 def _files(path: Path) -> list[Path]:
     return [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()] if path.is_dir() else [path]
-
-
-def write_records(inputs: Inputs, folder: Path) -> None:
-    """Write ids, payload and encoder of a version.
-
-    Raises
-    ------
-    DuplicateIds, InputError
-    OSError
-        if the disk refuses.
-    """
-    write_ids(inputs.ids, folder / bundle.IDS)
-    if inputs.encoder is not None:
-        inputs.encoder.save(folder)
-    if inputs.payload is not None:
-        write_payload(inputs.payload, inputs.payload_columns, folder)
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:

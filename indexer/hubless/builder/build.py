@@ -1,19 +1,16 @@
-"""The batch job: vectors → offsets → index → bundle, published as the new current version of a collection."""
+"""The batch job: inputs → version, published as the current one of a collection."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from hubless.builder.banks.bank_checks import NO_QUERIES
-from hubless.builder.engines import follow, placing
 from hubless.builder.executors import LOCAL, executing
-from hubless.builder.inputs import open_inputs, write_records
-from hubless.builder.live import check_live, chosen_strength
-from hubless.builder.making import checked_bank, make
-from hubless.builder.reading import read_vectors
+from hubless.builder.inputs.build_inputs import Inputs
+from hubless.builder.inputs.reading import read_vectors
+from hubless.builder.pipeline.draft import Contents
+from hubless.builder.pipeline.engines import follow, placing
+from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.recipe import FAISS, Recipe
-from hubless.builder.writing import manifest_of, write_made
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
 from hubless.errors import InputError, storage_errors
@@ -24,17 +21,11 @@ from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog, check_name
-from hubless.store.remote.sources import local
 from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_between
-from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.files import Vectors
 from hubless.vectors.ids import Ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes
-from hubless.vectors.sources import in_memory, sample
-from hubless.vectors.unchanged import Seen
-
-MOST_STANDING_IN = 1000
-"""So many targets at most stand in for queries where there is no bank."""
 
 
 def build(
@@ -129,23 +120,21 @@ def build(
     EngineError
         if the engine does not answer, or refuses.
     """
-    recipe = Recipe.of(
+    recipe = Recipe(
         metric=metric,
         correction=correction,
-        parameters=parameters,
+        parameters=parameters or {},
         engine=engine,
         index=index,
         recall=recall,
         memory=memory,
         latency=latency,
+        shard_targets=shard_targets,
         seed=seed,
         device=device,
         executor=executor,
-        shard_targets=shard_targets,
     )
-    recipe.check_prior(target_prior)
-    if query_bank is None and recipe.correction != "none":
-        raise InputError("query bank", f"example queries (--query-bank). {NO_QUERIES}", "none")
+    recipe.check_inputs(query_bank, target_prior)
     check_method(projection)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
@@ -154,26 +143,13 @@ def build(
     with progress_bars(progress) as steps, on_device(device), working(catalog, collection) as work:
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
-        targets, query_bank = local(targets, "targets"), local(query_bank, "query bank")
-        target_bank, live_queries = local(target_bank, "target bank"), local(live_queries, "live queries")
-        ids, payload, encoder = local(ids, "ids"), local(payload, "payload"), local(encoder, "encoder")
-        target_prior = local(target_prior, "target prior")
-        seen = Seen(
-            targets=targets,
-            query_bank=query_bank,
-            target_bank=target_bank,
-            live_queries=live_queries,
-            ids=ids,
-            payload=payload,
-            encoder=encoder,
-            target_prior=target_prior,
-        )
+        given = Inputs(
+            targets, query_bank, target_bank, live_queries, ids, payload, payload_schema, encoder, target_prior
+        ).local()
+        seen = given.seen()
         with seen.unchanged():
-            # without a bank, some of the targets choose and check the index
-            bank = _some_of(targets) if query_bank is None else query_bank
-            inputs = open_inputs(
-                targets, bank, target_bank, ids, payload, payload_schema, encoder, live_queries, target_prior
-            )
+            inputs = given.open()
+        contents = Contents(inputs.ids, inputs.payload, inputs.payload_columns, inputs.encoder)
         with (
             work.catalog.staging(collection) as staged,
             storage_errors(staged.folder),
@@ -181,32 +157,22 @@ def build(
         ):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
-                    # first, so that what is wrong with them is said before the long work
-                    write_records(inputs, staged.folder)
+                    contents.write(staged.folder)  # first, so that mistakes in them are found before the long work
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
-                checked = None if query_bank is None else checked_bank(vectors, recipe, bank_of_targets)
-                check_live(vectors)
-                made = make(vectors, recipe, steps, place)
-                if query_bank is None:
-                    made = replace(made, occurrence=None, bank_sample=None, measured=None)
-                    vectors.records.pop("query_bank")
-                chosen = chosen_strength(vectors.live_queries, made, steps)
+                draft = fit_version(vectors, recipe, steps, place, bank_of_targets=bank_of_targets)
                 steps.step("writing")
-                write_made(made, staged.folder, projection)
-            complete = manifest_of(made, inputs, vectors.records, checked, chosen, recipe, collection, staged.version)
-            given = {} if strength is None else {"strength": float(strength)}
-            published = staged.publish(complete.model_copy(update={"log_seq": seq} | given))
+                draft.write(staged.folder, projection)
+            more = {} if strength is None else {"strength": float(strength)}
+            published = staged.publish(
+                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, **more)
+            )
         work.publish()
         follow(published)
         return published
 
 
-def _some_of(targets: Vectors) -> Vectors:
-    return in_memory(sample(as_items(targets, "targets").vectors, MOST_STANDING_IN))
-
-
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
-    """The last write that the targets have.
+    """Return the number of the last write that the targets have.
 
     Raises
     ------

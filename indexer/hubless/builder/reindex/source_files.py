@@ -1,13 +1,13 @@
-"""The files that a job names: which they are, and whether they are those of the last time."""
+"""The files that a job names, and their stamps, which tell whether they are those of the last time."""
 
 import os
 import re
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hubless.builder.reindex.job_file import Source
+from hubless.builder.reindex.job_file import TargetFiles
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.address import address_of
 from hubless.store.bundle import FileStamp, record_of
@@ -35,7 +35,7 @@ class SourceFile:
         return [each for each in (self.path, self.ids, self.payload) if each is not None]
 
 
-def found_sources(sources: Iterable[Source], folder: Path) -> list[SourceFile]:
+def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFile]:
     """Return the files of targets, in the order of the job file, and of their names.
 
     Raises
@@ -46,18 +46,19 @@ def found_sources(sources: Iterable[Source], folder: Path) -> list[SourceFile]:
         if there is no such file.
     """
     found: dict[Path, SourceFile] = {}
-    for number, source in enumerate(sources):
+    for number, entry in enumerate(entries):
         name = f"targets.{number}"
-        paths = found_files(source.path, folder, name)
-        beside = [None if each is None else _one(each, folder, name) for each in (source.ids, source.payload)]
-        if len(paths) > 1 and any(beside):
-            raise InputError(
-                f"{name}.path", "a single file, as it has a file with ids or payload", f"{len(paths)} files"
-            )
+        paths = found_files(entry.path, folder, name)
+        more = [None if each is None else folder / local(each, name) for each in (entry.ids, entry.payload)]
+        if missing := [path for path in more if path is not None and not path.is_file()]:
+            raise StorageError(missing[0], f"{name}: there is no such file")
+        if len(paths) > 1 and any(more):
+            expected = "a single file, as it has a file with ids or payload"
+            raise InputError(f"{name}.path", expected, f"{len(paths)} files")
         for path in paths:
             if path in found:
                 raise InputError(f"{name}.path", "files that no other entry names", path.name)
-            found[path] = SourceFile(path, *beside)
+            found[path] = SourceFile(path, *more)
     return list(found.values())
 
 
@@ -81,7 +82,9 @@ def found_files(given: str, folder: Path, name: str) -> list[Path]:
             found = [path] if _is_source(path) else []
         else:
             # an absolute pattern begins at the root, any other in the folder, whose own name is no pattern
-            top, pattern = _from_root(path) if Path(given).is_absolute() else (folder, given)
+            top, pattern = folder, given
+            if Path(given).is_absolute():
+                top, pattern = Path(path.anchor), str(path.relative_to(path.anchor))
             found = sorted(each for each in top.glob(pattern) if _is_source(each))
     if not found:
         raise StorageError(path, f"{name}: there is no such file")
@@ -92,20 +95,8 @@ def _is_source(path: Path) -> bool:
     return path.is_file() or (path.suffix == LANCE and path.is_dir())
 
 
-def _from_root(path: Path) -> tuple[Path, str]:
-    root = Path(path.anchor)
-    return root, str(path.relative_to(root))
-
-
-def _one(given: str, folder: Path, name: str) -> Path:
-    path = folder / local(given, name)
-    if not path.is_file():
-        raise StorageError(path, f"{name}: there is no such file")
-    return path
-
-
 class Stamps:
-    """Takes the stamps of files. A file with the size and the time of its last stamp is not read again.
+    """The stamps of files. A file with the size and the time of its last stamp is not read again.
 
     Parameters
     ----------
@@ -116,10 +107,13 @@ class Stamps:
 
     def __init__(self, folder: Path, known: Iterable[FileStamp] = (), *, read_all: bool = False) -> None:
         self._folder = folder
-        self._known: Mapping[str, FileStamp] = {} if read_all else {stamp.path: stamp for stamp in known}
+        self._known = {} if read_all else {stamp.path: stamp for stamp in known}
 
-    def of(self, path: Path) -> FileStamp:
-        """Return the stamp of a file. Raises `StorageError` if it cannot be read."""
+    def of(self, paths: Iterable[Path]) -> list[FileStamp]:
+        """Return the stamps of some files. Raises `StorageError` if one cannot be read."""
+        return [self._of(path) for path in paths]
+
+    def _of(self, path: Path) -> FileStamp:
         with storage_errors(path):
             content = content_file(path)
             now, stat = time.time(), content.stat()
@@ -127,13 +121,8 @@ class Stamps:
             known = self._known.get(name)
             if known and known.mtime_ns and (known.size, known.mtime_ns) == (stat.st_size, stat.st_mtime_ns):
                 return known
-            settled = now - stat.st_mtime > SETTLED_SECONDS
-            mtime = stat.st_mtime_ns if settled else 0
+            mtime = stat.st_mtime_ns if now - stat.st_mtime > SETTLED_SECONDS else 0
             return FileStamp(path=name, size=stat.st_size, mtime_ns=mtime, sha256=record_of(content).sha256)
-
-    def of_all(self, paths: Iterable[Path]) -> list[FileStamp]:
-        """Return the stamps of several files."""
-        return [self.of(path) for path in paths]
 
 
 def same(some: Iterable[FileStamp], others: Iterable[FileStamp]) -> bool:

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from hubless.builder.checkpoints import Checkpoints
-from hubless.builder.indexing import aims_record, curve_record
-from hubless.builder.places import InFile, Order, Place, Placed
+from hubless.builder.indexing.index_choice import aims_record, curve_record
+from hubless.builder.pipeline.checkpoints import Checkpoints
+from hubless.builder.pipeline.places import IndexOrder, InFile, Place, Placement
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.errors import CollectionNotFound, NoEngine
 from hubless.knn import cheapest_setting, recall_curve
@@ -59,9 +59,9 @@ class InEngine:
     collection: str
     staged: Staging
 
-    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
+    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
         """Store the targets, and choose the search parameters. A killed build stores them anew."""
-        corrected, asked, aims = order.corrected, order.asked, order.recipe.aims
+        corrected, answers, aims = order.corrected, order.answers, order.recipe.aims
         folder, version = self.staged.folder, self.staged.version
         outside.note(folder.parent, version, f"{self.engine_name} {self.name}")
         content = Content(self.collection, version, folder, corrected.targets, corrected.offsets)
@@ -71,8 +71,8 @@ class InEngine:
         def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
             return targets.find(queries, k, parameters, None)
 
-        exact = stored_scores(targets, corrected.offsets, asked.queries, asked.rows)
-        curve = recall_curve(search, targets.ladder(), targets.augmented(asked.queries, 1.0), exact)
+        exact = stored_scores(targets, corrected.offsets, answers.queries, answers.rows)
+        curve = recall_curve(search, targets.ladder(), targets.augmented(answers.queries, 1.0), exact)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:
             reached = f"index {record.kind} of {self.engine_name} reaches {setting.recall:.4f}"
@@ -85,7 +85,7 @@ class InEngine:
             notes=notes,
             engine=record,
         )
-        return Placed(targets.tuned(setting.parameters), made, setting.recall)
+        return Placement(targets.tuned(setting.parameters), made, setting.recall)
 
 
 def follow(manifest: Manifest) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import faiss
 import numpy as np
 
-from hubless.builder.shards import index_paths, most_in_a_shard, shard_sizes, trained_path, write_whole
+from hubless.builder.indexing.shards import index_paths, most_in_a_shard, shard_sizes, trained_path, write_whole
 from hubless.knn import add_stored, add_vectors, read_index
 from hubless.knn.augment import AugmentedVectors, augmented_dim
 from hubless.progress import Steps
@@ -19,7 +19,7 @@ from hubless.vectors.sources import HalfVectors, VectorSource
 
 
 @dataclass(frozen=True)
-class Enlarged:
+class IndexGrowth:
     """The rows of a new index: some of a stored one, and then others.
 
     Parameters
@@ -38,7 +38,7 @@ class Enlarged:
     offsets: F32
 
 
-def refilled(rows: Enlarged, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
+def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
     """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file.
 
     Parameters
@@ -143,7 +143,7 @@ def _unmapped(shard: IndexedTargets, file: Path | None) -> faiss.Index:
     return faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
 
 
-def _others(rows: Enlarged) -> AugmentedVectors | None:
+def _others(rows: IndexGrowth) -> AugmentedVectors | None:
     """The rows that are not of the stored index, as it takes them."""
     if rows.more is None:
         return None

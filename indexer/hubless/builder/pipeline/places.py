@@ -1,12 +1,12 @@
-"""Where the vectors of a version go: the seam between a build and an engine. The file of a Faiss index is one place."""
+"""Places for the vectors of a version: the seam between a build and an engine. A Faiss index is one place."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from hubless.builder.checkpoints import Checkpoints
-from hubless.builder.correcting import Corrected
-from hubless.builder.indexing import Asked, Indexed, build_index, index_record
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexResult, build_index, index_record
+from hubless.builder.pipeline.checkpoints import Checkpoints
+from hubless.builder.pipeline.survey import CorrectedTargets
 from hubless.builder.recipe import Recipe
 from hubless.progress import Steps
 from hubless.search.engines.base import StoredTargets
@@ -14,7 +14,7 @@ from hubless.store.bundle import IndexRecord
 from hubless.vectors.sources import VectorSource
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """Targets as they will be served, what the manifest says of their index, and its recall."""
 
     targets: StoredTargets
@@ -23,27 +23,27 @@ class Placed(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Order:
-    """What a place is to take.
+class IndexOrder:
+    """The task of a place.
 
     Parameters
     ----------
     corrected : targets with their offsets
-    bank : (b, d) example queries, others than those that are asked
-    asked : measures the index
+    bank : (b, d) example queries, without those of the answers
+    answers : measure the index
     """
 
-    corrected: Corrected
+    corrected: CorrectedTargets
     bank: VectorSource
-    asked: Asked
+    answers: ExactAnswers
     recipe: Recipe
 
 
 class Place(Protocol):
     """Takes the vectors of one version."""
 
-    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
-        """Take the corrected targets, index them, and choose the search parameters by what is asked.
+    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
+        """Take the corrected targets, index them, and choose the search parameters by the answers.
 
         Raises
         ------
@@ -57,13 +57,13 @@ class InFile:
 
     path: Path | None = None
 
-    def put(self, order: Order, steps: Steps, checkpoints: Checkpoints) -> Placed:
+    def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
         """Build the index; a killed build goes on."""
         targets, offsets, recipe = order.corrected.targets, order.corrected.offsets, order.recipe
         aims, seed, most = recipe.aims, recipe.seed, recipe.shard_targets
 
-        def build(path: Path | None) -> Indexed:
-            return build_index(recipe.index, targets, offsets, order.bank, order.asked, aims, path, seed, steps, most)
+        def build(path: Path | None) -> IndexResult:
+            return build_index(recipe.index, targets, offsets, order.bank, order.answers, aims, path, seed, steps, most)
 
         made = checkpoints.indexed(self.path, build)
-        return Placed(made.targets, index_record(made, aims, most), made.setting.recall)
+        return Placement(made.targets, index_record(made, aims, most), made.setting.recall)

@@ -1,0 +1,336 @@
+"""The life of a collection that is written to: created empty, writes merged, its correction fitted again."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.banks.bank_checks import WITHOUT_BANK
+from hubless.builder.index import open_index
+from hubless.builder.inputs.reading import BuildVectors, read_source
+from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
+from hubless.builder.pipeline.draft import Contents, empty_draft
+from hubless.builder.pipeline.engines import follow, placing, prune
+from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.recipe import Metric, Recipe, check_metric
+from hubless.corrections.centred import CentredCorrection
+from hubless.corrections.folded.none import FittedNone
+from hubless.corrections.prior import TARGET_PRIOR, TargetPrior
+from hubless.errors import (
+    BundleError,
+    CollectionExists,
+    CollectionNotFound,
+    InputError,
+    StorageError,
+    storage_errors,
+)
+from hubless.progress import Progressing, progress_bars
+from hubless.search.opening import open_parts
+from hubless.search.parts import Parts
+from hubless.search.priors import later_prior
+from hubless.store import bundle
+from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
+from hubless.store.catalog import Catalog, check_name
+from hubless.store.locks import lease
+from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.files import Vectors, as_items
+from hubless.vectors.free_payload import FREE_SCHEMA, is_free
+from hubless.vectors.payload_text import TYPES
+from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
+
+ID_TYPES = {"int64": pa.int64(), "string": pa.large_string()}
+MOST_DIM = 65_536
+NONE, AUTO = "none", "auto"
+FEWEST = 2
+"""Of a bank of one query nothing can be told."""
+_BANK = "query bank"
+
+
+def create(
+    catalog: str | Path,
+    collection: str,
+    *,
+    dim: int,
+    metric: Metric,
+    id_type: str,
+    payload_schema: Mapping[str, str] | None = None,
+) -> bool:
+    """Create an empty collection, to be written to. Its ranking is raw until a query bank is given.
+
+    Parameters
+    ----------
+    catalog : folder of the collections; made if it is not there
+    collection : its name
+    dim : d, of all vectors, at most 65,536
+    metric : "cosine" or "dot"
+    id_type : "int64" or "string"
+    payload_schema : names of types by column, as `hubless.build` takes them; none at all is no payload. None is free
+        payload: any JSON object
+
+    Returns
+    -------
+    Whether it was created; false if it is there already with these settings.
+
+    Raises
+    ------
+    CollectionExists
+        if it is there with other settings; says which.
+    InputError
+        naming the parameter that is wrong.
+    StorageError
+        if the catalog cannot be written.
+    """
+    check_name(collection)
+    if type(dim) is not int or not 1 <= dim <= MOST_DIM:
+        raise InputError("dim", f"a whole number from 1 to {MOST_DIM}", dim)
+    check_metric(metric)
+    if id_type not in ID_TYPES:
+        raise InputError("id_type", " or ".join(ID_TYPES), repr(id_type))
+    schema = _schema(payload_schema)
+    home = Catalog(catalog)
+    with home.creating():
+        if _is_there(home, collection):
+            try:
+                _compare(home, collection, dim, metric, id_type, schema)
+            except (CollectionNotFound, BundleError, StorageError):
+                if _is_there(home, collection):  # or it was deleted while it was compared
+                    raise
+            else:
+                return False
+        contents = Contents.of_table(pa.array([], ID_TYPES[id_type]), schema.empty_table(), None)
+        raw = CorrectionRecord(name=NONE, parameters={}, details={})
+        about = {"metric": metric, "seed": 0, "correction": raw, "notes": [WITHOUT_BANK]}
+        with home.staging(collection) as staged, storage_errors(staged.folder):
+            correction = CentredCorrection(FittedNone(), 0.0)
+            draft = empty_draft(dim, correction, None, staged.folder / bundle.INDEX, about)
+            contents.write(staged.folder)
+            draft.write(staged.folder)
+            staged.publish(draft.manifest(contents, {}, collection, staged.version))
+    return True
+
+
+def _schema(types: Mapping[str, str] | None) -> pa.Schema:
+    if types is None:
+        return FREE_SCHEMA
+    for name, kind in types.items():
+        if not isinstance(name, str) or kind not in TYPES:
+            raise InputError(f"payload_schema.{name}", f"one of {', '.join(TYPES)}", repr(kind))
+    return pa.schema([(name, TYPES[kind]) for name, kind in types.items()])
+
+
+def _is_there(home: Catalog, collection: str) -> bool:
+    try:
+        home.current(collection)
+    except CollectionNotFound:
+        return False
+    return True
+
+
+def _compare(home: Catalog, name: str, dim: int, metric: str, id_type: str, schema: pa.Schema) -> None:
+    parts = open_parts(home, name, hashes=False, lenient=True)
+    held = pa.schema([]) if parts.payload is None else parts.payload.schema
+    known = parts.manifest
+    both = {
+        "dim": (known.dim, dim),
+        "metric": (known.metric, metric),
+        "id_type": (known.id_type, id_type),
+        "payload_schema": (_schema_text(held), _schema_text(schema)),
+    }
+    if other := [f"{what} is {there}, not {wanted}" for what, (there, wanted) in both.items() if there != wanted]:
+        raise CollectionExists(f"collection {name!r} is there with other settings: {'; '.join(other)}")
+
+
+def _schema_text(schema: pa.Schema) -> str:
+    if is_free(schema):
+        return "free JSON"
+    return ", ".join(f"{field.name} {field.type}" for field in schema) or "no payload"
+
+
+def merge(
+    catalog: str | Path, collection: str, *, keep: int | None = None, progress: Progressing = None
+) -> Manifest | None:
+    """Build the next version from the current one and what was written since. Its offsets stay as they are.
+
+    The service can serve and write meanwhile. It takes the new version as soon as that is there.
+
+    Parameters
+    ----------
+    catalog : folder of the collections
+    collection : its name, or an alias of it
+    keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
+    progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
+
+    Returns
+    -------
+    The manifest of the new version; None if nothing was written since.
+
+    Raises
+    ------
+    CollectionNotFound
+    JobRunning
+        if another job changes the collection.
+    InputError
+        if no target is left.
+    StorageError
+        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
+    """
+    home = Catalog(catalog)
+    name = home.resolve(collection)
+    home.current(name)
+    with lease(home.path / name, "hubless merge"):
+        index = open_index(home, name, lenient=True)
+        made = index.save(catalog, name, progress=progress) if index.seq > index.manifest.log_seq else None
+        _tidy(home, name, keep)
+    return made
+
+
+def _tidy(home: Catalog, name: str, keep: int | None) -> None:
+    """Delete old versions, and the writes that all the others have."""
+    if keep is not None:
+        prune(home, name, keep)
+    home.cut_log(name)
+
+
+def refit(
+    catalog: str | Path,
+    collection: str,
+    query_bank: Vectors | None = None,
+    *,
+    append: bool = False,
+    correction: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    keep: int | None = None,
+    bank_order: int | None = None,
+    progress: Progressing = None,
+) -> Manifest:
+    """Build the next version of the targets that a collection has, with a correction that is fitted anew.
+
+    What was written since the current version is in it. The service can serve and write meanwhile.
+
+    Parameters
+    ----------
+    catalog : folder of the collections
+    collection : its name, or an alias of it
+    query_bank : (b, d) example queries; None for those that the collection was fitted on
+    append : add the queries to those that the collection was fitted on
+    correction : a name in `hubless.CORRECTIONS`; by default that of the collection, and `auto` if that is `none`
+    parameters : of the correction; by default those of the collection, if it stays the same correction
+    keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
+    bank_order : kept in the manifest: the number of the bank that was put over HTTP
+    progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
+
+    Returns
+    -------
+    The manifest of the new version.
+
+    Raises
+    ------
+    CollectionNotFound
+    JobRunning
+        if another job changes the collection.
+    InputError
+        if there are no targets, or the bank is not what the correction needs, or the collection is made of inputs that
+        are not in it, such as a target bank.
+    StorageError
+        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
+    """
+    home = Catalog(catalog)
+    name = home.resolve(collection)
+    home.current(name)
+    with lease(home.path / name, "hubless refit"), progress_bars(progress) as steps:
+        steps.step("opening the current version")
+        parts = current_parts(home, name)
+        before = parts.manifest
+        check_refittable(before)
+        recipe = Recipe.of(before)
+        chosen = correction or (AUTO if recipe.correction == NONE else recipe.correction)
+        if chosen != recipe.correction or parameters is not None:
+            recipe = replace(recipe, correction=chosen, parameters=parameters or {})
+        given = None if query_bank is None else as_items(query_bank, _BANK).vectors
+        rows = NextTargets.of(parts)
+        with (
+            home.staging(name) as staged,
+            storage_errors(staged.folder),
+            placing(recipe, staged, name) as place,
+        ):
+            bank, record = _bank(parts, given, append)
+            if not len(rows.kept):
+                raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
+            rows.contents.write(staged.folder)
+            vectors = BuildVectors(rows.vectors(staged.folder), bank, target_prior=_prior(rows))
+            recipe.check_inputs(bank, vectors.target_prior)
+            draft = fit_version(vectors, recipe, steps, place).extended(rows.count)
+            steps.step("writing")
+            draft.write(staged.folder, projection_of(parts))
+            published = staged.publish(
+                draft.manifest(
+                    rows.contents,
+                    before.provenance.inputs | {"query_bank": record},
+                    name,
+                    staged.version,
+                    # live queries chose the strength for the bank that was
+                    strength=before.strength if before.strength_choice is None else 1.0,
+                    target_prior=before.target_prior,
+                    bank_order=before.bank_order if bank_order is None else bank_order,
+                    log_seq=parts.seq,
+                )
+            )
+        follow(published)
+        _tidy(home, name, keep)
+    return published
+
+
+def check_refittable(made: Manifest) -> None:
+    """Raise `InputError` if a version was fitted on inputs that it does not hold."""
+    if made.job is not None:
+        raise InputError("collection", "one without a job file; add the queries to the query_bank of the job", "one")
+    if "target_bank" in made.provenance.inputs:
+        raise InputError("collection", "one that was built without a target bank; build it again", "one with it")
+    if made.target_prior is not None and made.target_prior.column is None:
+        raise InputError("collection", "one whose target prior is a payload column; build it again", "one from a file")
+
+
+def _fitted_bank(parts: Parts) -> F32 | None:
+    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction.
+
+    Raises
+    ------
+    InputError
+        if the correction does not keep them.
+    """
+    name = parts.manifest.correction.name
+    if name == NONE:
+        return None
+    bank = parts.correction().state().get("bank")
+    if bank is None or parts.manifest.bank is None or len(bank) != parts.manifest.bank.queries:
+        raise InputError(_BANK, f"all of it, as correction {name} does not keep the queries it was fitted on", "a part")
+    return bank
+
+
+def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[VectorSource, InputRecord]:
+    """Return the bank as it is compared, and its record."""
+    known = _fitted_bank(parts) if append or given is None else None
+    held = [] if known is None else [HeldVectors(known, _BANK)]
+    if given is not None:
+        check_dim(given.shape[1], parts.targets.dim, given.name, "targets")
+        given = StackedVectors([*held, given], _BANK) if held else given
+        if given.shape[0] < FEWEST:
+            raise InputError(_BANK, f"at least {FEWEST} queries, better 100 and more", given.shape[0])
+    elif held:
+        given = held[0]
+    else:
+        raise InputError(_BANK, "queries, as the collection has none yet", "none")
+    return read_source(given, parts.manifest.metric, None, held=True)
+
+
+def _prior(rows: NextTargets) -> TargetPrior | None:
+    manifest = rows.parts.manifest
+    if manifest.target_prior is None or rows.payload is None:
+        return None
+    values = later_prior(manifest, rows.payload)
+    if values is None:
+        raise InputError(TARGET_PRIOR, "a payload column", "none")
+    return TargetPrior(np.where(np.isnan(values), manifest.target_prior.median, values)[: len(rows.kept)])

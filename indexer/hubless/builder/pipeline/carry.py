@@ -1,0 +1,386 @@
+"""A version that carries the correction of the one before over to its targets, without a new fit.
+
+The index grows by the rows that came, or is trained anew.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.builder.banks.held_out import MeasuringQueries, bank_sample
+from hubless.builder.indexing.growth import IndexGrowth, grown_index
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexResult, index_record, ladder
+from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
+from hubless.builder.inputs.reading import in_file
+from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints, NoCheckpoints
+from hubless.builder.pipeline.draft import Contents, VersionDraft, empty_draft
+from hubless.builder.pipeline.fit import index_version
+from hubless.builder.pipeline.places import Place
+from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
+from hubless.builder.recipe import Recipe
+from hubless.corrections.prior import prior_offsets
+from hubless.errors import InputError
+from hubless.kernels.reductions import rankings
+from hubless.knn import Setting, cheapest_setting, recall_curve, write_index
+from hubless.measures import k_occurrence
+from hubless.measures.projection import PCA, UMAP, is_installed
+from hubless.progress import Advance, Steps
+from hubless.search import canaries
+from hubless.search.changed import ChangedTargets
+from hubless.search.collection import open_collection
+from hubless.search.engines.base import StoredVectors
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.search.engines.sharded import Embedded, shards_of
+from hubless.search.living import Living, open_with_log
+from hubless.search.parts import Parts
+from hubless.search.priors import later_prior
+from hubless.search.projected import stored_projection
+from hubless.search.ranker import Ranker
+from hubless.store import bundle
+from hubless.store.bundle import IndexRecord
+from hubless.store.catalog import Catalog
+from hubless.store.durable import link
+from hubless.vectors.arrays import F32, I64
+from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, block_rows
+
+TARGETS = "targets"
+GROWN = 0.2
+"""With a larger share of rows that were added since the index was trained, it is trained again."""
+
+
+@dataclass(frozen=True, eq=False)
+class NextTargets:
+    """The targets of a version that follows another one. Those without a vector come last.
+
+    Attributes
+    ----------
+    before : the collection as it is now; None if there is none
+    kept, bare : rows of it that stay, with a vector and without, ascending
+    put : (p, d) those that come, as they are compared, after the kept ones; None for none
+    contents : of all of them, in this order
+    payload : (n,) the payload of `contents` in memory; None without payload
+    """
+
+    before: Parts | None
+    kept: I64
+    bare: I64
+    put: VectorSource | None
+    contents: Contents
+    payload: pa.Table | None
+
+    @classmethod
+    def of(cls, parts: Parts) -> "NextTargets":
+        """Return the targets of a collection as they are."""
+        kept, bare = with_vector_first(parts, np.arange(len(parts.offsets)))
+        order, payload = np.concatenate([kept, bare]), None
+        ids = parts.ids.array.take(pa.array(order)) if len(bare) else parts.ids.array
+        if parts.payload is not None:
+            payload = parts.payload.table().take(pa.array(order)) if len(bare) else parts.payload.table()
+        return cls(parts, kept, bare, None, Contents.of_table(ids, payload, parts.encoder), payload)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return len(self.contents.ids)
+
+    @property
+    def count_with_vector(self) -> int:
+        """How many of them have a vector."""
+        return self.count - len(self.bare)
+
+    @property
+    def came(self) -> int:
+        """How many are not of the version before, but were written or put since."""
+        known = 0 if self.before is None else int((self.base_rows[np.concatenate([self.kept, self.bare])] >= 0).sum())
+        return self.count - known
+
+    @property
+    def base_rows(self) -> I64:
+        """For each target of the collection before its row in the index; −1 for those that are not in it."""
+        targets = self.parts.targets
+        rows: I64 = np.arange(len(targets))
+        return targets.numbering.base_rows(rows) if isinstance(targets, ChangedTargets) else rows
+
+    @property
+    def parts(self) -> Parts:
+        """The collection as it is now, where there is one."""
+        if self.before is None:
+            raise TypeError("there is no version before")
+        return self.before
+
+    def since(self, start: int) -> VectorSource | None:
+        """Return the vectors from a row on, at most the number of kept ones; None if there are none."""
+        sources: list[VectorSource] = []
+        if start < len(self.kept):
+            sources.append(_Rows(StoredVectors(self.parts.targets, TARGETS), self.kept[start:]))
+        if self.put is not None:
+            sources.append(self.put)
+        return StackedVectors(sources, TARGETS) if sources else None
+
+    def vectors(self, folder: Path) -> VectorSource:
+        """Return all vectors, ready to be read again and again.
+
+        Parameters
+        ----------
+        folder : on the disk that a temporary file goes to
+        """
+        every = self.since(0)
+        if every is None:
+            raise InputError(TARGETS, "at least one target", "none")
+        if self.put is not None and not len(self.kept):
+            return self.put
+        return in_file(every.blocks(block_rows(every.shape[1])), every.shape, folder, TARGETS)
+
+    def offsets(self, steps: Steps, checkpoints: Checkpoints) -> F32:
+        """Return the offsets of all vectors. Those that come get theirs from the correction as it was fitted."""
+        kept = self.parts.offsets[self.kept]
+        if self.put is None:
+            return kept
+        correction = self.parts.correction()
+
+        def of_piece(rows: VectorSource, here: slice, advance: Advance) -> Arrays:
+            return {"h": correction.offsets(rows, advance)}
+
+        advance = steps.step("computing offsets", self.put.shape[0])
+        pieces = checkpoints.pieces("offsets-put", self.put, of_piece, advance)
+        more = np.concatenate([np.empty(0, np.float32), *(piece["h"] for piece in pieces)])
+        payload = None if self.payload is None else self.payload.slice(len(self.kept), len(more))
+        if (prior := later_prior(self.parts.manifest, payload)) is not None:
+            more = (more + prior_offsets(correction.fitted, prior)).astype(np.float32)
+        return np.concatenate([kept, more])
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Some rows of a source that finds any row at once."""
+
+    source: VectorSource
+    rows: I64
+    name: str = TARGETS
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.source.shape[1]
+
+    def blocks(self, rows: int) -> Iterator[F32]:
+        for start in range(0, len(self.rows), rows):
+            yield self.source.take(self.rows[start : start + rows])
+
+    def take(self, rows: I64) -> F32:
+        return self.source.take(self.rows[rows])
+
+
+def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
+    """Return a collection as it is now: its current version, and the writes since.
+
+    Parameters
+    ----------
+    until : the number of the last write to take in; None for all
+
+    Raises
+    ------
+    CollectionNotFound, BundleError, LogDamaged, StorageError
+    """
+    version, log = open_with_log(lambda: open_collection(catalog, name, lenient=True), lambda: catalog.log(name, until))
+    with closing(log):
+        written = Living(version, log)
+        written.catch_up()
+    if written.changes is None:
+        return version.unchanged()[0]
+    return replace(written.changes.parts(), seq=written.current.seq)
+
+
+def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
+    """Return those of some rows of a collection that have a vector, and those that have none."""
+    there = parts.targets.have_vectors(rows)
+    return rows[there], rows[~there]
+
+
+def carry_over(
+    rows: NextTargets,
+    recipe: Recipe,
+    place: Place,
+    folder: Path,
+    steps: Steps,
+    *,
+    file: Path | None = None,
+    grow: bool = True,
+    checkpoints: Checkpoints | None = None,
+    measuring: MeasuringQueries | None = None,
+) -> VersionDraft:
+    """Make a version of the targets with the correction of the version before.
+
+    Parameters
+    ----------
+    folder : of the version
+    file : of the index of the version before, or that it would have in one file; None for one in memory
+    grow : add rows to the index, instead of training it anew, unless its recall then misses the aim
+    measuring : queries to measure with; None takes the stored sample of the bank, which the fit has seen
+
+    Raises
+    ------
+    InputError, StorageError
+    """
+    before, kept = rows.parts, checkpoints or NoCheckpoints()
+    offsets, draft = rows.offsets(steps, kept), None
+    about = {"seed": before.manifest.provenance.seed}
+    about |= {name: getattr(before.manifest, name) for name in _CARRIED}
+    if not len(offsets):
+        path, dim = folder / bundle.INDEX, before.targets.dim
+        draft = empty_draft(dim, before.correction(), before.bank_sample, path, about)
+        draft = replace(draft, index=_empty_record(draft.index, before.manifest.index))
+    elif grow and not before.manifest.index.external:
+        draft = _grown(rows, offsets, recipe, file, folder / bundle.INDEX, steps, measuring or _measuring(before))
+    if draft is None:
+        draft = _trained(before, rows.vectors(folder), offsets, recipe, steps, place, kept, measuring)
+    came = rows.came
+    about["frozen"] = min(rows.count, before.manifest.frozen + came)
+    about["grown"] = 0 if draft.trained else before.manifest.grown + came
+    return replace(draft.extended(rows.count), about=about)
+
+
+_CARRIED = (
+    "metric",
+    "correction",
+    "bank",
+    "strength",
+    "strength_choice",
+    "target_prior",
+    "notes",
+    "job",
+    "bank_order",
+)
+
+
+def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:
+    """Make a version of a collection as it is: its files are linked, or an index in memory is written."""
+    count = len(shards_of(targets))
+    if parts.folder is None or isinstance(targets, IndexedTargets):
+        for shard, written in zip(shards_of(targets), index_paths(path, count), strict=True):
+            write_index(shard.index, written)
+    else:
+        for file, written in zip(paths_of(parts.folder / bundle.INDEX, count), paths_of(path, count), strict=True):
+            link(file, written)
+    before = parts.manifest
+    return VersionDraft(
+        targets=targets,
+        offsets=parts.offsets,
+        correction=parts.correction(),
+        query_time=parts.prepared(),
+        occurrence=parts.occurrence(),
+        bank_sample=parts.bank_sample,
+        canary=parts.canary(),
+        index=before.index,
+        measured=before.measured,
+        trained=False,
+        about={name: getattr(before, name) for name in (*_CARRIED, "frozen", "grown")}
+        | {"seed": before.provenance.seed},
+    )
+
+
+def may_grow(rows: NextTargets) -> bool:
+    """Return whether rows may be added to the index of the version before, instead of training it anew."""
+    before = rows.parts
+    if len(rows.bare) or before.prepared() is not None or before.manifest.measured is None:
+        return False
+    return before.manifest.grown + rows.came <= GROWN * rows.count
+
+
+def projection_of(parts: Parts) -> str:
+    """Return the projection of a version, as far as it can be made here."""
+    picture = stored_projection(parts)
+    return UMAP if picture is not None and picture.method == UMAP and is_installed(UMAP) else PCA
+
+
+def _measuring(before: Parts) -> MeasuringQueries:
+    sample = before.canary()["queries"] if before.bank_sample is None else before.bank_sample
+    return MeasuringQueries(sample, held_out=False)
+
+
+def _grown(
+    rows: NextTargets,
+    offsets: F32,
+    recipe: Recipe,
+    file: Path | None,
+    path: Path,
+    steps: Steps,
+    measuring: MeasuringQueries,
+) -> VersionDraft | None:
+    """Add rows to the index, and measure it as a build does. None if its recall misses the aim."""
+    before, aims = rows.parts, recipe.aims
+    base = before.targets.base if isinstance(before.targets, ChangedTargets) else before.targets
+    if not isinstance(base, Embedded):
+        raise TypeError("not made of an index")
+    in_index = rows.base_rows[rows.kept]
+    in_index = in_index[in_index >= 0]
+    growth = IndexGrowth(base, file, in_index, rows.since(len(in_index)), offsets)
+    targets = grown_index(growth, recipe.shard_targets, path, steps)
+    steps.step("measuring")
+    (_, found), (_, raw) = rankings(measuring.queries, StoredVectors(targets, TARGETS), K_OCCURRENCE, offsets, None)
+    queries = targets.augmented(measuring.queries, 1.0)
+    exact = targets.scores(queries, found)
+    curve = recall_curve(targets.approximate, [dict(targets.defaults)], queries, exact)
+    if (setting := curve[0]).recall < aims.recall:
+        curve = recall_curve(targets.approximate, ladder(targets), queries, exact)
+        setting = cheapest_setting(curve, aims)
+    if setting.recall < aims.recall and not _was_missed(before, setting):
+        remove_files(path, len(shards_of(targets)))
+        return None
+    targets = targets.tuned(setting.parameters)
+    occurrence = np.stack([k_occurrence(each, len(offsets)) for each in (raw, found)]).astype(np.uint16)
+    result = IndexResult(targets, curve, setting, before.manifest.index.notes)
+    return VersionDraft(
+        targets=targets,
+        offsets=offsets,
+        correction=before.correction(),
+        query_time=None,
+        occurrence=occurrence,
+        bank_sample=before.bank_sample,
+        canary=canaries.ask(Ranker(targets, offsets), measuring.queries, found),
+        index=index_record(result, aims, recipe.shard_targets),
+        measured=HubnessCounts(len(measuring.queries), occurrence).record(measuring, setting.recall),
+        trained=False,
+    )
+
+
+def _trained(
+    before: Parts,
+    targets: VectorSource,
+    offsets: F32,
+    recipe: Recipe,
+    steps: Steps,
+    place: Place,
+    checkpoints: Checkpoints,
+    measuring: MeasuringQueries | None,
+) -> VersionDraft:
+    """Train the index of targets (n, d) with their offsets (n,) anew, and measure it."""
+    sample = before.bank_sample
+    without_bank = measuring is None and sample is None and before.manifest.measured is None
+    if without_bank:
+        measuring = MeasuringQueries(bank_sample(targets, recipe.seed), held_out=False)
+    measuring = measuring or _measuring(before)
+    corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
+    steps.step("searching exactly")
+    (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)
+    hubness = HubnessCounts.of(corrected, measuring.queries, (raw, found), steps)
+    bank, answers = ArrayVectors(measuring.queries, "query bank"), ExactAnswers(measuring.queries, found)
+    draft = index_version(corrected, hubness, bank, measuring, answers, sample, recipe, steps, place, checkpoints)
+    # targets served as queries: good enough to tune the index, and no measure of hubness
+    return replace(draft, measured=None, occurrence=None) if without_bank else draft
+
+
+def _was_missed(before: Parts, setting: Setting) -> bool:
+    """Return whether the version before missed its aim too, and by as much: training again would bring nothing."""
+    measured = before.manifest.measured
+    return measured is not None and setting.recall >= measured.recall_at_10
+
+
+def _empty_record(made: IndexRecord, before: IndexRecord) -> IndexRecord:
+    """Return the record of an empty index, which keeps the engine of the version before."""
+    if before.engine is None:
+        return made
+    return made.model_copy(update={"engine": before.engine.model_copy(update={"name": "", "details": {}})})

@@ -1,0 +1,183 @@
+"""A version before it is published: its parts, their files, and its manifest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cache
+from importlib.metadata import version as installed_version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from hubless.builder.indexing.shards import write_whole
+from hubless.builder.inputs.build_inputs import write_payload
+from hubless.corrections import QueryTime
+from hubless.corrections.centred import CentredCorrection
+from hubless.encoders import Encoder
+from hubless.knn import INDEXES, augment
+from hubless.measures.projection import PCA, project
+from hubless.search.canaries import Canary
+from hubless.search.engines.base import StoredTargets
+from hubless.search.engines.embedded import IndexedTargets
+from hubless.store import bundle
+from hubless.store.bundle import FORMAT_VERSION, IndexRecord, InputRecord, Manifest, Measured, Provenance
+from hubless.vectors.arrays import F32
+from hubless.vectors.ids import write_ids
+from hubless.vectors.npy import write_array
+from hubless.vectors.payload import Dataset, open_dataset
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The ids (n,), the payload (n,) rows and the encoder of a version."""
+
+    ids: pa.Array
+    payload: Dataset | None
+    payload_columns: list[str]
+    encoder: Encoder | None
+
+    @classmethod
+    def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
+        """Return contents with payload in memory."""
+        columns = [] if payload is None else payload.column_names
+        return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
+
+    def write(self, folder: Path) -> None:
+        """Write them into the folder of a version.
+
+        Raises
+        ------
+        DuplicateIds, InputError
+        OSError
+            if the disk refuses.
+        """
+        write_ids(self.ids, folder / bundle.IDS)
+        if self.encoder is not None:
+            self.encoder.save(folder)
+        if self.payload is not None:
+            write_payload(self.payload, self.payload_columns, folder)
+
+
+@dataclass(frozen=True)
+class VersionDraft:
+    """All parts of a version but its contents.
+
+    Attributes
+    ----------
+    trained : whether the index was trained for this version
+    about : further fields of the manifest, and the `seed`
+    """
+
+    targets: StoredTargets
+    offsets: F32
+    correction: CentredCorrection
+    query_time: QueryTime | None
+    occurrence: NDArray[np.integer[Any]] | None
+    bank_sample: F32 | None
+    canary: Canary
+    index: IndexRecord
+    measured: Measured | None
+    trained: bool = True
+    about: Mapping[str, Any] = field(default_factory=dict)
+
+    def extended(self, count: int) -> "VersionDraft":
+        """Return the draft with further targets that have no vector, to make so many in all."""
+        more = count - len(self.offsets)
+        occurrence = None if self.occurrence is None else np.pad(self.occurrence, ((0, 0), (0, more)))
+        return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
+
+    def write(self, folder: Path, projection: str = PCA) -> None:
+        """Write all files but those of the index and the contents.
+
+        Parameters
+        ----------
+        projection : see `hubless.measures.projection.project`
+
+        Raises
+        ------
+        OSError
+            if the disk refuses.
+        """
+        arrays = {
+            bundle.OFFSETS: self.offsets,
+            bundle.PIVOT: self.targets.pivot,
+            bundle.BANK_SAMPLE: self.bank_sample,
+            bundle.OCCURRENCE: self.occurrence,
+        }
+        for name, array in arrays.items():
+            if array is not None:
+                write_array(folder / name, array)
+        np.savez(folder / bundle.CORRECTION, allow_pickle=False, **self.correction.state())
+        np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
+        if self.query_time is not None:
+            np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **self.query_time.arrays())
+        picture = project(len(self.targets), self.targets.vectors, self.bank_sample, self.occurrence, projection)
+        if picture is not None:
+            np.savez(folder / bundle.PROJECTION, allow_pickle=False, **picture.arrays())
+
+    def manifest(
+        self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any
+    ) -> Manifest:
+        """Return the manifest, without the record of the files.
+
+        Parameters
+        ----------
+        more : fields besides those of `about`, or in their place
+        """
+        fields = {**self.about, **more}
+        return Manifest(
+            format_version=FORMAT_VERSION,
+            collection=collection,
+            version=version,
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            count=len(self.offsets),
+            dim=self.targets.dim,
+            index=self.index,
+            id_type="int64" if pa.types.is_integer(contents.ids.type) else "string",
+            payload_columns=contents.payload_columns,
+            encoder=None if contents.encoder is None else {"dim": contents.encoder.dim},
+            measured=self.measured,
+            provenance=Provenance(inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions()),
+            files={},
+            vectorless=len(self.offsets) - self.targets.room(None),
+            **fields,
+        )
+
+
+def empty_draft(
+    dim: int, correction: CentredCorrection, sample: F32 | None, path: Path, about: Mapping[str, Any]
+) -> VersionDraft:
+    """Return a version without vectors of d dimensions, to be written to. Write its index.
+
+    Parameters
+    ----------
+    sample : (s, d) queries of the bank, to store in the version
+    """
+    kind = INDEXES["flat"]
+    index = kind.new(0, augment.augmented_dim(dim), 0, None)
+    write_whole(index, path)
+    return VersionDraft(
+        targets=IndexedTargets(kind, index, dim, {}),
+        offsets=np.empty(0, np.float32),
+        correction=correction,
+        query_time=None,
+        occurrence=None,
+        bank_sample=sample,
+        canary={
+            "queries": np.empty((0, dim), np.float32),
+            "rows": np.empty((0, 0), np.int64),
+            "scores": np.empty((0, 0), np.float32),
+            "recall": np.array(1.0),
+        },
+        index=IndexRecord(type=kind.name, parameters={}),
+        measured=None,
+        about=about,
+    )
+
+
+@cache
+def _versions() -> dict[str, str]:
+    return {package: installed_version(package) for package in ("hubless", "faiss-cpu", "numpy", "pyarrow")}

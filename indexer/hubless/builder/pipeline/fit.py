@@ -1,0 +1,191 @@
+"""A version whose correction is fitted: vectors → correction → offsets → index → measurements."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+
+from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
+from hubless.builder.banks.held_out import MeasuringQueries, bank_sample, hold_out, naming_held_out
+from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
+from hubless.builder.indexing.index_choice import ExactAnswers
+from hubless.builder.inputs.reading import BuildVectors
+from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints, NoCheckpoints
+from hubless.builder.pipeline.draft import VersionDraft
+from hubless.builder.pipeline.places import IndexOrder, Place
+from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
+from hubless.builder.recipe import Recipe
+from hubless.corrections import FittedCorrection, Gate
+from hubless.corrections.fits import fit_each
+from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
+from hubless.measures.likeness import share_among
+from hubless.progress import Steps
+from hubless.search import canaries
+from hubless.search.ranker import Ranker
+from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
+from hubless.vectors.arrays import F32
+from hubless.vectors.sources import VectorSource
+
+
+def fit_version(
+    vectors: BuildVectors,
+    recipe: Recipe,
+    steps: Steps,
+    place: Place,
+    checkpoints: Checkpoints | None = None,
+    *,
+    bank_of_targets: bool = False,
+) -> VersionDraft:
+    """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
+
+    Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
+    version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed.
+
+    Parameters
+    ----------
+    place : for the vectors
+    checkpoints : keep what was computed, so that a killed build goes on; None keeps nothing
+    bank_of_targets : take a bank that holds targets
+
+    Raises
+    ------
+    InputError
+        if the banks are not what the correction needs, or the memory is too small for the index.
+    """
+    kept = checkpoints or NoCheckpoints()
+    targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
+    record, notes = None, [WITHOUT_BANK]
+    if vectors.bank_given:
+        among, seed = vectors.bank_among_targets, recipe.seed
+        checked = check_bank(bank, targets, recipe.metric, bank_of_targets=bank_of_targets, seed=seed, among=among)
+        record, notes = checked.record, checked.logged().notes
+    _check_live(vectors)
+    fitting, measuring = hold_out(bank, recipe.seed)
+    banks = (fitting, bank)
+    steps.step("fitting the correction")
+    with naming_held_out(bank, fitting):
+        measured, shipped = kept.fits(
+            recipe.correction, banks, lambda: fit_each(recipe.method, banks, targets, vectors.target_bank, prior)
+        )
+    advance = steps.step("computing offsets", targets.shape[0])
+    found = survey(targets, (measured, shipped), measuring.queries, prior, kept, advance)
+
+    def measure() -> Arrays:  # the fit's preparations for queries end here, before those of the version begin
+        corrected = CorrectedTargets.by(measured, targets, found.offsets[0], steps)
+        return vars(HubnessCounts.of(corrected, measuring.queries, (found.rows[0], found.rows[1]), steps))
+
+    counts = kept.arrays("hubness", measure)
+    hubness = HubnessCounts(int(counts["queries"]), counts["occurrence"])
+    corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps)
+    answers, sample = ExactAnswers(measuring.queries, found.rows[2]), bank_sample(bank, recipe.seed)
+    draft = index_version(corrected, hubness, fitting, measuring, answers, sample, recipe, steps, place, kept)
+    if not vectors.bank_given:
+        draft = replace(draft, occurrence=None, bank_sample=None, measured=None)
+    chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
+    about = {
+        "metric": recipe.metric,
+        "seed": recipe.seed,
+        "correction": CorrectionRecord(
+            name=recipe.correction, parameters=dict(recipe.parameters), details=draft.correction.details
+        ),
+        "bank": record,
+        "strength": 1.0 if chosen is None else chosen.strength,
+        "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
+        "target_prior": _prior_record(vectors),
+        "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
+    }
+    return replace(draft, about=about)
+
+
+def index_version(
+    corrected: CorrectedTargets,
+    hubness: HubnessCounts,
+    bank: VectorSource,
+    measuring: MeasuringQueries,
+    answers: ExactAnswers,
+    sample: F32 | None,
+    recipe: Recipe,
+    steps: Steps,
+    place: Place,
+    checkpoints: Checkpoints,
+    about: Mapping[str, Any] | None = None,
+) -> VersionDraft:
+    """Build the index of corrected targets, choose its search parameters and measure its recall.
+
+    Recall compares the index with an exact search of the same scores, so the offsets are those of the version. The
+    index itself has not seen the measuring queries: it is trained on the targets, and its pivot comes from `bank`.
+
+    Parameters
+    ----------
+    bank : (b, d) example queries without the measuring queries
+    answers : the measuring queries, with the answers of an exact search with the offsets
+    sample : (s, d) queries of the bank, to store in the version
+    """
+    placed = place.put(IndexOrder(corrected, bank, answers, recipe), steps, checkpoints)
+    ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
+    return VersionDraft(
+        targets=placed.targets,
+        offsets=corrected.offsets,
+        correction=corrected.correction,
+        query_time=corrected.query_time,
+        occurrence=hubness.occurrence,
+        bank_sample=sample,
+        canary=canaries.ask(ranker, measuring.queries, answers.rows),
+        index=placed.record,
+        measured=hubness.record(measuring, placed.recall),
+        about=about or {},
+    )
+
+
+def _check_live(vectors: BuildVectors) -> None:
+    """Raise `InputError` if more than a tenth of the live queries are targets."""
+    if vectors.live_queries is None:
+        return
+    live = drawn(vectors.live_queries)
+    refuse_targets(live, vectors.targets, vectors.live_among_targets)
+    if (known := share_among(live, vectors.query_bank)) > MOST_TARGETS:
+        log.warning(
+            f"{known:.0%} of the live queries are in the query bank, too. The bank fits these, and that says nothing "
+            "about others: give live queries that are not in the bank."
+        )
+
+
+def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> ChosenStrength:
+    """Return the strength at which a version answers live queries most evenly."""
+    steps.step("choosing the strength")
+    ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
+    queries = drawn(live_queries)
+    if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
+        queries = queries[:MOST_RESCORED]
+    k = min(K_OCCURRENCE, len(draft.offsets))
+    answers = np.stack([ranker.rank(queries, k, strength, {}).rows for strength in STRENGTHS])
+    chosen = most_even(answers, len(draft.offsets))
+    for warning in warnings(chosen):
+        log.warning(warning)
+    return chosen
+
+
+def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
+    prior = vectors.target_prior
+    if prior is None:
+        return None
+    return PriorRecord(
+        column=vectors.prior_column,
+        median=prior.median,
+        smallest=float(prior.values.min()),
+        largest=float(prior.values.max()),
+    )
+
+
+def _notes(measured: FittedCorrection, shipped: FittedCorrection) -> list[str]:
+    """Return and log the note of the version's fit, or else that of the fit that is measured."""
+    if note := shipped.details.get("note"):
+        notes = [f"{note}."]
+    elif note := measured.details.get("note"):
+        notes = [f"Measured without the held-out queries: {note}."]
+    else:
+        notes = []
+    for each in notes:
+        log.warning(each)
+    return notes
