@@ -1,12 +1,14 @@
 """A query bank that a collection is to be fitted on. It stays on the disk until a version has it.
 
-    <catalog>/<collection>/bank/order.json    which files are the bank, and what to do with them
+    <catalog>/<collection>/bank/order.json    which file is the bank, and what to do with it
     <catalog>/<collection>/bank/<number>.npy  queries (b, d), as they were given
 
 A file that `order.json` does not name is what a kill left, and means nothing.
 """
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,15 +24,15 @@ FOLDER, _ORDER, _LOCK = "bank", "order.json", ".lock"
 
 
 class BankOrder(BaseModel):
-    """What is to be done.
+    """A bank that waits, and what is to be done with it.
 
     Attributes
     ----------
-    number : higher than that of all orders before
+    number : higher than that of all orders before; that of the file
     append : whether the queries go to the bank that the collection has; else they replace it
     fit : whether to begin; otherwise more queries are to come
     correction, parameters : to fit; None for that of the collection, or `auto` if that is `none`
-    files, queries : of the queries that were given
+    queries : how many were given
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -40,7 +42,6 @@ class BankOrder(BaseModel):
     fit: bool
     correction: str | None
     parameters: dict[str, Any] | None
-    files: list[str]
     queries: int
 
 
@@ -72,33 +73,27 @@ def give_bank(
         with locked(folder / _LOCK):
             waiting = read_order(home)
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
-            file = f"{number}.npy"
-            write_array(folder / file, queries)
-            sync(folder / file)
+            if append and waiting is not None:
+                append, queries = waiting.append, np.concatenate([_queries_of(folder, waiting), queries])
+                correction, parameters = correction or waiting.correction, parameters or waiting.parameters
+            write_array(folder / f"{number}.npy", queries)
+            sync(folder / f"{number}.npy")
             sync(folder)
-            kept = waiting if append else None
             order = BankOrder(
                 number=number,
-                append=append if kept is None else kept.append,
+                append=append,
                 fit=fit,
-                correction=kept.correction if kept and correction is None else correction,
-                parameters=kept.parameters if kept and parameters is None else parameters,
-                files=[*(kept.files if kept else ()), file],
-                queries=len(queries) + (kept.queries if kept else 0),
+                correction=correction,
+                parameters=parameters,
+                queries=len(queries),
             )
             replace_text(folder / _ORDER, order.model_dump_json())
-            _remove_others(folder, order.files)
+            _remove_others(folder, order)
     return order
 
 
 def read_order(home: Path) -> BankOrder | None:
-    """What is to be done; None for nothing.
-
-    Raises
-    ------
-    StorageError
-        if it cannot be read.
-    """
+    """Return the order that waits; None for none. Raises `StorageError` if it cannot be read."""
     path = home / FOLDER / _ORDER
     with storage_errors(path):
         try:
@@ -110,54 +105,49 @@ def read_order(home: Path) -> BankOrder | None:
 
 
 def read_bank(home: Path) -> tuple[BankOrder, F32] | None:
-    """What is to be done, and the queries (b, d) as they were given; None for nothing.
-
-    Raises
-    ------
-    StorageError
-    """
-    folder = home / FOLDER
-    with storage_errors(folder):
-        if not (folder / _ORDER).exists():
-            return None
-        with locked(folder / _LOCK):  # so that nobody replaces the files meanwhile
-            if (order := read_order(home)) is None:
-                return None
-            try:
-                return order, np.concatenate([np.asarray(read_npy(folder / file), np.float32) for file in order.files])
-            except (OSError, ValueError, EOFError) as error:
-                raise StorageError(folder, f"the bank cannot be read ({one_line(error)}): put it again") from error
+    """Return the order that waits, and its queries (b, d) as they were given; None for none. Raises `StorageError`."""
+    with _waiting(home) as order:
+        return None if order is None else (order, _queries_of(home / FOLDER, order))
 
 
 def copy_bank(home: Path, new: Path) -> None:
     """Copy the bank that waits, if there is one, to the folder of another collection."""
-    folder = home / FOLDER
-    with storage_errors(folder):
-        if (folder / _ORDER).exists():
-            with locked(folder / _LOCK):
-                shutil.copytree(folder, new / FOLDER, ignore=shutil.ignore_patterns(_LOCK), dirs_exist_ok=True)
+    with _waiting(home) as order:
+        if order is not None:
+            ignored = shutil.ignore_patterns(_LOCK)
+            shutil.copytree(home / FOLDER, new / FOLDER, ignore=ignored, dirs_exist_ok=True)
 
 
 def drop_order(home: Path, number: int) -> None:
-    """Forget an order that was carried out or refused, unless another one took its place.
+    """Forget an order that was carried out or refused, unless another one took its place. Raises `StorageError`."""
+    folder = home / FOLDER
+    with _waiting(home) as order:
+        if order is not None and order.number == number:
+            (folder / _ORDER).unlink()
+            sync(folder)
+            _remove_others(folder, None)
 
-    Raises
-    ------
-    StorageError
-    """
+
+@contextmanager
+def _waiting(home: Path) -> Iterator[BankOrder | None]:
+    """Give the order that waits, and let nobody replace it meanwhile."""
     folder = home / FOLDER
     with storage_errors(folder):
         if not (folder / _ORDER).exists():
+            yield None
             return
         with locked(folder / _LOCK):
-            waiting = read_order(home)
-            if waiting is not None and waiting.number == number:
-                (folder / _ORDER).unlink()
-                sync(folder)
-                _remove_others(folder, [])
+            yield read_order(home)
 
 
-def _remove_others(folder: Path, files: list[str]) -> None:
+def _queries_of(folder: Path, order: BankOrder) -> F32:
+    try:
+        return np.asarray(read_npy(folder / f"{order.number}.npy"), np.float32)
+    except (OSError, ValueError, EOFError) as error:
+        raise StorageError(folder, f"the bank cannot be read ({one_line(error)}): put it again") from error
+
+
+def _remove_others(folder: Path, order: BankOrder | None) -> None:
     for path in folder.glob("*.npy"):
-        if path.name not in files:
+        if order is None or path.stem != str(order.number):
             path.unlink(missing_ok=True)
