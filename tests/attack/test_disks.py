@@ -9,8 +9,8 @@ from time import sleep
 
 import httpx
 import pytest
-from support import faults, processes, small
-from support.disks import disk, remount
+from support import processes, small
+from support.disks import disk, filled, remount
 from support.server_process import served
 
 import hubless
@@ -36,28 +36,6 @@ def small_disk(tmp_path):
         yield path
 
 
-@pytest.mark.parametrize("moments", [6, pytest.param(100, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("action", ["build", "rollback", "prune", "alias"])
-def test_full_disk_is_said_in_words_and_leaves_what_there_was(small_disk, tmp_path, attack, action, moments):
-    template = tmp_path / "template"
-    versions = [small.build_full(template, data=data).version for data in (0, 1)]
-    before = small.contents(template / "photos" / "versions")
-    results = faults.run(action, f"full:{moments}", template, small_disk)
-    attack("full disks", len(results))
-    for outcome in results:
-        assert outcome.error in (None, "StorageError"), outcome
-        after = small.contents(outcome.catalog / "photos" / "versions")
-        if outcome.error:
-            assert outcome.text.endswith(": the disk is full"), outcome
-            assert after == before, outcome
-            assert small.check_complete(outcome.catalog).version == versions[1]
-            assert hubless.Catalog(outcome.catalog).aliases() == {}
-        else:
-            assert small.check_complete(outcome.catalog)
-    assert results[0].error or action == "prune"  # which needs no room
-    assert results[-1].error is None
-
-
 def change(server, version):
     """Ask for all that changes a catalog; the codes of the answers, None for those that did it."""
     asked = [
@@ -80,7 +58,7 @@ def test_server_on_a_full_or_read_only_disk_serves_on_and_changes_when_there_is_
     catalog = small_disk / "catalog"
     first, second = (small.build_full(catalog, data=data).version for data in (0, 1))
     with served(catalog, poll_seconds=0.1) as server:
-        with faults.filled(catalog, 0):
+        with filled(catalog, 0):
             assert change(server, first) == ["storage", "storage"]
             assert ask(server) == {200}
         remount(small_disk, "ro")
@@ -93,7 +71,7 @@ def test_server_on_a_full_or_read_only_disk_serves_on_and_changes_when_there_is_
             sleep(0.01)
         assert ask(server) == {200}
     assert not [line for line in server.log if "Traceback" in line]
-    with faults.filled(catalog, 0), served(catalog) as server:
+    with filled(catalog, 0), served(catalog) as server:
         assert ask(server) == {200}
     remount(small_disk, "ro")
     with served(catalog) as server:

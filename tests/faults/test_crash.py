@@ -12,8 +12,8 @@ import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
-from support import crowd, faults, processes, rivals, writing
-from support.disks import disk
+from support import crowd, processes, rivals, writing
+from support.disks import disk, filled
 from support.nursery import Nursery, drained
 from support.server_process import served
 from support.serving import wait_until_ready
@@ -186,11 +186,11 @@ def test_full_disk_refuses_writes_loses_none_and_takes_them_again_when_there_is_
                     with crowd.at_work(clients, url_of(server)) as working:
                         changing.step()
                         working.wait(rng, LONGEST)
-                        with faults.filled(catalog, rng.randrange(2**17)):
+                        with filled(catalog, rng.randrange(2**17)):
                             working.wait(rng, LONGEST)
                             changing.finish("the disk is full")
                         working.wait(rng, LONGEST)
-                        full.enter_context(faults.filled(catalog, rng.randrange(2**16)))
+                        full.enter_context(filled(catalog, rng.randrange(2**16)))
                         working.wait(rng, LONGEST, "refused")
                         server.stop(signal.SIGKILL)
                 with started(nursery) as server:  # while the disk is full

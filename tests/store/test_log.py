@@ -5,8 +5,7 @@ import sqlite3
 from contextlib import contextmanager, suppress
 
 import pytest
-from support import faults
-from support.disks import disk, remount
+from support.disks import disk, filled, remount
 
 from hubless.errors import LogDamaged, StorageError
 from hubless.store.log import LOG, Log
@@ -75,7 +74,7 @@ def test_log_is_read_where_no_file_can_be_made_beside_it_and_followed_when_one_c
         first, second = Log(home), Log(home)
         write(first, b"a", b"b")
         first.close()  # the last one: nothing stays beside the file
-        with faults.filled(home / LOG, 0) if state == "full" else read_only(home):
+        with filled(home / LOG, 0) if state == "full" else read_only(home):
             assert (second.first(), second.last(), bodies(second)) == (1, 2, [b"a", b"b"])
             with pytest.raises(StorageError):
                 write(second, b"c")

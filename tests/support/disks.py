@@ -1,7 +1,11 @@
 """Small disks of their own, which can be full or read-only."""
 
+import errno
+import os
+import shutil
 import subprocess
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -26,3 +30,21 @@ def disk(path, megabytes):
 def remount(path, option):
     """Make a disk read-only ("ro") or writable ("rw") again."""
     subprocess.run(["mount", "-o", f"remount,{option}", path], check=True)
+
+
+@contextmanager
+def filled(path, left):
+    """Fill the disk of a path, but for so many bytes."""
+    ballast = Path(path).parent / "ballast"
+    with ballast.open("wb") as file:
+        while (size := shutil.disk_usage(path).free - left) > 0:
+            try:
+                os.posix_fallocate(file.fileno(), 0, size)
+                break
+            except OSError as error:  # somebody else took some of it just now
+                if error.errno != errno.ENOSPC:
+                    raise
+    try:
+        yield
+    finally:
+        ballast.unlink()
