@@ -108,19 +108,28 @@ def test_backup_while_it_is_written_to_merged_and_pruned_loses_no_write(catalog,
             thread.join()
 
 
-def test_merge_between_the_versions_and_the_log_has_both_copied_anew(catalog, run, tmp_path, monkeypatch):
-    copies, copy = [], Log.copy
+def test_merge_waits_while_versions_and_log_are_taken_and_prunes_none_of_them(catalog, run, tmp_path, monkeypatch):
+    merging, copy = threading.Thread(target=hubless.merge, args=(catalog.path, NAME), kwargs={"keep": 1}), Log.copy
 
-    def after_a_merge(log, home):
-        if not copies:
-            hubless.merge(catalog.path, NAME, keep=1, progress=False)
-        copies.append(home)
+    def during_a_merge(log, home):
+        merging.start()
+        merging.join(0.5)
         return copy(log, home)
 
-    monkeypatch.setattr(Log, "copy", after_a_merge)
+    monkeypatch.setattr(Log, "copy", during_a_merge)
     assert run("backup", str(tmp_path / "backup"))[1]["writes"] == {NAME: 2}
-    assert len(copies) == 2
-    assert hubless.open(tmp_path / "backup", NAME).manifest.log_seq == 2
+    merging.join()
+    assert len(hubless.Catalog(tmp_path / "backup").version_ids(NAME)) == 2
+    assert len(catalog.version_ids(NAME)) == 1
+    assert hubless.open(tmp_path / "backup", NAME).seq == 2
+
+
+def test_backup_on_a_folder_that_cannot_be_written_is_restored(catalog, run, tmp_path):
+    run("backup", str(tmp_path / "backup"))
+    for path in (tmp_path / "backup", *(tmp_path / "backup").rglob("*")):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    assert run("restore", str(tmp_path / "backup"), on=tmp_path / "new")[0] == 0
+    assert not list((tmp_path / "backup").rglob("LOCK"))
 
 
 def change_array(folder, name, change):

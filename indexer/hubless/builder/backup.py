@@ -1,28 +1,27 @@
 """Backs a catalog up while it is served, written to and merged, and restores collections from a backup.
 
-A version never changes, and the log has all writes that it lacks. So the versions' files are opened first: they can be
-read then, also if the versions are pruned meanwhile. The log is copied next. If writes that these versions lack were
-cut off from it in between, as newer versions have them, both are taken anew.
+A version never changes, and the log has all writes that any version lacks. So the collection is locked while the files
+of its versions are opened and the log is copied: they belong together. What was opened can be read after that, also if
+the versions are pruned.
 """
 
 import secrets
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from hubless.builder.verification import Verdict, verify_catalog
-from hubless.errors import BundleDamaged, CollectionNotFound, HublessError, InputError, StorageError, storage_errors
+from hubless.errors import BundleDamaged, CollectionNotFound, InputError, StorageError, storage_errors
 from hubless.store.aliases import Table, changing_aliases, read_aliases, write_aliases
 from hubless.store.bank_order import copy_bank
 from hubless.store.bundle import MANIFEST, read_manifest
-from hubless.store.catalog import CURRENT, VERSIONS, Catalog
-from hubless.store.durable import make_folder, move, replace_text, sync
+from hubless.store.catalog import CURRENT, LOCK, VERSIONS, Catalog
+from hubless.store.durable import locked, make_folder, move, replace_text, sync
 from hubless.store.kept_scan import SCAN
 
 _UNFINISHED = ".unfinished-"
-_ATTEMPTS = 20
 _READ_BYTES = 2**20
 
 
@@ -46,8 +45,12 @@ def back_up(catalog: Catalog, folder: Path) -> Verdict:
     with _unfinished(folder) as made:
         aliases = read_aliases(catalog.path)
         for name in catalog.collections():
-            with suppress(CollectionNotFound):  # deleted meanwhile
-                _copy_collection(catalog, name, made / name)
+            try:
+                _copy_collection(catalog, name, made / name, changing=True)
+            except (CollectionNotFound, StorageError):
+                if name in catalog.collections():
+                    raise
+                shutil.rmtree(made / name, ignore_errors=True)  # deleted meanwhile
         copy = Catalog(made)
         _put_aliases(copy, aliases, copy.collections())
         verdict = _verified(copy)
@@ -79,7 +82,7 @@ def restore(folder: Path, catalog: Catalog, collection: str | None = None) -> Ve
     with _unfinished(catalog.path / "restored") as made:
         for name in names:
             _check_free(catalog, name)
-            _copy_collection(backup, name, made / name)
+            _copy_collection(backup, name, made / name, changing=False)
         verdict = _verified(Catalog(made))
         for name in names:
             with changing_aliases(catalog.path):
@@ -131,32 +134,27 @@ def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> 
             write_aliases(catalog.path, Table(revision=revision, aliases=table.aliases | new))
 
 
-def _copy_collection(catalog: Catalog, name: str, home: Path) -> None:
-    """Copy a collection as it is at one moment: versions, log, the bank that waits, and the kept scan."""
-    source = catalog.path / name
-    with storage_errors(home):
+def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> None:
+    """Copy a collection as it is at one moment: versions, log, the bank that waits, and the kept scan.
+
+    Parameters
+    ----------
+    changing : whether somebody may change it meanwhile
+    """
+    source = catalog.home(name)
+    with storage_errors(home), ExitStack() as opened:
         make_folder(home / VERSIONS)
         copy_bank(source, home)  # before the versions, as it goes when one has it
         with suppress(FileNotFoundError):
             shutil.copyfile(source / SCAN, home / SCAN)
-        for _ in range(_ATTEMPTS):
-            known = catalog.version_ids(name)
-            with ExitStack() as opened, closing(catalog.log(name)) as log:
-                first, current = log.first(), catalog.current(name)
-                try:
-                    files = {version: _opened_files(catalog, name, version, opened) for version in known}
-                except HublessError:
-                    if catalog.version_ids(name) == known:
-                        raise
-                    continue  # a version was pruned meanwhile
-                with closing(log.copy(home)) as copy:
-                    if copy.first() > first or current not in files:
-                        continue  # writes were cut off meanwhile, as a new version has them
-                for version, opened_files in files.items():
-                    _write_files(opened_files, home / VERSIONS / version)
-                replace_text(home / CURRENT, current)
-                return
-    raise StorageError(source, "new versions come faster than it can be copied")
+        with locked(source / LOCK) if changing else nullcontext():
+            current = catalog.current(name)
+            files = {version: _opened_files(catalog, name, version, opened) for version in catalog.version_ids(name)}
+            with closing(catalog.log(name)) as log:
+                log.copy(home).close()
+        for version, opened_files in files.items():
+            _write_files(opened_files, home / VERSIONS / version)
+        replace_text(home / CURRENT, current)
 
 
 def _opened_files(catalog: Catalog, name: str, version: str, opened: ExitStack) -> dict[str, BinaryIO]:

@@ -16,8 +16,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Sequence, Set
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache, partial
@@ -42,7 +42,7 @@ from hubless.vectors.arrays import check_at_least
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 CURRENT = "CURRENT"
-_LOCK = "LOCK"
+LOCK = "LOCK"
 VERSIONS = "versions"
 _CREATING = ".collections.lock"
 _DELETED = ".deleted-"
@@ -58,6 +58,14 @@ class VersionInfo:
     current: bool
     manifest: Manifest | None
     problem: str | None = None
+
+    @classmethod
+    def of(cls, id: str, current: str, read: Callable[[], Manifest]) -> "VersionInfo":
+        """Return a version, given how to read its manifest."""
+        try:
+            return cls(id, id == current, read())
+        except BundleError as error:
+            return cls(id, id == current, None, str(error))
 
 
 def check_name(name: str, parameter: str = "collection") -> None:
@@ -136,13 +144,7 @@ class Catalog:
             )
 
     def current(self, name: str) -> str:
-        """Return the id of the current version of a collection.
-
-        Raises
-        ------
-        CollectionNotFound
-            if there is no such collection, or it has no published version.
-        """
+        """Return the id of the current version of a collection. Raises `CollectionNotFound` if it has none."""
         with self._present():
             # an impossible name never reaches the file system
             current = _read_current(self.path / name) if is_name(name) else None
@@ -170,12 +172,7 @@ class Catalog:
         return self.path / name / VERSIONS / wanted
 
     def home(self, name: str) -> Path:
-        """Return the folder of a collection, which holds its versions.
-
-        Raises
-        ------
-        CollectionNotFound
-        """
+        """Return the folder of a collection, which holds its versions. Raises `CollectionNotFound`."""
         self.current(name)
         return self.path / name
 
@@ -189,29 +186,13 @@ class Catalog:
         return size
 
     def log(self, name: str, until: int | None = None) -> Log:
-        """Return the log of what was written to a collection since its versions were built.
-
-        Parameters
-        ----------
-        until : the last write that it shows; None for all
-
-        Raises
-        ------
-        CollectionNotFound
-            if nothing can have the name.
-        """
+        """Return the log of a collection, up to a write; None for all. Raises `CollectionNotFound` for no name."""
         if not is_name(name):
             raise CollectionNotFound(f"there is no collection {name!r}")
         return Log(self.path / name, until, partial(_last_merged, str(self.path / name / VERSIONS)))
 
     def cut_log(self, name: str) -> int:
-        """Remove from the log of a collection what all its versions have. Return the number of the last such write.
-
-        Raises
-        ------
-        CollectionNotFound
-        LogDamaged
-        """
+        """Remove from the log what all versions have; return the last such write. Raises `LogDamaged`."""
         log = self.log(name)
         manifests = [version.manifest for version in self.versions(name)]
         # a version that cannot be read may be mended, and need them all
@@ -223,22 +204,15 @@ class Catalog:
         return cut
 
     def versions(self, name: str) -> list[VersionInfo]:
-        """Return all versions of a collection, oldest first.
-
-        Raises
-        ------
-        CollectionNotFound
-        """
+        """Return all versions of a collection, oldest first. Raises `CollectionNotFound`."""
         current = self.current(name)
-        return [self._info(name, version, version == current) for version in self._version_ids(name)]
+        folder = self.path / name / VERSIONS
+        return [
+            VersionInfo.of(each, current, partial(read_manifest, folder / each)) for each in self._version_ids(name)
+        ]
 
     def version_ids(self, name: str) -> list[str]:
-        """Return the ids of all versions of a collection, oldest first, without opening them.
-
-        Raises
-        ------
-        CollectionNotFound
-        """
+        """Return the ids of all versions of a collection, oldest first, unopened. Raises `CollectionNotFound`."""
         self.current(name)
         return self._version_ids(name)
 
@@ -300,14 +274,7 @@ class Catalog:
         return changed
 
     def remove_alias(self, alias: str, *, expected: int | None = None) -> Alias:
-        """Remove an alias. Return what it stood for.
-
-        Raises
-        ------
-        AliasNotFound
-        PreconditionFailed
-            if the alias has another revision, as in `set_alias`.
-        """
+        """Remove an alias. Return what it stood for. Raises `AliasNotFound`; `PreconditionFailed` as `set_alias`."""
         self.check_exists()
         with changing_aliases(self.path) as table:
             left, removed = table.without_alias(alias, expected)
@@ -340,7 +307,7 @@ class Catalog:
         with changing_aliases(self.path) as table, storage_errors(home):
             standing = table.standing_for(name, allowed=aliases)
             # whoever holds these has an answer to give first; whoever waits for them finds the folder gone
-            with locked(home / LOG_LOCK), locked(home / _LOCK):
+            with locked(home / LOG_LOCK), locked(home / LOCK):
                 self.current(name)
                 move(home, gone)
             if standing:
@@ -397,13 +364,11 @@ class Catalog:
                 pass
 
     def _make_home(self, name: str) -> None:
-        if (self.path / name).exists():
-            make_folder(self.path / name / VERSIONS)
-            return
-        with changing_aliases(self.path) as table:
-            if name in table.aliases:
+        home = self.path / name
+        with nullcontext(None) if home.exists() else changing_aliases(self.path) as table:
+            if table is not None and name in table.aliases:
                 raise InputError("collection", "a name that is no alias", repr(name))
-            make_folder(self.path / name / VERSIONS)
+            make_folder(home / VERSIONS)
 
     def _version_ids(self, name: str) -> list[str]:
         with storage_errors(self.path / name):
@@ -411,21 +376,9 @@ class Catalog:
                 entry.name for entry in (self.path / name / VERSIONS).iterdir() if not entry.name.startswith(".")
             )
 
-    def _info(self, name: str, version: str, current: bool) -> VersionInfo:
-        try:
-            return VersionInfo(version, current, read_manifest(self.path / name / VERSIONS / version))
-        except BundleError as error:
-            return VersionInfo(version, current, None, str(error))
-
 
 def version_before(name: str, current: str, known: Sequence[str]) -> str:
-    """The version before the current one of a collection, of those that are known, oldest first.
-
-    Raises
-    ------
-    VersionNotFound
-        if there is none.
-    """
+    """Return the version before the current one, of those that are known, oldest first. Raises `VersionNotFound`."""
     older = [version for version in known if version < current]
     if not older:
         raise VersionNotFound(f"collection {name!r} has no version before the current one, {current}")
@@ -433,13 +386,7 @@ def version_before(name: str, current: str, known: Sequence[str]) -> str:
 
 
 def superfluous(known: Sequence[str], keep: int, spared: Set[str]) -> list[str]:
-    """All versions but the newest `keep` and those that are spared, of those that are known, oldest first.
-
-    Raises
-    ------
-    InputError
-        if `keep` is below 1.
-    """
+    """Return all known versions but the newest `keep` and those to spare. Raises `InputError` if `keep` is below 1."""
     check_at_least("keep", keep, 1)
     return [version for version in known[:-keep] if version not in spared]
 
@@ -489,7 +436,7 @@ def _read_current(home: Path) -> str | None:
 @contextmanager
 def _changing(home: Path) -> Iterator[None]:
     """Hold a collection's lock to change it. First remove what dead builds left."""
-    lock = home / _LOCK
+    lock = home / LOCK
     with locked(lock):
         remove_dead(home / VERSIONS, _read_current(home), file_time(lock))
         yield

@@ -6,6 +6,7 @@ it was. What is pulled is checked against the manifest before it gets its name.
 
 import shutil
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -56,13 +57,8 @@ class Mirror:
 
     def versions(self, name: str) -> list[VersionInfo]:
         """Return all versions, oldest first; only their manifests are pulled. Raises `CollectionNotFound`."""
-        current, found = self.current(name), []
-        for each in self.version_ids(name):
-            try:
-                found.append(VersionInfo(each, each == current, self.manifest(name, each)))
-            except BundleError as error:
-                found.append(VersionInfo(each, each == current, None, error.problem))
-        return found
+        current = self.current(name)
+        return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
     def pull(
         self, name: str, version: str | None = None, *, most_bytes: int | None = None, advance: Advance = no_progress
