@@ -4,7 +4,13 @@ import pytest
 from support.simulate import POSSIBLE, simulate
 
 pytestmark = [pytest.mark.skipif(not POSSIBLE, reason="needs Linux, a C compiler and /dev/shm")]
-FAULTS = {"numbers_twice": 40, "scroll_places": 60, "one_for_all": 20, "acknowledged_early": 100}
+FAULTS = {
+    "numbers_twice": 40,
+    "scroll_places": 60,
+    "one_for_all": 20,
+    "acknowledged_early": 100,
+    "unsynced_version": 100,
+}
 """Faults in support/put_back.py, and within how many seeds each is found."""
 
 

@@ -31,7 +31,7 @@ def bodies(log, seq=0):
 
 
 def test_nothing_was_written_to_a_folder_without_a_log(log):
-    assert (log.exists, log.last(), log.first(), log.since(0)) == (False, 0, 1, [])
+    assert (log.last(), log.first(), log.since(0)) == (0, 1, [])
     assert not log.path.exists()
 
 
@@ -136,22 +136,6 @@ def test_file_that_is_no_log_is_named(log, content):
         with pytest.raises(StorageError, match=LOG):
             use()
     assert log.path.read_bytes() == content
-
-
-def test_log_whose_end_is_missing_is_named(log):
-    write(log, *[bytes(5000)] * 20)
-    log.close()
-    content = log.path.read_bytes()
-    log.path.write_bytes(content[: len(content) // 2])
-    with pytest.raises(StorageError, match=LOG):
-        _read_to_the_end(log)
-
-
-def _read_to_the_end(log):
-    found = []
-    while part := log.since(len(found)):
-        found += part
-    assert len(found) == 20
 
 
 def _write_some(folder, name):

@@ -6,6 +6,7 @@ once a moment, each time with a copy of the catalog of its own.
 
 import errno
 import importlib
+import itertools
 import json
 import os
 import shutil
@@ -256,14 +257,12 @@ def problem_of(action, catalog, outcome, expected):
     return f"it leaves {mended['left']}" if mended["left"] else None
 
 
-def main(root, action, fault, most):
+def main(root, action, most):
     template = root / "template"
-    if not template.exists():
-        in_child(lambda told: make(template))
+    in_child(lambda told: make(template))
 
     def copied(name):
-        shutil.copytree(template, root / name)
-        return root / name
+        return Path(shutil.copytree(template, root / name))
 
     expected = []
     for name in ("before", "after"):
@@ -280,17 +279,12 @@ def main(root, action, fault, most):
         shutil.rmtree(catalog)
     total = peace["calls"]
     moments = range(1, total + 1) if most >= total else sorted({1 + total * each // most for each in range(most)})
-    for moment in moments:
-        catalog = copied(str(moment))
+    for fault, moment in itertools.product(FAULTS, moments):
+        catalog = copied(f"{fault}-{moment}")
         outcome = struck(action, catalog, moment, fault)
+        told = {key: outcome.get(key) for key in ("call", "error", "text")}
         problem = problem_of(action, catalog, outcome, expected)
-        print(
-            json.dumps(
-                {"moment": moment, "of": total, "call": outcome.get("call"), "error": outcome["error"]}
-                | {"text": outcome.get("text", ""), "problem": problem}
-            ),
-            flush=True,
-        )
+        print(json.dumps({"fault": fault, "moment": moment, "of": total, "problem": problem} | told), flush=True)
         shutil.rmtree(catalog)
 
 
@@ -309,4 +303,4 @@ if __name__ == "__main__":
     from hubless.search.writes import Put
 
     small.vectors(1, 0)
-    main(Path(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

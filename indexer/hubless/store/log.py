@@ -94,12 +94,6 @@ class Log:
         self._using = RLock()
 
     @property
-    def exists(self) -> bool:
-        """Whether anything was ever written."""
-        with storage_errors(self.path):
-            return self.path.exists()
-
-    @property
     def is_gone(self) -> bool:
         """Whether the collection was deleted since, though there may be another one of its name."""
         try:

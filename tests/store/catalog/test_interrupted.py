@@ -43,13 +43,6 @@ def test_version_that_was_moved_but_never_current_is_removed_by_the_next_change(
     assert small.entries(tmp_path) == [first.version, second.version]
 
 
-def test_version_that_is_current_stays_though_its_build_was_killed_at_the_last_step(tmp_path):
-    first, second = small.build(tmp_path), small.build(tmp_path)
-    lock_of(tmp_path, second.version)
-    assert hubless.Catalog(tmp_path).rollback("photos") == first.version
-    assert small.entries(tmp_path) == [first.version, second.version]
-
-
 @pytest.mark.parametrize("name", [".staging-20250101-aaa@elsewhere", ".staging-20250101-aaa"], ids=["now", "0.1.0"])
 def test_leftovers_of_another_machine_stay_until_it_was_silent_for_an_hour(tmp_path, name):
     small.build(tmp_path)
