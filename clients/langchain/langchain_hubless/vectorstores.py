@@ -96,7 +96,7 @@ class HublessVectorStore(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings:
-        """What makes vectors of texts."""
+        """The embeddings that turn texts into vectors."""
         return self._embedding
 
     @property

@@ -1,4 +1,4 @@
-"""What to do about an error, for the adapters of frameworks: they raise one error of the framework's own kind."""
+"""Advice about errors, for the adapters of frameworks: they raise one error of the framework's own kind."""
 
 from hubless_client.errors import (
     ApiAccessDenied,

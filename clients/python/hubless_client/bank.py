@@ -41,7 +41,7 @@ class BankInfo:
 
     @property
     def fitted(self) -> bool:
-        """Whether nothing waits to be fitted."""
+        """True if nothing waits to be fitted."""
         return self.waiting is None
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What goes into a request: JSON, or vectors as plain bytes."""
+"""Bodies of requests: JSON, or vectors as plain bytes."""
 
 import json
 from base64 import b64encode
@@ -36,7 +36,7 @@ def in_base64(packed: bytes) -> str:
 
 
 def wanted(payload: bool | Sequence[str], vector: bool) -> list[str]:
-    """What the server sends with each target, in the words of the field `with`.
+    """Return the field `with`: the parts that the server sends with each target.
 
     Raises
     ------

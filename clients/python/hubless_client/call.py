@@ -31,7 +31,7 @@ def checked_timeout(timeout: Timeout) -> Timeout:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a request carries besides its method and path."""
+    """The query, headers and body of a request."""
 
     params: Mapping[str, Any] = field(default_factory=dict)
     body: bytes | None = None
@@ -62,7 +62,7 @@ class Call(Generic[T_co]):
 
     @property
     def is_probe(self) -> bool:
-        """Whether it asks for the state of the server. The client does not retry that."""
+        """True if it asks for the state of the server. The client does not retry that."""
         return self.read_503 is not None
 
     def for_httpx(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the server serves."""
+"""The collections that the server serves."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

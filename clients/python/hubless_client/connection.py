@@ -1,4 +1,4 @@
-"""How a client reaches its server: what httpx.Client and httpx.AsyncClient are both given."""
+"""The way to the server: settings for httpx.Client and httpx.AsyncClient alike."""
 
 from importlib.metadata import version
 from typing import Any

@@ -146,17 +146,17 @@ class ApiInvalidInput(ApiError, ValueError):
 
     @property
     def expected(self) -> Any:
-        """What the server needs there."""
+        """The value that the server needs there."""
         return self.extra.get("expected")
 
     @property
     def received(self) -> Any:
-        """What the server got there."""
+        """The value that the server got there."""
         return self.extra.get("received")
 
 
 class ApiMalformedRequest(ApiInvalidInput):
-    """What came to the server is not HTTP. Something between you and the server may have changed it."""
+    """The server got something else than HTTP. A proxy between you and the server may have changed it."""
 
     code = "malformed_request"
 

@@ -1,4 +1,4 @@
-"""What httpx raises becomes an error of the tree, and no error shows a password."""
+"""Turn errors of httpx into errors of the tree. No error shows a password."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

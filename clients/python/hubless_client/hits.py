@@ -1,4 +1,4 @@
-"""What a query finds. A field that a newer server adds is ignored; a field that is missing makes a `BadAnswer`."""
+"""Hits of a query. A field that a newer server adds is ignored; a field that is missing makes a `BadAnswer`."""
 
 from array import array
 from dataclasses import dataclass

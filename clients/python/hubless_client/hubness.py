@@ -1,4 +1,4 @@
-"""How often the live queries find each target."""
+"""Live hubness: counts of how often live queries find each target."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -19,7 +19,7 @@ class Hub:
 
 @dataclass(frozen=True, slots=True)
 class HubnessByChance:
-    """What chance alone would give."""
+    """The values that chance alone would give."""
 
     skewness: float
     antihub_share: float
@@ -27,7 +27,7 @@ class HubnessByChance:
 
 @dataclass(frozen=True, slots=True)
 class RankingHubness:
-    """How often the targets are found, in one ranking of the queries.
+    """Counts of how often the targets are found, in one ranking of the queries.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class RankingHubness:
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How far the live queries are from the query bank, where 1 is the border of chance; and their number.
+    """The distance of the live queries from the query bank, where 1 is the border of chance; and their number.
 
     `advice` says what to do if they have left the bank. It is None if not, or if the server is older than 0.2.
     """
@@ -76,7 +76,7 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class LiveHubness:
-    """How often the live queries find the targets.
+    """Counts of how often the live queries find the targets.
 
     Attributes
     ----------

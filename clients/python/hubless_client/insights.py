@@ -1,4 +1,4 @@
-"""How often bank queries find targets, where targets lie, and who may ask."""
+"""Occurrence of targets among bank queries, their projection, and the rights of a key."""
 
 from array import array
 from dataclasses import dataclass, fields
@@ -13,7 +13,7 @@ from hubless_client.vectors import as_array
 
 @dataclass(frozen=True, slots=True)
 class AccessInfo:
-    """What the client's key may do.
+    """The rights of the client's key.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class HubOccurrence:
 
 @dataclass(frozen=True, slots=True)
 class RankingOccurrence:
-    """How often bank queries find the targets, in one ranking.
+    """Counts of how often bank queries find the targets, in one ranking.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class OccurrenceByChance:
 
 @dataclass(frozen=True, slots=True)
 class NeverFound:
-    """How many targets no query finds: raw, corrected, in both rankings; and some ids of the latter."""
+    """The number of targets that no query finds: raw, corrected, in both rankings; and some ids of the latter."""
 
     raw: int
     corrected: int
@@ -125,7 +125,7 @@ class NeverFound:
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
-    """How often bank queries find each target of a version as it was built.
+    """Counts of how often bank queries find each target of a version as it was built.
 
     Attributes
     ----------
@@ -318,11 +318,11 @@ class ProjectionInfo:
 
 
 class InsightMethods:
-    """What a version was measured with, and what it looks like."""
+    """Methods that show the measurements of a version, and its map."""
 
     @ClientMethod
     def access(self, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[AccessInfo]:
-        """What the client's key may do."""
+        """The rights of the client's key."""
         return Call("GET", ACCESS, AccessInfo.from_json, request_id=request_id, timeout=timeout)
 
     @ClientMethod
@@ -334,7 +334,7 @@ class InsightMethods:
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[Occurrence]:
-        """How often bank queries find each target, raw and corrected; the hubs, and what is never found.
+        """Return how often bank queries find each target, raw and corrected; the hubs, and targets never found.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What all answers that list something have in common."""
+"""The common form of answers that list something."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

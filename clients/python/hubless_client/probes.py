@@ -1,4 +1,4 @@
-"""Whether the server is there, and ready."""
+"""Probes of the server: alive, and ready."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hubless_client.sending import ClientMethod
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """What a probe found. It is true if the server is alive, or ready.
+    """Result of a probe. It is true if the server is alive, or ready.
 
     Attributes
     ----------
@@ -53,12 +53,12 @@ class ProbeMethods:
 
     @ClientMethod
     def live(self, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[Health]:
-        """Whether the process of the server answers. Sent once, never retried."""
+        """Ask if the process of the server answers. Sent once, never retried."""
         return _probe("/livez", request_id, timeout)
 
     @ClientMethod
     def ready(self, *, request_id: str | None = None, timeout: Timeout | None = None) -> Call[Health]:
-        """Whether the server can answer queries, and if not, why. Sent once, never retried."""
+        """Ask if the server can answer queries, and if not, why. Sent once, never retried."""
         return _probe("/readyz", request_id, timeout)
 
 

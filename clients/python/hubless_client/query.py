@@ -1,4 +1,4 @@
-"""What to search for, and how."""
+"""A query and its options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from hubless_client.vectors import VectorLike, pack_one
 
 @dataclass(frozen=True, kw_only=True)
 class QueryOptions:
-    """How to search. The server decides what is None.
+    """Options of a query. The server decides what is None.
 
     Attributes
     ----------

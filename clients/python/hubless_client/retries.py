@@ -19,7 +19,7 @@ _NO_STATUS = (0,)  # the status alone does not decide; an empty list would mean 
 
 @dataclass(frozen=True, slots=True)
 class Retries:
-    """How often and how patiently the client sends a request again.
+    """Limits and pauses with which the client sends a request again.
 
     It does so after a lost connection, after a 429 or 503 of the server with `Retry-After`, and after a 429, 502 or 503
     of a proxy. It does not after other answers of the server: a damaged file stays damaged.

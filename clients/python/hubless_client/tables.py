@@ -16,7 +16,7 @@ _THUMBNAIL = "width: 64px; height: 64px; object-fit: contain; margin: 0"
 
 
 class Line(NamedTuple):
-    """What is shown of a hit."""
+    """A line of a table: the parts of a hit that are shown."""
 
     id: str | int
     score: float

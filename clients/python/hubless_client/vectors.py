@@ -18,7 +18,7 @@ NATIVE_FLOATS = {"f", "<f" if sys.byteorder == "little" else ">f"}
 
 
 class SupportsArray(Protocol):
-    """What numpy can read: its own arrays, PyTorch and JAX tensors, columns of pandas."""
+    """An array that numpy can read: its own, PyTorch and JAX tensors, columns of pandas."""
 
     def __array__(self) -> Any: ...
 

@@ -48,7 +48,7 @@ class VersionState:
 
 @dataclass(frozen=True, slots=True)
 class VersionDetails:
-    """What a stored version was built from and how, and what was measured.
+    """A stored version: its inputs, parameters and measurements.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class ChangedAnswers:
 
 @dataclass(frozen=True, slots=True)
 class VersionDiff:
-    """What differs between a version and an older one, `since`.
+    """Differences between a version and an older one, `since`.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class VersionMethods:
         request_id: str | None = None,
         timeout: Timeout | None = None,
     ) -> Call[VersionDiff]:
-        """What differs between two versions: the manifest, ids, and the answers to canary queries.
+        """Return the differences between two versions: the manifest, ids, and the answers to canary queries.
 
         Parameters
         ----------

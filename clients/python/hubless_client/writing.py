@@ -14,7 +14,7 @@ from hubless_client.vectors import MatrixLike, VectorLike, pack_many
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What was stored.
+    """Result of storing points.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Deleted:
-    """What was deleted.
+    """Result of deleting points.
 
     Attributes
     ----------
@@ -177,7 +177,7 @@ def _tag(seq: int | None) -> str | None:
 
 
 def _members(vectors: MatrixLike | Sequence[VectorLike | None]) -> list[dict[str, str]]:
-    """What each point has of a vector."""
+    """Return the vector members of each point."""
     if not isinstance(vectors, list | tuple) or all(row is not None for row in vectors):
         packed = pack_many(vectors)  # type: ignore[arg-type]
         return [{"vector": in_base64(packed.row(row))} for row in range(packed.rows)]

@@ -30,7 +30,7 @@ class FittedCorrection(Protocol):
         """H of each target, (n,) in units of similarity; a target's offset does not depend on the others given."""
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> "QueryTime | None":
-        """What is to be done with a live query over these targets, beyond their offsets; None for most methods."""
+        """Prepare a gate or a rescorer of live queries over these targets; None for methods that fold."""
 
     def state(self) -> State:
         """Everything that `from_state` needs beside `details`, as plain arrays."""

@@ -29,13 +29,13 @@ PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
 
 @dataclass(frozen=True)
 class TargetPrior:
-    """How often each of n targets should be found, (n,) above 0, in any unit: counts, shares, sales."""
+    """Frequencies with which n targets should be found, (n,) above 0, in any unit: counts, shares, sales."""
 
     values: F64
 
     @property
     def median(self) -> float:
-        """What a target counts as whose value nobody knows."""
+        """The value of targets whose own nobody knows."""
         return float(np.median(self.values))
 
     @property
@@ -45,7 +45,7 @@ class TargetPrior:
         return weights
 
     def taken(self, rows: I64) -> "TargetPrior":
-        """That of some of the targets."""
+        """Return the prior of some of the targets."""
         return TargetPrior(self.values[rows])
 
 
@@ -64,7 +64,7 @@ class FittedWithPrior(Protocol):
     """A fitted correction that may have been fitted with a target prior."""
 
     def of_prior(self, values: F64) -> F64:
-        """What a prior adds to offsets, (m,)."""
+        """Return the part that a prior adds to offsets, (m,)."""
 
 
 def fit(
@@ -87,7 +87,7 @@ def fit(
 
 
 def prior_offsets(fitted: FittedCorrection, values: F64) -> F64:
-    """What a target prior (m,) adds to the offsets of targets; see `FittedSoftmax.of_prior`.
+    """Return the part that a target prior (m,) adds to offsets; see `FittedSoftmax.of_prior`.
 
     Raises
     ------

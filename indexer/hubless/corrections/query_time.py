@@ -1,4 +1,4 @@
-"""What a correction does with a live query beyond the folded offsets: nothing, a gate, or a rescorer."""
+"""The work of a correction on a live query beyond the folded offsets: nothing, a gate, or a rescorer."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ Flags = NDArray[np.bool_]
 
 @runtime_checkable
 class Switch(Protocol):
-    """What decides for each query whether it is corrected."""
+    """A switch that decides for each query if it is corrected."""
 
     def is_on(self, raw_top: I64) -> Flags:
-        """Whether queries with these raw top-1 rows (m,) are corrected."""
+        """Return which queries with these raw top-1 rows (m,) are corrected."""
 
 
 @dataclass(frozen=True)

@@ -49,14 +49,14 @@ class Entries:
 
     @classmethod
     def joined(cls, parts: Sequence["Entries"]) -> "Entries":
-        """Those of some rows, and then those of others."""
+        """Join the results of some rows and of the rows after them."""
         counts, columns, values = zip(*((part.counts, part.columns, part.values) for part in parts), strict=True)
         return cls(np.concatenate(counts), np.concatenate(columns), np.concatenate(values))
 
 
 @dataclass(frozen=True)
 class Coupled:
-    """What one pass over bank and targets leaves of P_ij = exp(q_i·t_j/τ + a_i − L_j).
+    """Result of one pass over bank and targets, of P_ij = exp(q_i·t_j/τ + a_i − L_j).
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ Fitting: TypeAlias = Generator[Pass, Coupled, T]
 
 
 def in_step(fits: Sequence[Fitting[T]]) -> list[T]:
-    """What each fit comes to. Those over the same targets make their passes together."""
+    """Return the result of each fit. Fits over the same targets make their passes together."""
     asked: dict[int, Pass] = {}
     done: dict[int, T] = {}
 
@@ -147,7 +147,7 @@ def in_step(fits: Sequence[Fitting[T]]) -> list[T]:
 
 
 def coupled(passes: Sequence[Pass]) -> list[Coupled]:
-    """What each of some passes over the same targets leaves.
+    """Return the result of each of some passes over the same targets.
 
     They compute in float32: shares below `LEAST_SHARE` have lost digits.
     """
@@ -196,7 +196,7 @@ def _coupled_shard(passes: Sequence[Pass], targets: VectorSource, *weights: F64 
 
 @dataclass(frozen=True)
 class _Wanted:
-    """What a pass wants of a block of targets; the potentials are those of the bank that its own is a part of."""
+    """The order of a pass for a block of targets. The potentials are of the whole bank that its own is a part of."""
 
     scale: np.float32
     added: F32
@@ -227,7 +227,7 @@ class _Room:
 
 
 class _Collected:
-    """What the blocks of a pass left so far."""
+    """Results of the blocks of a pass so far."""
 
     def __init__(self, asked: Pass, part: Part) -> None:
         self._asked, self._part = asked, part
@@ -259,7 +259,7 @@ class _Collected:
 
 
 def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
-    """What the shards left, in their order."""
+    """Join the results of the shards, in their order."""
     shares = shards[0].shares
     for shard in shards[1:]:
         shares = shares + shard.shares
@@ -272,7 +272,7 @@ def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
 def _reduce(
     targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], wanted: Sequence[_Wanted]
 ) -> dict[int, Coupled]:
-    """What each pass wants of a block of targets, by the number of the pass."""
+    """Reduce a block of targets for each pass, by the number of the pass."""
     found = {}
     for bank, parts in banks:
         products = np.empty((len(targets), len(bank)), np.float32)

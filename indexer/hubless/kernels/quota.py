@@ -1,4 +1,4 @@
-"""How many cores a container lets its processes use: the limit that Docker's `--cpus` and Kubernetes set."""
+"""The cores that a container lets its processes use: the limit that Docker's `--cpus` and Kubernetes set."""
 
 from math import ceil
 from pathlib import Path

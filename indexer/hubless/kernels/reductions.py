@@ -266,7 +266,7 @@ class _TopKMean(_TopK):
 
 
 def reaches(bank: VectorSource, targets: VectorSource, thresholds: F32) -> NDArray[np.bool_]:
-    """Whether each target (n,) is at least as similar to some bank query as that one's threshold (b,) says."""
+    """Return which targets (n,) reach the threshold (b,) of some bank query."""
     if is_sharded(targets):
         return np.concatenate(over_shards(targets, partial(reaches, bank, thresholds=thresholds)))
     (found,) = stream(bank, targets, lambda rows: _Reaches(rows, thresholds))

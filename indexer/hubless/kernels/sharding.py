@@ -31,7 +31,7 @@ class Executor(Protocol):
     """Runs the work of a pass on its shards."""
 
     def map(self, work: Callable[..., T], tasks: Iterable[Task]) -> Iterator[T]:
-        """What `work(*task)` returns for each task, in order.
+        """Yield the result of `work(*task)` for each task, in order.
 
         What is lost with a process or a machine is done again. An error that the work raises is raised here.
 
@@ -57,21 +57,21 @@ def current() -> Executor | None:
 
 
 def is_sharded(source: VectorSource) -> bool:
-    """Whether a pass over this source runs on an executor."""
+    """Return True if a pass over this source runs on an executor."""
     return current() is not None and _shared(source) is not None
 
 
 def over_shards(
     source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
 ) -> list[T]:
-    """What the work makes of each shard, as `each_shard`, all together."""
+    """Return the results of `each_shard`, all together."""
     return list(each_shard(source, work, *along, advance=advance))
 
 
 def each_shard(
     source: VectorSource, work: Callable[..., T], *along: NDArray[Any] | None, advance: Advance = no_progress
 ) -> Iterator[T]:
-    """What the work makes of each shard of a source for which `is_sharded`, in order, as soon as it is there.
+    """Yield the result of the work on each shard of a source for which `is_sharded`, in order, as it comes.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ def _exact_step(bank: VectorSource, targets: VectorSource, temperature: float, p
 
 
 class _Moved(NamedTuple):
-    """What some steps added to a (b,), how many there were, and whether there are to be no more."""
+    """Result of some steps: the change of a (b,), their number, and True if no more are wanted."""
 
     change: F64
     steps: int

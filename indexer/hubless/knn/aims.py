@@ -1,4 +1,4 @@
-"""What you want of an index: recall, memory and latency."""
+"""Aims of an index: recall, memory and latency."""
 
 import re
 from dataclasses import dataclass

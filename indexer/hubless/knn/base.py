@@ -43,7 +43,7 @@ class IndexType(Protocol):
 
     @property
     def pivoted(self) -> bool:
-        """Whether it finds more if offsets are folded with a pivot (see `hubless.knn.augment`)."""
+        """True if it finds more with offsets that are folded with a pivot (see `hubless.knn.augment`)."""
 
     def size(self, count: int, dim: int) -> int:
         """Return about how many bytes the index of `count` targets takes, in memory and on disk."""

@@ -66,7 +66,7 @@ def stored(storage: faiss.IndexFlat) -> F32:
 
 
 def is_shared(index: faiss.Index) -> bool:
-    """Whether several threads can share one query of this index."""
+    """Return True if several threads can share one query of this index."""
     return isinstance(index, faiss.IndexFlat) and index.ntotal > rows_of_a_part(index.d)
 
 

@@ -61,7 +61,7 @@ def search_selected(kind: IndexType, index: faiss.Index, queries: F32, k: int, s
 
 
 def _among_all(kind: IndexType, queries: int, asked: int, selected: Selected) -> bool:
-    """Whether it costs less to find the best `asked` of all rows and keep the selected ones."""
+    """Return True if it costs less to find the best `asked` of all rows and keep the selected ones."""
     share = selected.count / selected.total
     many = share > MOST or (share > MANY and not _is_worth_taking_out(kind, queries, selected))
     return many and asked <= LARGEST_HEAP * selected.total and selected.missed <= MISSED * (selected.tried + CREDIT)
@@ -82,12 +82,12 @@ def _search_narrowly(kind: IndexType, index: faiss.Index, queries: F32, k: int, 
 
 
 def is_scanned(kind: IndexType, selected: Selected) -> bool:
-    """Whether an exact search of a single query reads the stored vectors in order, and copies none out."""
+    """Return True if an exact search of a single query reads the stored vectors in order, and copies none out."""
     return not _is_worth_taking_out(kind, 1, selected)
 
 
 def _is_worth_taking_out(kind: IndexType, queries: int, selected: Selected) -> bool:
-    """Whether `search_rows` costs less than a scan with a selector."""
+    """Return True if `search_rows` costs less than a scan with a selector."""
     return selected.count * ROWS_A_ROW[kind.precision] <= queries * selected.total
 
 

@@ -116,7 +116,7 @@ class ScrollAnswer(Served):
 
 
 class PutAnswer(Served):
-    """What was stored. It is on the disk, and this worker's next query finds it."""
+    """Result of storing points. It is on the disk, and this worker's next query finds it."""
 
     seq: Annotated[int, Field(description="The number of the write, one more than that of the write before it.")]
     inserted: Annotated[int, Field(description="How many ids are new.")]
@@ -124,7 +124,7 @@ class PutAnswer(Served):
 
 
 class DeleteAnswer(Served):
-    """What was deleted."""
+    """Result of deleting points."""
 
     seq: Annotated[int, Field(description="The number of the write; of the last one if nothing was deleted.")]
     deleted: int
@@ -224,7 +224,7 @@ class FrequentTarget(TypedDict):
 
 
 class HubnessByChance(TypedDict):
-    """What chance alone would give."""
+    """The values that chance alone would give."""
 
     skewness: float
     antihub_share: float

@@ -194,7 +194,7 @@ class InputJson(TypedDict):
 
 
 class VersionAnswer(TypedDict):
-    """What a stored version was built from and how, and what was measured."""
+    """A stored version: its inputs, parameters and measurements."""
 
     version: str
     collection: str

@@ -46,7 +46,7 @@ class BankIndex:
 
     @staticmethod
     def serves(bank: VectorSource, k: int) -> bool:
-        """Whether the bank is large enough to be trained on, and to have more queries than there are candidates."""
+        """Return True if the bank is large enough to train on, and has more queries than there are candidates."""
         return bank.shape[0] >= max(LEAST, _candidates(k))
 
     def top_k_mean(self, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
@@ -89,7 +89,7 @@ def _candidates(k: int) -> int:
 
 
 def measured_error(index: BankIndex, bank: VectorSource, targets: VectorSource, k: int) -> tuple[float, float, float]:
-    """How far the means of some targets are too small, on average and at most, and how far the exact ones spread."""
+    """Return by how much means of some targets are too small, on average and at most, and the spread of exact ones."""
     some = ArrayVectors(in_memory(sample(targets, COMPARED)), targets.name)
     exact = top_k_mean(bank, some, k)
     error = exact - index.top_k_mean(some, k)

@@ -1,4 +1,4 @@
-"""How many bank queries count: near-duplicates, such as five captions of an image, tell no more than one of them.
+"""The number of distinct bank queries: near-duplicates, such as five captions of an image, count as one.
 
 Measured, not derived: `benchmarks/auto_variants.py`, docs/auto.md.
 """

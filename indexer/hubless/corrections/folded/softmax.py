@@ -85,7 +85,7 @@ class FittedSoftmax:
         return 0.0 if self.potentials is None else self.temperature * float(self.potentials.mean())
 
     def of_prior(self, values: F64) -> F64:
-        """What a target prior adds to offsets, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
+        """Return the part of a target prior, −shrinkage·τ·log(value/median); 0 for NaN, which counts as the median.
 
         Parameters
         ----------

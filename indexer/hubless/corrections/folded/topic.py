@@ -30,7 +30,7 @@ A direction that all queries share is no topic: they differ alike everywhere, an
 
 @dataclass(frozen=True)
 class BankTopic:
-    """How narrow a bank is, and its topic.
+    """A bank's narrowness, and its topic.
 
     Parameters
     ----------

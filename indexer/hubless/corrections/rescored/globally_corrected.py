@@ -49,7 +49,7 @@ class RankAmongBank:
         return ranked
 
     def _compared(self, candidates: Candidates, upper: F32, lower: F32) -> I64:
-        """How many similarities of the bank are > upper and ≥ lower, (2, c)."""
+        """Count the similarities of the bank that are > upper and ≥ lower, (2, c)."""
         counts = np.empty((2, len(upper)), np.int64)
         vectors = candidates.vectors()
         for block in slices(len(upper), max(1, HELD_SIMILARITIES // len(self.bank))):
@@ -68,7 +68,7 @@ class RankAmongBank:
 
 
 def _not_below(ascending: F32, rows: I64, limits: F32) -> I64:
-    """How many values of some rows of a table (n, b) are not below limits (l, c): a binary search in all at once."""
+    """Count the values of some rows of a table (n, b) not below limits (l, c): a binary search in all at once."""
     b = ascending.shape[1]
     low, high = np.zeros(limits.shape, np.int64), np.full(limits.shape, b)
     for _ in range(b.bit_length()):

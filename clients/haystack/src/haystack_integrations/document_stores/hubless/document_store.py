@@ -78,7 +78,7 @@ class HublessDocumentStore:
         self.timeout = timeout
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline stores of it."""
+        """Return the settings that a pipeline stores."""
         return default_to_dict(
             self,
             collection=self.collection,
@@ -106,19 +106,19 @@ class HublessDocumentStore:
     # Count and read.
 
     def count_documents(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return self._run(self._count(None))
 
     async def count_documents_async(self) -> int:
-        """How many documents there are."""
+        """Return the number of documents."""
         return await self._arun(self._count(None))
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
-        """How many documents meet a filter."""
+        """Return the number of documents that meet a filter."""
         return self._run(self._count(filters))
 
     async def count_documents_by_filter_async(self, filters: dict[str, Any]) -> int:
-        """How many documents meet a filter."""
+        """Return the number of documents that meet a filter."""
         return await self._arun(self._count(filters))
 
     def filter_documents(self, filters: Filters = None) -> list[Document]:
@@ -255,13 +255,13 @@ class HublessDocumentStore:
         return page_of(values, search_term, from_, size)
 
     def count_unique_metadata_by_filter(self, filters: dict[str, Any], metadata_fields: list[str]) -> dict[str, int]:
-        """How many values fields have, among the documents that meet a filter."""
+        """Return the number of values of each field, among the documents that meet a filter."""
         return counts_of(self._run(self._metadata(filters)), metadata_fields)
 
     async def count_unique_metadata_by_filter_async(
         self, filters: dict[str, Any], metadata_fields: list[str]
     ) -> dict[str, int]:
-        """How many values fields have, among the documents that meet a filter."""
+        """Return the number of values of each field, among the documents that meet a filter."""
         return counts_of(await self._arun(self._metadata(filters)), metadata_fields)
 
     # Search: `HublessEmbeddingRetriever` asks these.

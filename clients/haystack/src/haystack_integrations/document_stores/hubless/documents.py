@@ -68,5 +68,5 @@ def distinct(documents: Sequence[Document], policy: DuplicatePolicy) -> list[Doc
 
 
 def changed_meta(points: Sequence[Point], meta: Mapping[str, Any]) -> dict[str | int, dict[str, Any]]:
-    """What to patch so that documents have some more or other metadata."""
+    """Return the patches that add or change metadata of documents."""
     return {point.id: {"meta": {**(point.payload or {}).get("meta", {}), **meta}} for point in points}

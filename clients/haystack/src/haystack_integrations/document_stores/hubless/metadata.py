@@ -1,4 +1,4 @@
-"""What metadata the documents have. A collection has no columns for it, so all of it is read."""
+"""Metadata of documents. A collection has no columns for it, so all of it is read."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -43,7 +43,7 @@ def extremes_of(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def counts_of(points: Sequence[Point], fields: Iterable[str]) -> dict[str, int]:
-    """How many values each field has. Names are given back without "meta."."""
+    """Return the number of values of each field. Names come back without "meta."."""
     return {without_prefix(field): len(distinct_of(values_of(points, field))) for field in fields}
 
 

@@ -47,7 +47,7 @@ class HublessEmbeddingRetriever:
         self.filter_policy = FilterPolicy.from_str(filter_policy) if isinstance(filter_policy, str) else filter_policy
 
     def to_dict(self) -> dict[str, Any]:
-        """What a pipeline stores of it."""
+        """Return the settings that a pipeline stores."""
         return default_to_dict(
             self,
             document_store=self.document_store.to_dict(),
