@@ -86,7 +86,7 @@ def hubless_service(catalog, kind, **settings):
     """Run this service with one search thread a processor; give the address of its queries."""
     port = free_port()
     start = "import typer; from hubless_service.command import serve; typer.run(serve)"
-    command = ["-c", start, "--catalog", str(catalog), "--port", str(port), "--log-level", "warning"]
+    command = ["-c", start, "--catalog", str(catalog), "--port", str(port)]
     base = f"http://127.0.0.1:{port}"
     with process(f"{base}/readyz", command, drain_seconds=0, **settings) as pid:
         yield Side(base + PATH.format(kind), pid)

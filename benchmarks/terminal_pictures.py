@@ -18,7 +18,7 @@ COLUMNS = 80
 BUILD = "hubless build --catalog catalog --collection things --targets targets.npy --query-bank bank.npy"
 LABELS = "--queries queries.npy --relevant right.npy"
 COMMANDS = {
-    "diagnose": f"hubless diagnose --targets targets.npy --query-bank bank.npy {LABELS} --top 3",
+    "diagnose": f"hubless diagnose --targets targets.npy --query-bank bank.npy {LABELS} --set top=3",
     "build": f"{BUILD} --payload titles.csv",
     "evaluate": f"hubless evaluate --catalog catalog --collection things {LABELS}",
     "compare": "hubless query --catalog catalog --collection things --vectors question.npy --limit 8 --compare",

@@ -89,7 +89,7 @@ network=(--network "container:$name")
 [[ ${RUN_OPTIONS:-} == *--network* ]] && network=()
 "$engine" "${run[@]}" ${network[@]+"${network[@]}"} --rm --volume "$name:/catalog" --volume "$input:/input:ro" \
     --env-file "$input/hubless.env" --entrypoint hubless "$image" \
-    reindex --catalog /catalog /input/job.yaml --wait-for "http://127.0.0.1:$port"
+    reindex --catalog /catalog /input/job.yaml --set "wait_for=http://127.0.0.1:$port"
 say "the job published a second version, and the service has switched to it"
 
 inside python -c '

@@ -150,7 +150,7 @@ function Live({ collection }) {
   </section>`;
 }
 
-/** What `hubless scan --keep` found last. */
+/** What `hubless scan --set keep=true` found last. */
 function Planted({ collection }) {
   const kept = useLoad(
     async (signal) => {
@@ -163,7 +163,7 @@ function Planted({ collection }) {
   );
   return html`<section aria-label="Planted hubs">
     <h2><${Term} of="scan">Planted hubs<//></h2>
-    <${Loaded} of=${kept}>${({ scan, about, titles }) => (scan ? html`<${Scan} scan=${scan} about=${about} titles=${titles} />` : html`<p class="quiet">No scan was kept. <code>hubless scan --catalog catalog --collection ${collection} --queries logged.npy --keep</code> looks for targets that someone made to be found by every query.</p>`)}<//>
+    <${Loaded} of=${kept}>${({ scan, about, titles }) => (scan ? html`<${Scan} scan=${scan} about=${about} titles=${titles} />` : html`<p class="quiet">No scan was kept. <code>hubless scan --catalog catalog --collection ${collection} --queries logged.npy --set keep=true</code> looks for targets that someone made to be found by every query.</p>`)}<//>
   </section>`;
 }
 

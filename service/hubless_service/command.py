@@ -27,26 +27,18 @@ def serve(
         int | None, typer.Option(metavar="N", help="Listen on this port, 0 for a free one; default 8000.")
     ] = None,
     workers: Annotated[int | None, typer.Option(metavar="N", help="Processes that serve the port; default 1.")] = None,
-    insecure: Annotated[
-        bool | None, typer.Option("--insecure", help="Let other machines in without an API key.")
-    ] = None,
-    log_level: Annotated[str | None, typer.Option(metavar="NAME", help="debug, info, warning or error.")] = None,
-    log_format: Annotated[str | None, typer.Option(metavar="NAME", help="text or json.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the address as JSON when it listens.")] = False,
 ) -> None:
     """Answer queries over HTTP until you stop it.
 
     Every option is also an environment variable, such as HUBLESS_PORT. More
-    settings, such as HUBLESS_READ_KEYS, have no option: see docs/settings.md.
+    settings, such as HUBLESS_READ_KEYS or HUBLESS_LOG_LEVEL, have no option: see docs/settings.md.
     """
     options = {
         "catalog": catalog,
         "host": host,
         "port": port,
         "workers": workers,
-        "insecure": insecure,
-        "log_level": log_level,
-        "log_format": log_format,
     }
     settings = _settings(options)
     open_to_all = _is_open_to_all(settings)
@@ -125,7 +117,7 @@ def _is_open_to_all(settings: "Settings") -> bool:
         return False
     if not settings.insecure:
         keys = " or ".join(f"HUBLESS_{name.upper()}" for name in [*KEYS, "keys_file"])
-        _fail(f"host {settings.host} lets other machines in: set {keys}, or pass --insecure", WRONG_USAGE)
+        _fail(f"host {settings.host} lets other machines in: set {keys}, or HUBLESS_INSECURE=1", WRONG_USAGE)
     return True
 
 

@@ -28,7 +28,7 @@ def test_bank_of_queries_passes_without_a_note():
 
 @pytest.mark.parametrize("bank", [TARGETS, TARGETS[:30], np.concatenate([BANK[:100], TARGETS[:20]])])
 def test_bank_that_holds_targets_is_refused_with_advice(bank):
-    with pytest.raises(InputError, match=r"example queries, got \d+% targets.*No queries yet\?.*--bank-of-targets"):
+    with pytest.raises(InputError, match=r"example queries, got \d+% targets.*No queries yet\?.*bank_of_targets=true"):
         checked(bank)
     assert "are targets" in checked(bank, bank_of_targets=True).notes[0]
 
@@ -95,7 +95,7 @@ def test_tiny_bank_that_holds_targets_is_noted_so_that_toys_work():
 def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path, caplog):
     index = hubless.Index(metric="cosine")
     for make in (lambda **given: hubless.build(tmp_path, "things", **given), index.fit):
-        with pytest.raises(InputError, match="--bank-of-targets"):
+        with pytest.raises(InputError, match="bank_of_targets=true"):
             make(targets=TARGETS, query_bank=TARGETS)
         make(targets=TARGETS, query_bank=TARGETS, bank_of_targets=True)
     caplog.clear()
@@ -109,6 +109,6 @@ def test_build_and_fit_refuse_targets_and_log_and_keep_what_they_notice(tmp_path
 
 
 def test_offsets_as_an_array_refuse_targets_too():
-    with pytest.raises(InputError, match="--bank-of-targets"):
+    with pytest.raises(InputError, match="bank_of_targets=true"):
         hubless.offsets(TARGETS, TARGETS, metric="cosine")
     assert hubless.offsets(TARGETS, TARGETS, metric="cosine", bank_of_targets=True).shape == (400,)

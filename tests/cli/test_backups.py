@@ -66,15 +66,11 @@ def test_backup_is_restored_with_versions_writes_and_aliases(catalog, run, tmp_p
     assert sorted(path.name for path in tmp_path.iterdir()) == ["backup", "catalog", "new"]
 
 
-def test_one_collection_is_restored_beside_others_and_none_is_overwritten(catalog, run, tmp_path):
-    small.build_full(catalog.path, "others")
+def test_restore_and_backup_overwrite_nothing(catalog, run, tmp_path):
     run("backup", str(tmp_path / "backup"))
-    code, _ = run("restore", str(tmp_path / "backup"), "--collection", NAME)
-    assert code == 1
+    assert run("restore", str(tmp_path / "backup"))[0] == 1  # the collection is there
     catalog.delete(NAME, aliases=True)
-    assert run("restore", str(tmp_path / "backup"))[0] == 1  # the other one is there
-    assert catalog.collections() == ["others"]
-    assert run("restore", str(tmp_path / "backup"), "--collection", NAME)[0] == 0
+    assert run("restore", str(tmp_path / "backup"))[0] == 0
     assert hubless.open(catalog.path, "pictures").count == small.COUNT - 2
     assert run("verify")[1]["sound"]
     assert run("backup", str(tmp_path / "backup"))[0] == 1

@@ -1,4 +1,4 @@
-"""`hubless bank`: show, thin, merge, check and forget, on real files."""
+"""`hubless bank`: show, thin, check and forget, on real files."""
 
 import numpy as np
 import pytest
@@ -25,11 +25,7 @@ def test_show_tells_counts_and_clients(run, prepared):
     assert "50.0%" in printed
 
 
-def test_show_beside_a_collection_tells_what_its_targets_say(run, prepared, on):
-    shown = run("bank", "show", "--queries", prepared / "live" / "things", *on, "--json").json
-    assert 0 < shown["coverage"] <= 1
-    assert 0 < shown["evenness"] <= 1
-    assert 0 <= shown["near_duplicates"] < 1
+def test_show_of_a_file_tells_what_it_holds(run, prepared):
     alone = run("bank", "show", "--queries", prepared / "bank.npy", "--json").json
     assert set(alone) == {"queries", "dim", "repeated"}
 
@@ -43,7 +39,7 @@ def test_show_names_files_that_it_leaves_out(run, prepared):
 
 def test_thin_writes_a_bank_and_fresh_queries_that_are_not_in_it(run, prepared, on, tmp_path):
     bank, fresh, prior = (tmp_path / f"{name}.npy" for name in ("bank", "fresh", "prior"))
-    files = ("--output", bank, "--fresh", fresh, "--target-prior", prior)
+    files = ("--output", bank, "--set", f"fresh={fresh}", "--set", f"target_prior={prior}")
     told = run("bank", "thin", "--queries", prepared / "live" / "things", *on, *files, "--json").json
     rows = {row.tobytes() for row in load(bank)}
     assert len(rows) == told["kept"] == len(load(bank))
@@ -59,35 +55,40 @@ def test_thin_holds_a_client_to_its_share(run, prepared, on, tmp_path):
     queries = pairs(2 * COUNT, apart=1.5)[0][:COUNT]
     write_sample(tmp_path / "flooded", queries, clients=("flood",) * 9 + ("a", "b", "c", "d"))
     given = ("--queries", tmp_path / "flooded" / "things", *on, "--output", tmp_path / "bank.npy")
-    told = run("bank", "thin", *given, "--same", "2", "--json").json
+    told = run("bank", "thin", *given, "--set", "same=2", "--json").json
     assert told["over_the_share_of_a_client"] > 100
-    assert run("bank", "thin", *given, "--same", "2", "--client-share", "1", "--json").json["kept"] == COUNT
+    assert run("bank", "thin", *given, "--set", "same=2", "--set", "client_share=1", "--json").json["kept"] == COUNT
 
 
-def test_merge_mixes_by_the_share(run, prepared, tmp_path):
-    given = ("--bank", prepared / "bank.npy", "--queries", prepared / "live" / "things")
-    output = tmp_path / "next.npy"
-    assert run("bank", "merge", *given, "--share", ".75", "--size", "200", "--output", output).code == 0
-    old, merged = load(prepared / "bank.npy"), load(output)
-    assert len(merged) == 200
-    assert ((merged @ unit(old).T).max(axis=1) > 0.9999).sum() == 50
-    assert "75% of them live" in run("bank", "merge", *given, "--share", ".75", "--output", output).out
+@pytest.fixture
+def mix(run, prepared, on, tmp_path):
+    given = ("--bank", prepared / "bank.npy", "--queries", prepared / "live" / "things", "--output", tmp_path / "o.npy")
+    return lambda *more: run("bank", "thin", *given, *on, *more)
+
+
+def test_thin_mixes_with_a_bank_by_the_share(mix, prepared, tmp_path):
+    ended = mix("--set", "share=.75", "--set", "size=200")
+    assert ended.code == 0
+    assert "200 queries" in ended.out
+    old, mixed = load(prepared / "bank.npy"), load(tmp_path / "o.npy")
+    assert len(mixed) == 200
+    assert ((mixed @ unit(old).T).max(axis=1) > 0.9999).sum() == 50
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("--share", "1.5"), "shares above 0"),
-        (("--share", "0"), "shares above 0"),
-        (("--size", "0"), "greater than or equal to 1"),
+        (("--set", "share=1.5"), "shares above 0"),
+        (("--set", "share=0"), "shares above 0"),
+        (("--set", "size=0"), "enough for a query"),
+        (("--set", "size=many"), "size: expected a whole number, got many"),
+        (("--set", "shares=.5"), "there is no shares, did you mean share?"),
         (("--output", "bank.txt"), "ending in .npy"),
         (("--queries", "nowhere"), "no such file"),
     ],
 )
-def test_wrong_options_of_merge_are_named(run, prepared, tmp_path, words, told):
-    given = {"--bank": prepared / "bank.npy", "--queries": prepared / "live" / "things", "--output": tmp_path / "o.npy"}
-    given[words[0]] = words[1]
-    ended = run("bank", "merge", *(word for pair in given.items() for word in pair))
+def test_wrong_options_of_thin_are_named(mix, words, told):
+    ended = mix(*words)
     assert ended.code in (1, 2)
     assert told in ended.err
 

@@ -16,7 +16,10 @@ def data(tmp_path_factory):
 
 @pytest.mark.parametrize("command", ["build", "diagnose", "evaluate", "tune", "report"])
 def test_targets_as_query_bank_are_refused_in_one_line_that_says_what_to_do(run, data, tmp_path, command):
-    given = ["--targets", data / "targets.npy", "--query-bank", data / "targets.npy"]
+    bank = (
+        ["--set", f"query_bank={data / 'targets.npy'}"] if command == "tune" else ["--query-bank", data / "targets.npy"]
+    )
+    given = ["--targets", data / "targets.npy", *bank]
     labels = ["--queries", data / "queries.npy", "--relevant", data / "right.npy"]
     given += {
         "build": ["--catalog", tmp_path / "catalog", "--collection", "things"],
@@ -30,7 +33,7 @@ def test_targets_as_query_bank_are_refused_in_one_line_that_says_what_to_do(run,
     assert "No queries yet?" in ended.err
     assert len(ended.err.splitlines()) == 1
     if command in ("build", "diagnose"):
-        assert run(command, *given, "--bank-of-targets").code == 0
+        assert run(command, *given, "--set", "bank_of_targets=true").code == 0
 
 
 def test_tiny_bank_is_warned_of_by_build_and_by_inspect(run, data, tmp_path):

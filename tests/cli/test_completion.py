@@ -43,7 +43,7 @@ def test_versions_are_offered_newest_first(catalog):
     [
         ("build --correction dual", {"dual_is", "dual_dis"}),
         ("build --index hnsw_", {"hnsw_fp16", "hnsw_sq8"}),
-        ("evaluate --against csl", {"csls"}),
+        ("evaluate --correction csl", {"csls"}),
         ("build --metric d", {"dot"}),
     ],
 )

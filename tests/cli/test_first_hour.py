@@ -50,10 +50,11 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
             assert ended.code == 1
             assert "100% targets" in ended.err
             assert "Or start with correction none" in ended.err
-        given += ["--bank-of-targets"]
+        given += ["--set", "bank_of_targets=true"]
         assert run("build", *where, *given, "--correction", "none").code == 0
 
-    diagnosed = run("diagnose", *given, *labels)
+    same = ["--set", f"queries={files['queries']}", "--set", f"relevant={files['right']}"]
+    diagnosed = run("diagnose", *given, *same)
     assert diagnosed.code == 0
     first = diagnosed.out.splitlines()[0]
     assert "Measured with your labels" in first
@@ -85,7 +86,7 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
     assert len(answer["hits"]) == 3
 
     page = tmp_path / "report.html"
-    assert run("report", *given, *labels, "--output", page, "--seeds", "1").code == 0
+    assert run("report", *given, *same, "--output", page, "--set", "seeds=1").code == 0
     written = page.read_text("utf-8")
     assert "of 1,000 searches the right item comes first with auto; before it was" in written
     assert "Next: " in written

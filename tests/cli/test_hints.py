@@ -53,8 +53,8 @@ BANK = "--targets targets.npy --query-bank bank.npy"
 def test_diagnose_names_options_that_measure_the_gain(run, folder):
     said = run("diagnose", *shlex.split(BANK)).out
     assert hinted(said) == []
-    assert "(`--queries` and `--relevant`)" in said
-    labelled = run("diagnose", *shlex.split(BANK), "--queries", "queries.npy", "--relevant", "right.npy")
+    assert "(`--set queries=FILE` and `relevant=FILE`)" in said
+    labelled = run("diagnose", *shlex.split(BANK), "--set", "queries=queries.npy", "--set", "relevant=right.npy")
     assert labelled.code == 0
     assert "Measured with your labels" in labelled.out
 

@@ -39,7 +39,7 @@ def test_column_id_of_the_payload_has_the_ids(build, run, files, tmp_path, kind,
     assert collection.manifest.payload_columns == ["n"]
     assert collection.payload([0]) == [{"n": 0}]
     given = ("--targets", files / "targets.npy", "--query-bank", files / "bank.npy")
-    shown = run("diagnose", *given, "--payload", write(tmp_path, kind, ids), "--json").json
+    shown = run("diagnose", *given, "--set", f"payload={write(tmp_path, kind, ids)}", "--json").json
     assert {hub["target"]["id"] for hub in shown["hubs"]} <= set(ids)
 
 

@@ -35,14 +35,15 @@ def test_rollback_and_prune_say_what_they_did(run, prepared):
     assert run("prune", *on, "--keep", "1", "--json").json["deleted"] == []
 
 
-def test_delete_asks_first_and_takes_aliases_only_if_told(run, prepared):
+def test_delete_asks_first_and_refuses_while_aliases_stand_for_it(run, prepared):
     where = words("list", prepared)
     on = [*where, "--collection", "things"]
-    run("alias", *where, "--alias", "best", "--collection", "things")
+    run("alias", *where, "best", "things")
     assert run("delete", *on).code == 1  # nobody answers
     refused = run("delete", *on, "--yes")
     assert (refused.code, "best" in refused.err) == (1, True)
-    assert run("delete", *on, "--yes", "--aliases", "--json").json == {"collection": "things"}
+    run("alias", *where, "best", "--remove")
+    assert run("delete", *on, "--yes", "--json").json == {"collection": "things"}
     assert run("list", *where, "--json").json == {}
     assert run("delete", *on, "--yes").code == 1
 

@@ -24,7 +24,7 @@ def given(tmp_path_factory):
 def built(run, given, catalog, bank, *words):
     return run(
         *("build", "--catalog", catalog, "--collection", "c", "--targets", given / "targets.npy"),
-        *("--query-bank", given / f"{bank}.npy", "--live-queries", given / "live.npy", *words),
+        *("--query-bank", given / f"{bank}.npy", "--set", f"live_queries={given / 'live.npy'}", *words),
     )
 
 

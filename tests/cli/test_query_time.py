@@ -33,7 +33,7 @@ def built(run, tmp_path):
 
 def test_candidates_are_taken_from_the_query(run, built, tmp_path):
     words = built("ls", "--set", "k=3")
-    answers = run("query", *words, "--limit", 4, "--param", "candidates=4", "--json").json["results"]
+    answers = run("query", *words, "--limit", 4, "--set", "candidates=4", "--json").json["results"]
     opened = hubless.open(tmp_path / "catalog", "ls")
     expected = opened.query(PROBLEM.queries, 4, parameters={"candidates": 4}).ids
     assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected
@@ -52,13 +52,13 @@ def test_gated_answers_say_whether_they_were_corrected(run, built, tmp_path):
 
 
 def test_search_parameter_without_a_value_is_wrong_usage(run, built):
-    ended = run("query", *built("ls"), "--param", "candidates")
+    ended = run("query", *built("ls"), "--set", "candidates")
     assert ended.code == 2
-    assert "expected KEY=VALUE, got candidates" in ended.err
+    assert "expected NAME=VALUE, got candidates" in ended.err
 
 
 def test_unknown_search_parameter_fails_naming_it(run, built):
-    ended = run("query", *built("ls"), "--param", "beams=3")
+    ended = run("query", *built("ls"), "--set", "beams=3")
     assert ended.code == 1
     assert "beams" in ended.err
 

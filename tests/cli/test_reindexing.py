@@ -103,16 +103,16 @@ def samples(path):
 def test_metrics_are_written_whether_it_succeeds_or_fails(reindex, job, tmp_path):
     path = tmp_path / "reindex.prom"
     jobs.rewrite(job.parent, gates={"rows": {"min": 1}})
-    assert reindex("--metrics", path).code == 0
+    assert reindex("--set", f"metrics={path}").code == 0
     found = samples(path)
     assert found["hubless_reindex_success", None] == 1
     assert found["hubless_reindex_targets", None] == 60
     assert found["hubless_reindex_gate_value", "rows.min"] == 60
     jobs.rewrite(job.parent, targets="nowhere.npy")
-    assert reindex("--metrics", path).code == 1
+    assert reindex("--set", f"metrics={path}").code == 1
     assert samples(path)["hubless_reindex_success", None] == 0
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith("reindex.prom")] == ["reindex.prom"]
-    assert reindex("--metrics", tmp_path / "nowhere" / "x.prom").code == 1
+    assert reindex("--set", f"metrics={tmp_path / 'nowhere' / 'x.prom'}").code == 1
 
 
 def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job, monkeypatch):
@@ -121,7 +121,7 @@ def test_it_waits_until_the_service_has_switched_before_it_deletes(reindex, job,
     jobs.rewrite(job.parent, retention={"versions": 1})
     with serving(create_app(Settings(catalog=job.parent / "catalog", poll_seconds=0.02))) as url:
         wait_until_ready(url)
-        ended = reindex("--full", "--wait-for", url, "--json")
+        ended = reindex("--set", "full=true", "--set", f"wait_for={url}", "--json")
         assert (ended.code, ended.json["switched"], len(ended.json["deleted"])) == (0, True, 1)
         assert httpx.get(f"{url}/v1/collections/{NAME}").json()["version"] == ended.json["version"]
 
@@ -142,7 +142,7 @@ def test_service_that_refuses_the_key_ends_the_wait_at_once_and_the_variable_is_
     with ThreadingHTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever).start()
         try:
-            ended = reindex("--wait-for", f"http://127.0.0.1:{server.server_port}")
+            ended = reindex("--set", f"wait_for=http://127.0.0.1:{server.server_port}")
         finally:
             server.shutdown()
     assert ended.code == 5
@@ -192,7 +192,7 @@ def test_service_that_does_not_switch_exits_with_5_and_old_versions_stay(reindex
     monkeypatch.setattr(waiting, "PAUSE_SECONDS", 0.01)
     reindex()
     jobs.rewrite(job.parent, retention={"versions": 1})
-    ended = reindex("--full", "--wait-for", "http://127.0.0.1:1", "--timeout", "0.1")
+    ended = reindex("--set", "full=true", "--set", "wait_for=http://127.0.0.1:1", "--set", "timeout=0.1")
     assert ended.code == 5
     assert "did not switch; it said" in ended.err
     assert "for 0.1 seconds" in ended.err

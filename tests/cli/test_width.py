@@ -2,9 +2,7 @@ import numpy as np
 import pytest
 from support.hubs import pairs
 
-from hubless.cli.curve import ROWS, curve_table
 from hubless.measures.chance import antihubs_by_chance, most_by_chance, skewness_by_chance
-from hubless.store.bundle import IndexRecord, SettingRecord
 
 
 @pytest.fixture(scope="module")
@@ -47,11 +45,3 @@ def test_chance_stands_beside_every_measure_of_hubness(run, built):
     for name in ("skewness of N_10", "most found", "never found"):
         assert "by chance" in shown[name]
     assert f"{measured['hubness_chance']['antihubs']:.1%} by chance" in shown["never found"]
-
-
-@pytest.mark.parametrize("used", [0, 7, 24])
-def test_curve_has_ten_rows_at_most_and_marks_the_setting_in_use(used):
-    curve = [SettingRecord(parameters={"ef": n}, recall_at_10=n / 25, latency_ms=n + 1.0) for n in range(25)]
-    table = curve_table(IndexRecord(type="hnsw", parameters={"ef": used}, curve=curve))
-    assert table.row_count == ROWS
-    assert list(table.columns[0].cells).count("→") == 1

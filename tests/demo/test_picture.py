@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from hubless.demo.measuring import Ranking
-from hubless.demo.picture import check_picture, draw
-from hubless.errors import InputError, StorageError
+from hubless.demo.picture import draw
+from hubless.errors import StorageError
 
 
 def ranking(name, occurrence):
@@ -19,11 +19,6 @@ def test_picture_says_how_often_the_largest_is_found_and_how_many_never(tmp_path
     assert "raw: up to 200 times, 3 never" in text
     assert "corrected (auto): up to 50 times, 0 never" in text
     assert "How often 30 questions find each function" in text
-
-
-def test_ending_that_is_no_format_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"ending in \.svg, got picture\.doc"):
-        check_picture(tmp_path / "picture.doc")
 
 
 def test_folder_that_cannot_be_made_is_a_storage_error_that_names_it(tmp_path):

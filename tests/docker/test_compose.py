@@ -119,7 +119,7 @@ def test_reindex_runs_the_job_of_the_input_folder(tmp_path, monkeypatch):
     jobs.write(tmp_path)
     places = {"/catalog": str(tmp_path / "catalog"), "/input/job.yaml": str(tmp_path / "job.yaml")}
     command = [places.get(word, word) for word in words]
-    with patched_main(command[: command.index("--wait-for")], monkeypatch) as code:
+    with patched_main(command[: command.index("--set")], monkeypatch) as code:
         assert code == 0
     assert hubless.open(tmp_path / "catalog", jobs.NAME).count == 60
 
@@ -154,7 +154,7 @@ def test_cron_job_of_kubernetes_calls_the_command_rightly(tmp_path, monkeypatch)
     jobs.write(tmp_path)
     places = {"/catalog": str(tmp_path / "catalog"), "/job/job.yaml": str(tmp_path / "job.yaml")}
     command = [places.get(word, word) for word in container["command"]]
-    with patched_main([*command[: command.index("--wait-for")], "--plan"], monkeypatch) as code:
+    with patched_main([*command[: command.index("--set")], "--plan"], monkeypatch) as code:
         assert code == 0
 
 

@@ -137,7 +137,7 @@ def test_probes_ask_endpoints_by_the_port_that_the_service_has(tmp_path):
     (offered,) = one("Service")["spec"]["ports"]
     assert (offered["targetPort"], offered["port"]) == (port["name"], port["containerPort"])
     host = f"http://{one('Service')['metadata']['name']}:{offered['port']}"
-    assert container_of(JOB)["command"][-2:] == ["--wait-for", host]
+    assert container_of(JOB)["command"][-2:] == ["--set", f"wait_for={host}"]
 
 
 def test_selectors_find_their_pods_and_no_others():

@@ -10,8 +10,7 @@ import pytest
 from support.labelled import pairs
 
 from hubless.cli.application import main
-from hubless.cli.labelled import named_with_settings
-from hubless.lab.experiments.methods import parse_methods
+from hubless.cli.evaluate import entries_from
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
 COMMANDS = list(dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE)))
@@ -43,7 +42,7 @@ def folder(tmp_path_factory):
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command.split()[1:2]))
 def test_command_of_a_row_runs(command, folder, monkeypatch, capsys):
-    if "--distances" in command or "otn" in command:
+    if "distances=true" in command or "otn" in command:
         pytest.importorskip("ot")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(sys, "argv", command.split())
@@ -64,7 +63,9 @@ def test_every_row_of_a_paper_has_a_command_or_says_why_not():
 
 
 def test_files_of_the_commands_are_explained():
-    used = {word for command in COMMANDS for word in command.split() if re.search(r"\.(npy|txt|json)$", word)}
+    used = {
+        word for command in COMMANDS for word in re.split(r"[ =]", command) if re.search(r"\.(npy|txt|json)$", word)
+    }
     assert all(f"`{name}`" in PAGE for name in used)
 
 
@@ -73,5 +74,5 @@ def test_every_setting_of_the_last_table_is_one_that_evaluate_takes():
     cells = re.findall(r"(?m)^\| .* \| ([^|]*) \|$", table)[1:]
     settings = [setting for cell in cells for setting in re.findall(r"`([^`]+)`", cell)]
     assert len(settings) > 10
-    for entry in parse_methods(map(named_with_settings, settings), {}):
+    for entry in entries_from(settings):
         entry.check()

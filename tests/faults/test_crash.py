@@ -46,7 +46,7 @@ class Changes:
         if self._merge is None:
             command = [sys.executable, "-m", "hubless", "merge", "--catalog", self._catalog]
             self._merge = subprocess.Popen(
-                [*command, "--collection", writing.NAME, "--keep", "2"],
+                [*command, "--collection", writing.NAME],
                 env=processes.environment(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,

@@ -66,7 +66,7 @@ def outcome(folder):
 @pytest.mark.parametrize("kills", [1, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.timeout(1800)])])
 def test_job_that_is_killed_at_any_moment_comes_to_the_same_offsets(folder, kills, full):
     rng = random.Random(kills)  # noqa: S311
-    options = ["--full"] if full else []
+    options = ["--set", "full=true"] if full else []
     shutil.copytree(folder, peace := folder.with_name("peace"))
     finished(peace, *options)
     expected = outcome(peace)

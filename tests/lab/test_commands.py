@@ -16,6 +16,7 @@ from hubless.lab.experiments.compare import compare
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
+EACH = [word for name in ("none", "nnn:k=4", "dbsn", "auto") for word in ("--correction", name)]
 
 
 @pytest.fixture
@@ -56,15 +57,17 @@ def labelled(files):
 
 class TestEvaluate:
     def test_strict_compares_corrections_without_any_bank(self, run, files):
-        code, out, _ = run("evaluate", *labelled(files), "--strict", "--seeds", 2, "--correction", "csls", "--json")
+        code, out, _ = run(
+            "evaluate", *labelled(files), "--strict", "--set", "seeds=2", "--correction", "csls", "--json"
+        )
         expected = compare(files["queries"], files["targets"], files["relevant"], seeds=2)
         assert code == 0
         found = {row["label"]: row["quality"] for row in json.loads(out)["rows"]}
         assert found == {label: expected.row(label).quality for label in ("none", "csls")}
 
     def test_table_names_corrections_and_says_what_was_done(self, run, files):
-        banks = ["--query-bank", files["bank"], "--target-bank", files["more"]]
-        _, out, _ = run("evaluate", *labelled(files), *banks, "--set", "nnn.k=4", "--at", 2)
+        banks = ["--query-bank", files["bank"], "--set", f"target_bank={files['more']}"]
+        _, out, _ = run("evaluate", *labelled(files), *banks, "--set", "recalls=2", *EACH)
         for shown in ("none", "nnn k=4", "dbsn", "auto", "R@1", "R@2", "ΔR@1", "query bank of 150, target bank of 150"):
             assert shown in out
         assert "R@5" not in out
@@ -72,7 +75,7 @@ class TestEvaluate:
     def test_outputs_are_written_beside_the_table(self, run, files, tmp_path):
         outputs = [tmp_path / f"table{ending}" for ending in (".md", ".tex", ".csv", ".json")]
         words = [word for path in outputs for word in ("--output", path)]
-        code, out, _ = run("evaluate", *labelled(files), "--strict", "--seeds", 1, "--correction", "csls", *words)
+        code, out, _ = run("evaluate", *labelled(files), "--strict", "--set", "seeds=1", "--correction", "csls", *words)
         assert code == 0
         assert "csls" in out
         for path in outputs:
@@ -93,9 +96,17 @@ class TestEvaluate:
 
     @pytest.mark.parametrize("form", ["pairs", "collection"])
     def test_shares_of_an_attribute_are_shown(self, run, files, catalog, form):
-        given = ["--queries", files["queries"], "--relevant", files["relevant"], "--attribute", "kind", "--top", 3]
+        given = ["--queries", files["queries"], "--relevant", files["relevant"]]
+        given += ["--set", "attribute=kind", "--set", "top=3"]
         if form == "pairs":
-            given += ["--targets", files["targets"], "--query-bank", files["bank"], "--payload", files["payload"]]
+            given += [
+                "--targets",
+                files["targets"],
+                "--query-bank",
+                files["bank"],
+                "--set",
+                f"payload={files['payload']}",
+            ]
         else:
             given += ["--catalog", catalog, "--collection", "things"]
         code, out, _ = run("evaluate", *given)
@@ -104,14 +115,15 @@ class TestEvaluate:
         assert "odd (50.0)" in out
 
     def test_attribute_of_one_group_is_an_error_that_says_so(self, run, files):
-        given = ["--strict", "--attribute", "same", "--payload", files["payload"]]
+        given = ["--strict", "--set", "attribute=same", "--set", f"payload={files['payload']}"]
         code, _, err = run("evaluate", *labelled(files), *given)
         assert code == 1
         assert "attribute same: expected at least two groups to compare, got one, 'one'" in err
 
     def test_attribute_that_is_a_number_is_refused(self, run, files):
         code, _, err = run(
-            "evaluate", *labelled(files), "--strict", "--attribute", "share", "--payload", files["payload"]
+            *("evaluate", *labelled(files), "--strict"),
+            *("--set", "attribute=share", "--set", f"payload={files['payload']}"),
         )
         assert code == 1
         assert "attribute share, row 0: expected a categorical column" in err
@@ -124,19 +136,21 @@ class TestEvaluate:
             (["--strict", "--collection", "things"], "--targets"),
             (["--strict", "--catalog", "c"], "--catalog"),
             (["--strict", "--correction", "foo"], "foo"),
-            (["--strict", "--set", "nnn.k"], "NAME.KEY=VALUE"),
-            (["--strict", "--set", "k=3"], "NAME.KEY=VALUE"),
-            (["--strict", "--set", "nnn.n=3"], "expected one of k, weight, bank_index, got n"),
+            (["--strict", "--set", "seeds"], "NAME=VALUE"),
+            (
+                ["--strict", "--set", "seed=3"],
+                "there is no seed, did you mean seeds? Known: attribute,",
+            ),
+            (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
             (["--strict", "--output", "table.doc"], ".json, .csv, .md, .tex"),
-            (["--strict", "--payload", "PAYLOAD"], "--payload"),
-            (["--strict", "--attribute", "kind"], "--attribute"),
-            (["--strict", "--attribute", "foo", "--payload", "PAYLOAD"], "kind, share, same"),
-            (["--strict", "--seeds", "0"], "--seeds"),
-            (["--strict", "--at", "0"], "--at"),
+            (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
+            (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),
+            (["--strict", "--set", "seeds=many"], "seeds: expected a whole number, got many"),
+            (["--strict", "--set", "distances=perhaps"], "distances: expected true or false"),
         ],
     )
     def test_wrong_usage_exits_with_2_and_says_what(self, run, files, words, message):
-        given = [{"BANK": files["bank"], "PAYLOAD": files["payload"]}.get(word, word) for word in words]
+        given = [word.replace("BANK", files["bank"]).replace("PAYLOAD", files["payload"]) for word in words]
         code, _, err = run("evaluate", *labelled(files), *given)
         assert code == 2
         assert message in err
@@ -194,12 +208,12 @@ class TestSimilarities:
     """Matrices in place of vectors, on the command line."""
 
     def given(self, matrices, *names):
-        options = dict(zip(("similarities", "bank-similarities", "target-bank-similarities"), names, strict=False))
-        return [word for option, name in options.items() for word in (f"--{option}", matrices / f"{name}.npy")]
+        options = dict(zip(("similarities", "bank_similarities", "target_bank_similarities"), names, strict=False))
+        return [word for option, name in options.items() for word in ("--set", f"{option}={matrices / name}.npy")]
 
     def test_evaluate_finds_what_it_finds_by_vectors(self, run, files, matrices):
         asked = ["--correction", "csls", "--correction", "dbsn", "--json"]
-        by_vectors = [*labelled(files), "--query-bank", files["bank"], "--target-bank", files["more"]]
+        by_vectors = [*labelled(files), "--query-bank", files["bank"], "--set", f"target_bank={files['more']}"]
         _, expected, _ = run("evaluate", *by_vectors, *asked)
         given = self.given(matrices, "s", "bank", "extra")
         code, out, _ = run("evaluate", *given, "--relevant", files["relevant"], *asked)
@@ -211,25 +225,25 @@ class TestSimilarities:
             assert found[label] == pytest.approx(quality)
 
     def test_tune_and_diagnose_take_them(self, run, files, matrices):
-        few = ["--relevant", files["relevant"], "--correction", "csls", "--seeds", 1]
+        few = ["--relevant", files["relevant"], "--set", "corrections=csls", "--set", "seeds=1"]
         code, out, _ = run("tune", *self.given(matrices, "s"), *few)
         assert (code, "Chosen:" in out) == (0, True)
-        code, out, _ = run("diagnose", "--bank-similarities", matrices / "bank.npy")
+        code, out, _ = run("diagnose", "--set", f"bank_similarities={matrices / 'bank.npy'}")
         assert (code, "it needs vectors" in " ".join(out.split())) == (0, True)
 
     @pytest.mark.parametrize(
         ("command", "words", "message"),
         [
             ("evaluate", ["--queries", "Q", "--strict"], "--queries"),
-            ("evaluate", ["--metric", "dot", "--strict"], "--metric"),
-            ("evaluate", [], "--bank-similarities"),
+            ("evaluate", [], "--strict"),
             ("evaluate", ["--strict", "--catalog", "c"], "--catalog"),
             ("tune", ["--targets", "T"], "--targets"),
             ("diagnose", ["--targets", "T"], "--targets"),
         ],
     )
     def test_what_cannot_stand_beside_them_is_wrong_usage(self, run, files, matrices, command, words, message):
-        code, _, err = run(command, *self.given(matrices, "s"), "--relevant", files["relevant"], *words)
+        right = [] if command == "diagnose" else ["--relevant", files["relevant"]]
+        code, _, err = run(command, *self.given(matrices, "s"), *right, *words)
         assert code == 2
         assert message in err
 
@@ -237,7 +251,7 @@ class TestSimilarities:
 class TestTune:
     def test_parameter_file_is_what_build_takes(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"
-        few = ["--correction", "csls", "--seeds", 2, "--output", path]
+        few = ["--set", "corrections=csls", "--set", "seeds=2", "--output", path]
         code, out, _ = run("tune", *labelled(files), *few)
         assert code == 0
         name, parameters = read_correction(path)
@@ -245,35 +259,26 @@ class TestTune:
         assert f"Chosen: csls k={parameters['k']}" in out
         assert "queries held out from the choice" in " ".join(out.split())
         given = ["--catalog", tmp_path / "catalog", "--collection", "things", "--query-bank", files["bank"]]
-        code, out, _ = run("build", *given, "--targets", files["targets"], "--correction-from", path, "--json")
+        code, out, _ = run("build", *given, "--targets", files["targets"], "--correction", path, "--json")
         assert code == 0
         assert json.loads(out)["correction"]["name"] == "csls"
         assert json.loads(out)["correction"]["parameters"] == parameters
 
     def test_json_is_the_parameter_file(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"
-        _, out, _ = run("tune", *labelled(files), "--correction", "csls", "--seeds", 1, "--output", path, "--json")
+        _, out, _ = run(
+            "tune", *labelled(files), "--set", "corrections=csls", "--set", "seeds=1", "--output", path, "--json"
+        )
         assert json.loads(out) == json.loads(path.read_text())
 
-    @pytest.mark.parametrize("more", [["--correction", "csls"], ["--set", "k=3", "--correction", "nnn"]])
-    def test_parameter_file_and_another_correction_are_wrong_usage(self, run, files, tmp_path, more):
-        (tmp_path / "tuned.json").write_text('{"correction": "csls"}')
-        given = [
-            "--catalog",
-            tmp_path,
-            "--collection",
-            "c",
-            "--targets",
-            files["targets"],
-            "--query-bank",
-            files["bank"],
-        ]
-        code, _, err = run("build", *given, "--correction-from", tmp_path / "tuned.json", *more)
-        assert code == 2
-        assert "--correction-from" in err
+    def test_parameter_file_and_parameters_beside_it_are_wrong_usage(self, run, files, tmp_path):
+        (tmp_path / "tuned.json").write_text('{"correction": "nnn"}')
+        given = ["--catalog", tmp_path, "--collection", "c", "--targets", files["targets"]]
+        code, _, err = run("build", *given, "--correction", tmp_path / "tuned.json", "--set", "k=3")
+        assert (code, "there is no k" in err) == (2, True)
 
     def test_fewer_queries_than_folds_is_an_error(self, run, files):
-        code, _, err = run("tune", *labelled(files), "--folds", 121)
+        code, _, err = run("tune", *labelled(files), "--set", "folds=121")
         assert code == 1
         assert "folds: expected at most as many as queries of different targets, 120, got 121" in err
 
@@ -286,7 +291,7 @@ class TestTune:
         assert left in err
 
     def test_own_grid_is_tried(self, run, files):
-        grid = ["--grid", "nnn.k=1,4", "--grid", "nnn.weight=.5", "--seeds", 1, "--json"]
+        grid = ["--grid", "nnn.k=1,4", "--grid", "nnn.weight=.5", "--set", "seeds=1", "--json"]
         code, out, _ = run("tune", *labelled(files), *grid)
         assert code == 0
         labels = [tried["label"] for tried in json.loads(out)["tuned"]["candidates"]]
@@ -299,6 +304,6 @@ class TestTune:
         assert "expected NAME.KEY=VALUE,VALUE or one of nnn" in err
 
     def test_unknown_correction_is_an_error(self, run, files):
-        code, _, err = run("tune", *labelled(files), "--correction", "foo")
+        code, _, err = run("tune", *labelled(files), "--set", "corrections=foo")
         assert code != 0
         assert "foo" in err

@@ -1,7 +1,5 @@
 """What papers vary: depth, draws of the bank, candidates, groups, and items that search for each other."""
 
-import csv
-import io
 import json
 
 import numpy as np
@@ -222,21 +220,19 @@ def run(files, monkeypatch, capsys):
 
 class TestCommand:
     def test_several_settings_of_one_correction_are_compared(self, run):
-        asked = ["--correction", "nnn:k=16,weight=.75", "--correction", "nnn:k=4", "--set", "nnn.weight=1"]
+        asked = ["--correction", "nnn:k=16,weight=.75", "--correction", "nnn:k=4,weight=1"]
         code, out, _ = run(*asked, "--json")
         assert code == 0
         labels = [row["label"] for row in json.loads(out)["rows"]]
-        assert labels == ["none", "nnn weight=0.75 k=16", "nnn weight=1 k=4"]
+        assert labels == ["none", "nnn k=16 weight=0.75", "nnn k=4 weight=1"]
 
     @pytest.mark.parametrize(
         ("words", "message"),
         [
             (["--correction", "nnn:k"], "expected NAME:KEY=VALUE,…, got nnn:k"),
             (["--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
-            (["--measure", "loss"], "measure: expected one of recall,"),
-            (["--format", "csv", "--json"], "--format"),
-            (["--groups", "groups.txt", "--attribute", "kind"], "--attribute"),
-            (["--depth", 0], "--depth"),
+            (["--set", "measures=loss"], "measure: expected one of recall,"),
+            (["--set", "depths=ten"], "depths: expected a whole number, got ten"),
         ],
     )
     def test_wrong_usage_says_what(self, run, words, message):
@@ -244,25 +240,14 @@ class TestCommand:
         assert code == 2
         assert message in err
 
-    def test_formats_are_printed(self, run):
-        few = ["--correction", "csls", "--format"]
-        _, out, _ = run(*few, "csv")
-        assert [row["correction"] for row in csv.DictReader(io.StringIO(out))] == ["none", "csls"]
-        _, out, _ = run(*few, "md")
-        assert out.startswith("| correction | R@1 |")
-        _, out, _ = run(*few, "latex")
-        assert out.startswith(r"\begin{table}")
-        _, out, _ = run(*few, "json")
-        assert [row["label"] for row in json.loads(out)["rows"]] == ["none", "csls"]
-
-    def test_only_the_measures_that_are_asked_for_are_shown(self, run):
-        words = ["--correction", "csls", "--measure", "kurtosis", "--measure", "recall_at_5", "--measure", "most"]
-        _, out, _ = run(*words, "--format", "md")
-        assert out.splitlines()[0] == "| correction | kurtosis N10 | R@5 | max N10 |"
+    def test_only_the_measures_that_are_asked_for_are_written(self, run, tmp_path):
+        words = ["--correction", "csls", "--set", "measures=kurtosis,recall_at_5,most"]
+        assert run(*words, "--output", tmp_path / "table.md")[0] == 0
+        assert (tmp_path / "table.md").read_text().splitlines()[0] == "| correction | kurtosis N10 | R@5 | max N10 |"
 
     @pytest.mark.parametrize(("name", "group"), [("txt", "even (50.0)"), ("json", "0 (50.0)"), ("npy", "0 (50.0)")])
     def test_groups_come_from_a_file(self, run, name, group):
-        code, out, _ = run("--correction", "csls", "--groups", f"groups.{name}", "--top", 3)
+        code, out, _ = run("--correction", "csls", "--set", f"groups=groups.{name}", "--set", "top=3")
         assert code == 0
         assert group in out
 
@@ -276,13 +261,13 @@ class TestCommand:
         ],
     )
     def test_groups_that_cannot_be_read_are_named(self, run, name, message):
-        code, _, err = run("--groups", name)
+        code, _, err = run("--set", f"groups={name}")
         assert code == 1
         assert message in err
 
     def test_table_of_80_columns_keeps_every_number_whole(self, run, monkeypatch):
         monkeypatch.setenv("COLUMNS", "80")
-        measured = ["--depth", 10, "--depth", 1, "--correction", "nnn:k=16,weight=.75", "--correction", "csls"]
+        measured = ["--set", "depths=10,1", "--correction", "nnn:k=16,weight=.75", "--correction", "csls"]
         code, out, _ = run(*measured)
         assert code == 0
         assert max(map(len, out.splitlines())) <= 80

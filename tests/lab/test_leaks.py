@@ -56,6 +56,6 @@ def test_command_says_it_in_the_first_line_and_strict_splits(tmp_path):
     asked = ["evaluate", *where, "--queries", files["queries"], "--relevant", files["relevant"]]
     assert CliRunner().invoke(app, asked).stdout.startswith("Warning: 100 % of the test queries are in the query bank")
     assert "a leak" in json.loads(CliRunner().invoke(app, [*asked, "--json"]).stdout)["notes"][0]
-    strict = CliRunner().invoke(app, [*asked, "--strict", "--seeds", "2", "--json"])
+    strict = CliRunner().invoke(app, [*asked, "--strict", "--set", "seeds=2", "--json"])
     assert json.loads(strict.stdout)["protocol"] == "strict"
-    assert CliRunner().invoke(app, [*asked, "--strict", "--attribute", "x"]).exit_code == 2
+    assert CliRunner().invoke(app, [*asked, "--strict", "--set", "attribute=x"]).exit_code == 2

@@ -120,7 +120,14 @@ class TestCommands:
 
     def test_build_and_inspect_tell_the_prior(self, run, files, tmp_path):
         given = ["--catalog", tmp_path / "catalog", "--collection", "c"]
-        built = ["--targets", files["targets"], "--query-bank", files["bank"], "--target-prior", files["counts"]]
+        built = [
+            "--targets",
+            files["targets"],
+            "--query-bank",
+            files["bank"],
+            "--set",
+            f"target_prior={files['counts']}",
+        ]
         assert run("build", *given, *built)[0] == 0
         code, out, _ = run("inspect", *given)
         assert code == 0
@@ -129,20 +136,20 @@ class TestCommands:
     def test_evaluate_takes_one_but_not_for_a_collection(self, run, files, tmp_path):
         labelled = ["--queries", files["queries"], "--relevant", files["relevant"]]
         targets = ["--targets", files["targets"], "--query-bank", files["bank"], "--correction", "auto"]
-        code, out, _ = run("evaluate", *labelled, *targets, "--target-prior", files["counts"], "--json")
+        code, out, _ = run("evaluate", *labelled, *targets, "--set", f"target_prior={files['counts']}", "--json")
         assert code == 0
         assert json.loads(out)["rows"][-1]["quality"] == compared(target_prior=COUNTS).row("auto").quality
         hubless.build(tmp_path, "c", GIVEN.targets, OTHER.queries, progress=False)
-        of_collection = ["--catalog", tmp_path, "--collection", "c", "--target-prior", files["counts"]]
+        of_collection = ["--catalog", tmp_path, "--collection", "c", "--set", f"target_prior={files['counts']}"]
         code, _, err = run("evaluate", *labelled, *of_collection)
-        assert (code, "--target-prior" in err) == (2, True)
+        assert (code, "there is no target_prior" in err) == (2, True)
 
     def test_build_takes_the_strength_that_tune_wrote(self, run, files, tmp_path):
         path = tmp_path / "tuned.json"
         path.write_text(json.dumps({"correction": "csls", "tuned": {"strength": {"strength": 0.5}}}))
         assert read_strength(path) == 0.5
         given = ["--catalog", tmp_path / "catalog", "--collection", "c", "--targets", files["targets"]]
-        code, out, _ = run("build", *given, "--query-bank", files["bank"], "--correction-from", path, "--json")
+        code, out, _ = run("build", *given, "--query-bank", files["bank"], "--correction", path, "--json")
         assert (code, json.loads(out)["strength"]) == (0, 0.5)
 
     @pytest.mark.parametrize("strength", ["much", 3, True])

@@ -283,17 +283,24 @@ def test_command_writes_the_page_where_it_was_told(tmp_path):
     (tmp_path / "payload.jsonl").write_text("".join(json.dumps({"thumb": PIXEL, "n": n}) + "\n" for n in range(60)))
     page = tmp_path / "page.html"
     asked = ["report", "--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "bank.npy"]
-    asked = [*map(str, asked), "--output", str(page), "--payload", str(tmp_path / "payload.jsonl")]
-    drawn = ["--heat-map", "--projection", "--example", "2", "--correction", "sn", "--correction", "csls"]
-    done = CliRunner().invoke(app, [*asked, *drawn, "--other-bank", f"few={tmp_path / 'other.npy'}"])
+    asked = [*map(str, asked), "--output", str(page), "--set", f"payload={tmp_path / 'payload.jsonl'}"]
+    wanted = (
+        "heat_map=true",
+        "projection=true",
+        "examples=2",
+        "corrections=sn,csls",
+        f"banks.few={tmp_path / 'other.npy'}",
+    )
+    drawn = [word for value in wanted for word in ("--set", value)]
+    done = CliRunner().invoke(app, [*asked, *drawn])
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert text.startswith("<!doctype html>")
     assert PIXEL in text
     for words in ("query 2", ">few<", "Hubs on a plane, raw", "Similarities, with auto", "sn", "csls"):
         assert words in text
-    again = CliRunner().invoke(app, [*asked, "--no-images"])
+    again = CliRunner().invoke(app, [*asked, "--set", "images=false"])
     assert again.exit_code == 0
     assert PIXEL not in page.read_text()
-    for wrong in (["--other-bank", "=x.npy"], ["--correction", "nonsense"], ["--output", "page.pdf"]):
+    for wrong in (["--set", "banks=x.npy"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
         assert CliRunner().invoke(app, [*asked, *wrong]).exit_code == 2

@@ -281,7 +281,7 @@ class TestModalities:
 
 def test_table_says_of_which_modality_a_target_is(files):
     (files / "kinds.jsonl").write_text("".join(f'{{"kind": "{row % 2}"}}\n' for row in range(301)))
-    given = ["--targets", files / "targets.npy", "--payload", files / "kinds.jsonl", "--modality", "kind"]
+    given = ["--targets", files / "targets.npy", "--set", f"payload={files / 'kinds.jsonl'}", "--set", "modality=kind"]
     found = run(*given, "--queries", files / "queries.npy")
     assert found.exit_code == 0, found.output
     assert "(0) among the" in found.stdout
@@ -289,26 +289,28 @@ def test_table_says_of_which_modality_a_target_is(files):
 
 
 def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
-    asked = ["--queries", files / "queries.npy", "--threshold", 0.5, "--json"]
+    asked = ["--queries", files / "queries.npy", "--set", "threshold=0.5", "--json"]
     found = run("--targets", files / "targets.npy", *asked)
     assert found.exit_code == 3
     answer = json.loads(found.stdout)
     assert (answer["alerts"], answer["findings"][0]["target"]["row"]) == (1, 300)
     assert run("--targets", files / "clean.npy", *asked).exit_code == 0
-    assert run("--targets", files / "clean.npy", *asked, "--admit", files / "new.npy").exit_code == 3
-    assert run("--targets", files / "clean.npy", *asked, "--admit", files / "clean.npy").exit_code == 0
+    assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'new.npy'}").exit_code == 3
+    assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'clean.npy'}").exit_code == 0
 
 
 def test_table_names_the_hub_and_says_why(files):
     np.savetxt(files / "ids.txt", [f"item {row}" for row in range(301)], fmt="%s")
-    found = run("--targets", files / "targets.npy", "--queries", files / "queries.npy", "--ids", files / "ids.txt")
+    found = run(
+        "--targets", files / "targets.npy", "--queries", files / "queries.npy", "--set", f"ids={files / 'ids.txt'}"
+    )
     assert found.exit_code == 0
     line = next(line for line in found.stdout.splitlines() if "item 300" in line)
     assert "among the" in line
 
 
 def test_table_is_sorted_by_score_and_keeps_the_places(files):
-    asked = ["--targets", files / "targets.npy", "--queries", files / "queries.npy", "--budget", 30]
+    asked = ["--targets", files / "targets.npy", "--queries", files / "queries.npy", "--set", "budget=30"]
     shown = run(*asked).stdout
     rows = [line.split("│") for line in shown.splitlines() if line.startswith("│")]
     found = [(int(cells[1]), float(cells[3])) for cells in rows if cells[1].strip().isdigit()]
@@ -348,8 +350,17 @@ def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path)
     np.save(tmp_path / "queries.npy", queries[200:])
     home = hubless.Catalog(tmp_path).home("things")
     assert kept_scan(home) is None
-    asked = ["--catalog", tmp_path, "--collection", "things", "--queries", tmp_path / "queries.npy", "--budget", 5]
-    found = run(*asked, "--threshold", 0.5, "--keep", "--json")
+    asked = [
+        "--catalog",
+        tmp_path,
+        "--collection",
+        "things",
+        "--queries",
+        tmp_path / "queries.npy",
+        "--set",
+        "budget=5",
+    ]
+    found = run(*asked, "--set", "threshold=0.5", "--set", "keep=true", "--json")
     assert found.exit_code == 3
     listed, kept = json.loads(found.stdout), kept_scan(home)
     assert (kept.version, kept.queries, kept.threshold) == (made.version, 100, 0.5)
@@ -361,7 +372,7 @@ def test_kept_list_is_what_the_command_shows_and_files_cannot_keep_one(tmp_path)
     before = (home / "scan.json").read_bytes()
     assert run(*asked).exit_code == 0
     assert (home / "scan.json").read_bytes() == before
-    alone = run("--targets", tmp_path / "queries.npy", "--queries", tmp_path / "queries.npy", "--keep")
+    alone = run("--targets", tmp_path / "queries.npy", "--queries", tmp_path / "queries.npy", "--set", "keep=true")
     assert alone.exit_code == 2
     (home / "scan.json").write_text("{}")
     with pytest.raises(BundleDamaged, match=r"scan\.json"):

@@ -86,7 +86,7 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
     ("arguments", "environment", "said"),
     [
         (["--port", "99999"], {}, "--port (HUBLESS_PORT): Input should be less than or equal to 65535, got 99999"),
-        (["--log-level", "loud"], {}, "--log-level (HUBLESS_LOG_LEVEL): "),
+        ([], {"HUBLESS_LOG_LEVEL": "loud"}, "HUBLESS_LOG_LEVEL: "),
         ([], {"HUBLESS_MAX_LIMIT": "many"}, "HUBLESS_MAX_LIMIT: Input should be a valid integer"),
         ([], {"HUBLESS_MAX_LIMIT": "5"}, "default_limit 10 is above max_limit 5"),
         ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected a JSON object with collections as keys"),
@@ -116,7 +116,6 @@ def test_without_keys_other_machines_are_not_let_in_unless_told(catalog, host):
 @pytest.mark.parametrize(
     ("arguments", "environment"),
     [
-        (["--insecure"], {}),
         ([], {"HUBLESS_INSECURE": "true"}),
         ([], {"HUBLESS_READ_KEYS": "secret-0123456789"}),
         (["--workers", "2"], {"HUBLESS_ADMIN_KEYS": "secret-0123456789"}),
@@ -130,7 +129,7 @@ def test_with_a_key_or_told_so_other_machines_are_let_in_and_no_key_is_shown(cat
             log.append(line)
             if found := re.search(r"listening on http://0\.0\.0\.0:(\d+)", line):
                 break
-        port, insecure = found[1], "--insecure" in arguments or "HUBLESS_INSECURE" in environment
+        port, insecure = found[1], "HUBLESS_INSECURE" in environment
         assert any("there are no API keys" in line for line in log) == insecure
         assert wait_until_ready(f"http://127.0.0.1:{port}").status_code == 200
         answer = httpx.post(f"http://127.0.0.1:{port}/v1/collections/words/query", json={"text": "amber"})
@@ -169,5 +168,5 @@ def test_help_names_every_option():
     app = typer.Typer()
     app.command()(serve)
     page = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "120", "NO_COLOR": "1"}).output
-    for option in ("--catalog", "--host", "--port", "--insecure", "--log-level"):
+    for option in ("--catalog", "--host", "--port", "--workers"):
         assert option in page

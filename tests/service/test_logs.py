@@ -165,8 +165,9 @@ def test_reader_that_wants_no_more_just_now_gets_the_rest_when_it_reads_on(piped
 
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_every_line_of_the_server_is_json_where_it_is_told_so(catalog, workers):
-    command = [*SERVE, "--catalog", str(catalog), "--port", "0", "--workers", workers, "--log-format", "json"]
-    with started(command, stderr=subprocess.PIPE, text=True) as process:
+    command = [*SERVE, "--catalog", str(catalog), "--port", "0", "--workers", workers]
+    environment = os.environ | {"HUBLESS_LOG_FORMAT": "json"}
+    with started(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
         for line in process.stderr:
             if json.loads(line).get("message", "").startswith("listening"):
                 break

@@ -245,7 +245,7 @@ def test_many_writers_lose_nothing_and_get_numbers_of_their_own(client, correcti
 def test_version_that_is_built_from_other_files_takes_no_writes_away_unasked(catalog):
     with writing.writable(catalog) as client:
         client.put("/points", json={"points": [point("new", 1)]})
-    with pytest.raises(hubless.HublessError, match="--replace-writes"):
+    with pytest.raises(hubless.HublessError, match="replace_writes=true"):
         writing.build(catalog)
     made = writing.build(catalog, replace_writes=True)
     assert made.log_seq == 1

@@ -358,7 +358,7 @@ class InsightMethods:
     def kept_scan(
         self, collection: str, *, request_id: str | None = None, timeout: Timeout | None = None
     ) -> Call[KeptScan | None]:
-        """The list that `hubless scan --keep` kept last, of whichever version. None if none was kept."""
+        """The list that `hubless scan --set keep=true` kept last, of whichever version. None if none was kept."""
         path = in_collection(collection, "scan")
         return Call("GET", path, KeptScan.from_json, request_id=request_id, timeout=timeout)
 

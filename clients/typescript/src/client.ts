@@ -199,7 +199,7 @@ export class Client {
     return this.#call("GET", path, { params: { id: String(id) } }, (body) => having(body, "raw"), options);
   }
 
-  /** The list that `hubless scan --keep` kept last, of whichever version. null if none was kept. */
+  /** The list that `hubless scan --set keep=true` kept last, of whichever version. null if none was kept. */
   async keptScan(collection: string, options?: CallOptions): Promise<KeptScan | null> {
     const path = inCollection(collection, "scan");
     return this.#call("GET", path, {}, (body) => having(body, "scan").scan, options);

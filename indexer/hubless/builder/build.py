@@ -184,6 +184,8 @@ def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
     seq = log.last()
     log.close()
     if seq and not replace_writes:
-        expected = "replace_writes (--replace-writes) if the targets have all that was written to the collection"
+        expected = (
+            "replace_writes (--set replace_writes=true) if the targets have all that was written to the collection"
+        )
         raise InputError("collection", expected, f"{seq} writes; hubless merge makes a version of them")
     return seq

@@ -11,36 +11,46 @@ from importlib.metadata import entry_points, version
 from typing import Annotated, Any
 
 import typer
+from typer.completion import completion_init  # type: ignore[attr-defined]
 from typer.core import TyperGroup
 
 from hubless.errors import HublessError, one_line
 
 ADDED = "hubless.commands"
 """Entry points through which other packages add commands. The service adds `serve`."""
-COMMANDS = {
-    "build": "cli.collections:build_command",
-    "inspect": "cli.collections:inspect_command",
-    "list": "cli.collections:list_command",
-    "rollback": "cli.collections:rollback_command",
-    "alias": "cli.collections:alias_command",
-    "prune": "cli.collections:prune_command",
-    "delete": "cli.collections:delete_command",
-    "backup": "cli.backups:backup_command",
-    "restore": "cli.backups:restore_command",
-    "verify": "cli.backups:verify_command",
-    "merge": "cli.merging:merge_command",
-    "reindex": "cli.reindexing:reindex_command",
-    "query": "cli.query:query_command",
-    "export": "cli.exporting:export_command",
-    "evaluate": "cli.evaluate:evaluate_command",
-    "tune": "cli.tune:tune_command",
-    "diagnose": "cli.hubs:diagnose_command",
-    "scan": "cli.hubs:scan_command",
-    "report": "cli.hubs:report_command",
-    "demo": "demo.demo_command:demo",
-    "bank": "cli.banks:bank_app",
+COMPLETE = "_HUBLESS_COMPLETE"
+"""`source_bash` and its like in it print the script of a shell."""
+PANELS = {
+    "Commands": {
+        "demo": "demo.demo_command:demo",
+        "diagnose": "cli.hubs:diagnose_command",
+        "build": "cli.build:build_command",
+        "query": "cli.query:query_command",
+    },
+    "The lab": {
+        "evaluate": "cli.evaluate:evaluate_command",
+        "tune": "cli.tune:tune_command",
+        "scan": "cli.hubs:scan_command",
+        "report": "cli.hubs:report_command",
+        "bank": "cli.banks:bank_app",
+    },
+    "The catalog": {
+        "inspect": "cli.build:inspect_command",
+        "list": "cli.catalog:list_command",
+        "reindex": "cli.reindexing:reindex_command",
+        "merge": "cli.catalog:merge_command",
+        "export": "cli.exporting:export_command",
+        "rollback": "cli.catalog:rollback_command",
+        "alias": "cli.catalog:alias_command",
+        "prune": "cli.catalog:prune_command",
+        "delete": "cli.catalog:delete_command",
+        "backup": "cli.catalog:backup_command",
+        "restore": "cli.catalog:restore_command",
+        "verify": "cli.catalog:verify_command",
+    },
 }
 """Where each command is. It is imported when it is called, or when its help is shown."""
+COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
 
 
 class CommandGroup(TyperGroup):
@@ -56,6 +66,18 @@ class CommandGroup(TyperGroup):
             if name not in self.commands:
                 self.commands[name] = _command(name)
         return self.commands.get(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands in groups. Those that other packages add stand in the first."""
+        widest = max(map(len, self.list_commands(ctx)))
+        for heading, panel in PANELS.items():
+            names = [*panel, *(_added() if heading == "Commands" else ())]
+            with formatter.section(heading):
+                said = [
+                    (name.ljust(widest), self.get_command(ctx, name).get_short_help_str(formatter.width - widest - 6))
+                    for name in names
+                ]
+                formatter.write_dl(said)
 
 
 @cache
@@ -90,6 +112,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    add_completion=False,
     context_settings={"help_option_names": ["--help", "-h"]},
     help="Vector search without hubs: build, measure, search and serve collections.",
 )
@@ -120,6 +143,8 @@ def main() -> None:
     """Run the command line. Exit codes: 0 done, 1 failed, 2 wrong usage."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")
+    if COMPLETE in os.environ:
+        completion_init()
     try:
         _print_warnings()
         code = app(prog_name=app.info.name, standalone_mode=False)

@@ -11,32 +11,27 @@ import typer
 
 from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.held_out import mix
-from hubless.builder.banks.thinning import CLIENT_SHARE, SAME, demand, thin
-from hubless.cli.options import CatalogIfAny, CatalogOption, CollectionOption, JsonOption, open_collection
+from hubless.builder.banks.thinning import demand, thin
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, SetOption, open_collection
+from hubless.cli.parameters import parameters_of, read_settings
 from hubless.cli.printing import facts, print_json, print_table, table_of, warn
 from hubless.corrections import correction as make_correction
 from hubless.errors import storage_errors
-from hubless.lab.gallery import Gallery, gallery_of
-from hubless.measures.coverage import coverage
-from hubless.measures.occurrence import entropy, k_occurrence
+from hubless.lab.gallery import gallery_of
 from hubless.store.durable import replaced
 from hubless.store.query_sample import QuerySample, forget, holds_sample, read_sample
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import as_items
-from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
 
 NOT_GOOD = 4
 """Exit code of `check` if something speaks against the bank."""
-MOST_COMPARED = 4096
+_MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path, "target_prior": Path}
+_DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None, "target_prior": None}
 
 _LIVE = "Live queries: a folder of the query sample, or a file of vectors."
 
 LiveOption = Annotated[Path, typer.Option("--queries", metavar="PATH", help=_LIVE)]
-OutputOption = Annotated[Path, typer.Option(metavar="FILE", help="Write the bank here, as .npy.")]
-SeedOption = Annotated[int, typer.Option(min=0, metavar="N", help="Seed of what is drawn at random.")]
-CollectionIfAny = Annotated[
-    str | None, typer.Option("--collection", metavar="NAME", help="Compare with the targets of this collection.")
-]
 
 bank_app = typer.Typer(
     name="bank",
@@ -46,8 +41,8 @@ bank_app = typer.Typer(
     help="""Make query banks of what people ask.
 
     Let the service keep a sample of live queries (HUBLESS_QUERY_SAMPLE). Then
-    look at it, thin it, mix it with the bank you have, check the result, and
-    build with it. docs/operations.md, "The query sample", shows each step.""",
+    look at it, make a bank of it, perhaps mixed with the bank you have, check it,
+    and build with it. docs/operations.md, "The query sample", shows each step.""",
 )
 
 
@@ -60,26 +55,17 @@ class _Live:
 
 
 @bank_app.command("show")
-def show_command(
-    queries: LiveOption, catalog: CatalogIfAny = None, collection: CollectionIfAny = None, json_: JsonOption = False
-) -> None:
-    """Show what live queries, or a bank, hold.
-
-    How many, how old, how often repeated, whose; with --collection also how
-    many say nearly the same, how much of the targets they cover, and how even
-    their answers are: 1 finds all targets equally often.
-    """
+def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
+    """Show how many live queries there are, how old, how often repeated, and whose."""
     live = _read(queries)
     shown: dict[str, Any] = {"queries": len(live.vectors), "dim": live.vectors.shape[1]}
     clients: Counter[str] = Counter()
-    if live.sample is not None:
+    if live.sample is None:
+        shown["repeated"] = 1 - len(np.unique(live.vectors, axis=0)) / len(live.vectors)
+    else:
         shown |= _of_sample(live.sample)
         clients = Counter(live.sample.clients)
         shown["clients"] = {name: count / len(live.vectors) for name, count in clients.most_common()}
-    else:
-        shown["repeated"] = 1 - len(np.unique(live.vectors, axis=0)) / len(live.vectors)
-    if collection is not None:
-        shown |= _beside(live, gallery_of(open_collection(catalog, collection, None)))
     if json_:
         print_json(shown)
         return
@@ -96,36 +82,39 @@ def thin_command(
     queries: LiveOption,
     catalog: CatalogOption,
     collection: CollectionOption,
-    output: OutputOption,
-    same: Annotated[
-        float, typer.Option(metavar="X", help="Queries with this share of answers in common count once.")
-    ] = SAME,
-    client_share: Annotated[
-        float, typer.Option(metavar="X", help="Most of the bank that one client may have.")
-    ] = CLIENT_SHARE,
-    fresh: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Keep up to 200 queries out, and write them here for check.")
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Write the bank here, as .npy.")],
+    bank: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Mix it with the bank you have, drawn at random from both.")
     ] = None,
-    target_prior: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write how often each target is wanted, as .npy.")
-    ] = None,
-    seed: SeedOption = 0,
+    set_: SetOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Make a bank of live queries.
 
     What many people ask counts once, or the correction would push down what
     they rightly want. No client has more than its share. Queries far from all
-    targets are left out. Keep fresh queries out of the bank with --fresh: they
-    tell `hubless bank check` and `hubless build --live-queries` if it is good.
+    targets are left out. With --set fresh=FILE up to 200 queries stay out of
+    it: they tell `hubless bank check` and `hubless build` if it is good.
+
+    With --bank, live queries make up the share of the new bank that --set
+    share=.9 says. From 500 live queries on .9 is right if the old bank is
+    narrow. With fewer, or with a good old bank, take .5.
     """
-    gallery = gallery_of(open_collection(catalog, collection, None))
+    values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
+    share, size, seed, fresh, target_prior = (values.pop(name, default) for name, default in _DEFAULTS.items())
+    gallery = gallery_of(open_collection(catalog, collection))
     live = _read(queries)
     vectors = in_memory(gallery.queries(live.vectors, "queries"))
     rows, held_out = _held_out(len(vectors), seed, fresh is not None)
     clients = [live.sample.clients[row] for row in rows.tolist()] if live.sample else None
-    thinned = thin(vectors[rows], gallery.targets, clients, same=same, client_share=client_share)
-    _save(output, vectors[rows[thinned.rows]])
+    thinned = thin(vectors[rows], gallery.targets, clients, **values)
+    made = vectors[rows[thinned.rows]]
+    if bank is not None:
+        parts: list[tuple[VectorSource, float]] = [(ArrayVectors(made, "live queries"), share)]
+        if share != 1:
+            parts.insert(0, (under_metric(as_items(bank, "bank").vectors, gallery.metric), 1 - share))
+        made = mix(parts, size, seed)
+    _save(output, made)
     if fresh is not None:
         _save(fresh, vectors[held_out])
     if target_prior is not None:
@@ -137,40 +126,13 @@ def thin_command(
         "over_the_share_of_a_client": len(thinned.capped),
         "outliers": len(thinned.outliers),
         "fresh": len(held_out),
+        "queries": len(made),
     }
     if json_:
         print_json(counts | {"output": str(output), "outlier_rows": rows[thinned.outliers].tolist()})
         return
     print_table(facts({name.replace("_", " "): f"{count:,}" for name, count in counts.items()}))
-    typer.echo(f"wrote {output}")
-
-
-@bank_app.command("merge")
-def merge_banks_command(
-    bank: Annotated[Path, typer.Option(metavar="FILE", help="The bank you have.")],
-    queries: LiveOption,
-    output: OutputOption,
-    share: Annotated[float, typer.Option(metavar="X", help="Share of the new bank that live queries make up.")] = 0.9,
-    size: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="Queries of the new bank at most; by default all it can.")
-    ] = None,
-    metric: Annotated[str, typer.Option(metavar="cosine|dot", help="cosine scales vectors to length 1.")] = "cosine",
-    seed: SeedOption = 0,
-    json_: JsonOption = False,
-) -> None:
-    """Mix a bank with live queries, drawn at random from both.
-
-    From 500 live queries on, a share of .9 is right if the old bank is narrow.
-    With fewer, or with a good old bank, take .5.
-    """
-    given = under_metric(as_items(bank, "bank").vectors, metric)
-    live = under_metric(ArrayVectors(_read(queries).vectors, "live queries"), metric)
-    rows = mix([(given, 1 - share), (live, share)] if share < 1 else [(live, share)], size, seed)
-    _save(output, rows)
-    if json_:
-        print_json({"queries": len(rows), "share": share, "output": str(output)})
-    else:
-        typer.echo(f"wrote {output}: {len(rows):,} queries, {share:.0%} of them live")
+    typer.echo(f"wrote {output}: {len(made):,} queries")
 
 
 @bank_app.command("check")
@@ -181,24 +143,23 @@ def check_command(
     live_queries: Annotated[
         Path | None, typer.Option(metavar="FILE", help="About 200 live queries that are not in the bank.")
     ] = None,
-    correction: Annotated[str, typer.Option(metavar="NAME", help="The correction to try it with.")] = "auto",
     json_: JsonOption = False,
 ) -> None:
     """Say if a bank is any good for a collection, before you build with it.
 
     It is not if it covers too little, comes from another model, or makes the
     answers to fresh live queries less even than the version that is served.
-    Without --live-queries nobody knows if people ask like the bank. Exit code
+    Without live queries nobody knows if people ask like the bank. Exit code
     4 says that something speaks against it.
     """
-    served = open_collection(catalog, collection, None)
+    served = open_collection(catalog, collection)
     gallery = gallery_of(served)
     fresh = None if live_queries is None else gallery.queries(_read(live_queries).vectors, "live queries")
     found = review(
         gallery.queries(bank, "bank"),
         gallery.targets,
         gallery.metric,
-        make_correction(correction),
+        make_correction("auto"),
         fresh,
         served.offsets if served.is_folded else None,
     )
@@ -252,25 +213,7 @@ def _of_sample(sample: QuerySample) -> dict[str, Any]:
     }
 
 
-def _beside(live: _Live, gallery: Gallery) -> dict[str, Any]:
-    """What the targets of a collection say about queries."""
-    vectors = in_memory(gallery.queries(live.vectors, "queries"))
-    rng = np.random.default_rng(0)
-    some = vectors[np.sort(rng.permutation(len(vectors))[:MOST_COMPARED])]
-    thinned = thin(some, gallery.targets)
-    targets = gallery.targets.shape[0]
-    drawn = np.sort(rng.permutation(targets)[:MOST_COMPARED])
-    spread = entropy(k_occurrence(thinned.answers[thinned.rows][:, np.newaxis], targets))
-    most = np.log(min(targets, len(thinned.rows)))
-    return {
-        "near_duplicates": len(thinned.near_duplicates) / len(some),
-        "outliers": len(thinned.outliers) / len(some),
-        "coverage": coverage(some, gallery.targets.take(drawn)),
-        "evenness": min(1.0, spread / most) if most > 0 else 1.0,
-    }
-
-
-_SHARES = {"repeated", "asked_again", "texts", "near_duplicates", "outliers", "coverage"}
+_SHARES = {"repeated", "asked_again", "texts"}
 
 
 def _plain(name: str, value: Any) -> str:

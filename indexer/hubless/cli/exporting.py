@@ -8,7 +8,7 @@ import typer
 
 import hubless
 from hubless.cli.completion import one_of
-from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, VersionOption, listed
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, listed
 from hubless.cli.printing import print_json, warn
 from hubless.exporting.engines import ENGINES
 from hubless.exporting.export import export
@@ -30,19 +30,17 @@ def export_command(
             help=f"Write a script for this database: {listed(ENGINES)}.",
         ),
     ] = None,
-    version: VersionOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Take targets, offsets folded in, to another vector database.
 
     \b
     Example:
-      hubless export --catalog catalog --collection photos \\
-          --to qdrant --output photos-qdrant
+      hubless export --catalog c --collection art --to qdrant --output art-qdrant
     """
     if to is not None and to not in ENGINES:
         raise typer.BadParameter(f"{to!r} is not one of {listed(ENGINES)}", param_hint="--to")
-    written = export(hubless.open(catalog, collection, version=version), output, to=to)
+    written = export(hubless.open(catalog, collection), output, to=to)
     for note in written.notes:
         warn(note)
     if written.left_out:

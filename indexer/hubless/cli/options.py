@@ -1,7 +1,7 @@
-"""Options that commands share, and parsing of `KEY=VALUE`."""
+"""Options that commands share, and what they examine: files, a collection, or similarities."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +9,8 @@ import typer
 
 import hubless
 from hubless.cli.completion import collections, one_of, versions
-from hubless.cli.printing import parse_value
+from hubless.lab.gallery import Gallery, gallery_of, gallery_of_matrices, open_gallery
+from hubless.lab.matrices import SimilarityMatrices
 
 CATALOG_VARIABLE = "HUBLESS_CATALOG"
 """Names the catalog where the option is left out; `serve` has it too."""
@@ -18,17 +19,22 @@ CatalogOption = Annotated[
     Path,
     typer.Option("--catalog", metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder that holds collections."),
 ]
+CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
 CollectionOption = Annotated[
     str, typer.Option("--collection", metavar="NAME", help="Name of the collection.", autocompletion=collections)
+]
+CollectionIfAny = Annotated[
+    str | None,
+    typer.Option("--collection", metavar="NAME", help="A collection instead of files.", autocompletion=collections),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 VersionOption = Annotated[
     str | None,
     typer.Option("--version", metavar="ID", help="A version instead of the current one.", autocompletion=versions),
 ]
-CatalogIfAny = Annotated[Path | None, typer.Option("--catalog", metavar="DIR", help="Folder that holds collections.")]
-PayloadIfAny = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Payload of the targets: .parquet, .jsonl or .csv.")
+SetOption = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="Another parameter, as in Python; repeatable. docs/cli.md."),
 ]
 MetricOption = Annotated[
     Literal["cosine", "dot"],
@@ -36,35 +42,97 @@ MetricOption = Annotated[
         metavar="cosine|dot", help="cosine scales vectors to length 1.", autocompletion=one_of(("cosine", "dot"))
     ),
 ]
-
-
-BankOfTargetsOption = Annotated[bool, typer.Option("--bank-of-targets", help="Accept a query bank that holds targets.")]
-
-
-LiveQueriesOption = Annotated[
+TargetsIfAny = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="About 200 queries that people asked: they choose the strength."),
+    typer.Option("--targets", metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder."),
+]
+BankOption = Annotated[
+    Path | None,
+    typer.Option("--query-bank", metavar="FILE", help="Example queries, none of whose right targets is a target."),
+]
+QueriesOption = Annotated[
+    Path | None, typer.Option("--queries", metavar="FILE", help="Labelled queries: .npy, .npz or .parquet.")
+]
+RelevantOption = Annotated[
+    Path,
+    typer.Option("--relevant", metavar="FILE", help="Row numbers of the right targets: .npy, or .json lists."),
 ]
 
+SIMILARITIES: dict[str, Any] = dict.fromkeys(
+    ("similarities", "bank_similarities", "target_bank_similarities", "between_targets"), Path
+)
+"""What `--set` takes in place of vectors, for models that give scores only."""
+EXAMINED: dict[str, Any] = {
+    "ids": Path,
+    "payload": Path,
+    "metric": Literal["cosine", "dot"],
+    "version": str,
+    **SIMILARITIES,
+}
+"""What `--set` takes beside `--targets` or `--collection`."""
 
-def open_collection(catalog: Path | None, collection: str, version: str | None) -> hubless.Collection:
+
+def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> SimilarityMatrices | None:
+    """Take the similarities out of the values of `--set`, if there are any.
+
+    Parameters
+    ----------
+    vectors : what cannot be given beside them, by the names of the options
+    """
+    given = {name: values.pop(name, None) for name in SIMILARITIES}
+    found = next((name for name, path in given.items() if path is not None), None)
+    if found is None:
+        return None
+    refuse(f"--set {found}", vectors)
+    return SimilarityMatrices(*given.values())
+
+
+def examined_from(
+    values: dict[str, Any],
+    targets: Path | None,
+    catalog: Path | None,
+    collection: str | None,
+    query_bank: Path | None = None,
+) -> Gallery:
+    """Open what is examined. Take what says so, the names of `EXAMINED`, out of the values of `--set`."""
+    others = {"targets": targets, "catalog": catalog, "collection": collection, "query-bank": query_bank}
+    has_queries = "similarities" in values
+    matrices = similarities_from(values, {**others, **{name: values.get(name) for name in ("metric", "version")}})
+    ids, payload, version = (values.pop(name, None) for name in ("ids", "payload", "version"))
+    metric = values.pop("metric", "cosine")
+    if matrices is not None:
+        if values.get("relevant") is not None and not has_queries:
+            raise typer.BadParameter("relevant needs similarities", param_hint="--set")
+        return gallery_of_matrices(matrices.open(), ids=ids, payload=payload)
+    if (collection is None) == (targets is None):
+        raise typer.BadParameter("give either --targets or --collection", param_hint="--targets")
+    if targets is not None:
+        refuse("--targets", {"catalog": catalog, "set version": version})
+        return open_gallery(targets, ids=ids, payload=payload, metric=metric)
+    refuse("--collection, which has its own", {"set ids": ids, "set payload": payload})
+    return gallery_of(open_collection(catalog, collection or "", version))
+
+
+def refuse(option: str, others: dict[str, Any]) -> None:
+    """Raise a usage error if one of the others is given beside an option."""
+    for name, value in others.items():
+        if value:
+            raise typer.BadParameter(f"cannot be combined with {option}", param_hint=f"--{name}")
+
+
+def open_collection(catalog: Path | None, collection: str, version: str | None = None) -> hubless.Collection:
     """Open a collection in the catalog that was given, or in that of the environment."""
     if (where := catalog or os.environ.get(CATALOG_VARIABLE)) is None:
         raise typer.BadParameter("--collection needs the catalog that holds it", param_hint="--catalog")
     return hubless.open(where, collection, version=version)
 
 
+def check_choice(value: str, names: Collection[str], option: str) -> None:
+    """Raise a usage error unless the value of an option is one of some names."""
+    if value not in names:
+        raise typer.BadParameter(f"{value!r} is not one of {listed(names)}", param_hint=option)
+
+
 def listed(names: Iterable[str]) -> str:
     """Return names as a help text shows them."""
     return ", ".join(names)
-
-
-def key_values(settings: list[str], option: str) -> dict[str, Any]:
-    """Return settings that are written as KEY=VALUE."""
-    values: dict[str, Any] = {}
-    for setting in settings:
-        key, separator, value = setting.partition("=")
-        if not separator:
-            raise typer.BadParameter(f"expected KEY=VALUE, got {setting}", param_hint=option)
-        values[key] = parse_value(value)
-    return values

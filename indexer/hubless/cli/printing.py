@@ -1,12 +1,9 @@
 """Parsing of values, and printing of JSON and tables."""
 
-import json
 import os
-import re
 import sys
 import textwrap
 from collections.abc import Callable, Container, Mapping
-from typing import Any
 
 import orjson
 import typer
@@ -22,7 +19,6 @@ WITHOUT_TERMINAL, WIDEST = 100, 200
 NARROWEST = 12
 """Characters that a column of text keeps before other columns move to a table below."""
 _UNLIMITED = 100_000
-_SHORT_NUMBER = re.compile(r"[+-]?\.[0-9]+")
 _BESIDE = 3
 """Characters that a column takes beside its cells: a line and two spaces."""
 
@@ -153,13 +149,3 @@ def _part(table: Table, numbers: list[int], title: TextType | None) -> Table:
 def warn(message: str) -> None:
     """Print a warning on standard error."""
     typer.echo(f"warning: {message}", err=True)
-
-
-def parse_value(text: str) -> Any:
-    """Return a JSON value such as `64`, `0.5` or `null`, or a number such as `.5`. Anything else is a string."""
-    if _SHORT_NUMBER.fullmatch(text):
-        return float(text)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text

@@ -11,7 +11,8 @@ import typer
 from rich.table import Table
 
 import hubless
-from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, VersionOption, key_values
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
+from hubless.cli.parameters import read_settings
 from hubless.cli.printing import print_json, print_table, shortened, table_of, table_width
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
@@ -31,7 +32,6 @@ def query_command(
         list[str] | None, typer.Option("--id", metavar="ID", help="A target: find others like it; repeatable.")
     ] = None,
     limit: Annotated[int, typer.Option(metavar="N", help="Hits per query.")] = 10,
-    skip: Annotated[int, typer.Option(min=0, metavar="N", help="Leave out this many of the best hits.")] = 0,
     strength: Annotated[
         float | None,
         typer.Option(
@@ -39,36 +39,35 @@ def query_command(
             help="Share of the correction: 0 is raw, 1 full, at most 2. Default: the version's own; with --id 0.",
         ),
     ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option(metavar="KEY=VALUE", help="A search parameter, such as exact=true; repeatable.")
-    ] = None,
     filter_: Annotated[
         str | None,
         typer.Option("--filter", metavar="JSON", help='Search only these, as {"field": "year", "gte": 2000}.'),
     ] = None,
-    explain: Annotated[
-        bool, typer.Option("--explain", help="Show raw ranks, and how often each target was found.")
-    ] = False,
     compare: Annotated[bool, typer.Option("--compare", help="Show the raw ranking beside the corrected one.")] = False,
-    version: VersionOption = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="skip, explain, version, or a search parameter as exact; repeatable."
+        ),
+    ] = None,
     json_: JsonOption = False,
 ) -> None:
     """Search a collection by vectors, words or a target.
 
-    Give --vectors, --text or --id.
+    Give vectors, a text or an id.
 
     \b
     Example:
-      hubless query --catalog catalog --collection photos \\
-          --vectors queries.npy --limit 5 --compare
+      hubless query --catalog c --collection art --vectors q.npy --compare
     """
     if sum((vectors is not None, bool(text), bool(id_))) != 1:
         raise typer.BadParameter("give one of --vectors, --text and --id", param_hint="--vectors")
+    parameters = read_settings(set_, {"skip": int, "explain": bool, "version": str}, others=True)
+    skip, explain = parameters.pop("skip", 0), parameters.pop("explain", False)
     if compare and (explain or strength == 0):
-        refused = "--explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
+        refused = "explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
         raise typer.BadParameter(f"cannot be combined with {refused}", param_hint="--compare")
-    opened = hubless.open(catalog, collection, version=version)
-    parameters = key_values(param or [], "--param")
+    opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
     wanted = None if filter_ is None else opened.filter(_json(filter_, "--filter"))
     how: dict[str, Any] = {"limit": limit, "skip": skip, "parameters": parameters, "filter": wanted}
     asked = list(_asked(opened, vectors, text or [], id_ or []))

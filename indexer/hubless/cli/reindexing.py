@@ -10,7 +10,8 @@ from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.metrics_file import write_metrics
 from hubless.builder.reindex.plan import Plan, make_plan
 from hubless.builder.reindex.run import Outcome, opened, reindex
-from hubless.cli.options import CATALOG_VARIABLE, JsonOption
+from hubless.cli.options import CATALOG_VARIABLE, JsonOption, SetOption
+from hubless.cli.parameters import parameters_of, read_settings
 from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of
 from hubless.errors import HublessError, JobRunning
 from hubless.store.durable import check_place
@@ -27,24 +28,18 @@ def reindex_command(
         typer.Option(metavar="DIR", envvar=CATALOG_VARIABLE, help="Folder of the collections, instead of the job's."),
     ] = None,
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be done, and do nothing.")] = False,
-    full: Annotated[bool, typer.Option("--full", help="Fit the correction and train the index anew.")] = False,
-    read_all: Annotated[
-        bool, typer.Option("--read-all", help="Read files even if their time and size are the old ones.")
-    ] = False,
-    wait_for: Annotated[
-        str | None, typer.Option(metavar="URL", help="Wait until this service serves the new version.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(min=0, metavar="SECONDS", help="How long to wait at most.")] = 300,
-    metrics: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write metrics for Prometheus' textfile collector.")
-    ] = None,
     schema_: Annotated[bool, typer.Option("--schema", help="Print the JSON schema of a job file.")] = False,
+    set_: SetOption = None,
     json_: JsonOption = False,
 ) -> int:
     """Bring a collection up to its job file.
 
     Takes in what is new, changed or gone in the files, and what was written to the service. Publishes the new version
     if it passes the gates. If it is killed, run it again: it goes on where it was.
+
+    With --set: full=true (fit and train anew), read_all=true (read files even if their time and size are the old
+    ones), wait_for=URL (wait until this service serves the new version), timeout=SECONDS, and metrics=FILE (for
+    Prometheus' textfile collector).
 
     \b
     Exit codes:
@@ -55,6 +50,8 @@ def reindex_command(
       4  a gate failed, nothing was published
       5  published, but the service did not switch in time
     """
+    values = read_settings(set_, {**parameters_of(reindex, skip=("job_file", "catalog")), "metrics": Path})
+    metrics = values.pop("metrics", None)
     if schema_:
         print_json(schema())
         return 0
@@ -65,14 +62,20 @@ def reindex_command(
     if plan:
         described, folder, where = opened(job, catalog)
         with working(where, described.collection, pull=True) as work:
-            planned = make_plan(described, folder, work.catalog, read_all=read_all, full=full)
+            planned = make_plan(
+                described,
+                folder,
+                work.catalog,
+                read_all=values.get("read_all", False),
+                full=values.get("full", False),
+            )
             foreseen = foresee_gates(planned)
         _print_plan(planned, foreseen, json_)
         return _told([each for each in foreseen if not each.passed])
     if metrics is not None:
         check_place(metrics)
     try:
-        done = reindex(job, catalog=catalog, full=full, read_all=read_all, wait_for=wait_for, timeout=timeout)
+        done = reindex(job, catalog=catalog, **values)
     except JobRunning as error:
         typer.echo(f"error: {error}", err=True)
         return RUNNING
@@ -89,7 +92,7 @@ def reindex_command(
     if done.failed:
         return _told(done.failed)
     if done.waited is not None and not done.waited.switched:
-        typer.echo(f"error: {wait_for} did not switch; it said {done.waited.said}", err=True)
+        typer.echo(f"error: {values['wait_for']} did not switch; it said {done.waited.said}", err=True)
         return NOT_SWITCHED
     return 0
 

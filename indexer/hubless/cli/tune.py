@@ -7,47 +7,29 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from hubless.cli.completion import one_of
-from hubless.cli.labelled import BankOption, PriorOption, QueriesOption, RelevantOption, TargetBankOption, queries_or
-from hubless.cli.options import BankOfTargetsOption, JsonOption, LiveQueriesOption, MetricOption, listed
-from hubless.cli.printing import parse_value, print_json, print_table, table_of
-from hubless.cli.similarities import (
-    BankSimilaritiesOption,
-    BetweenTargetsOption,
-    SimilaritiesOption,
-    TargetBankSimilaritiesOption,
+from hubless.cli.options import (
+    SIMILARITIES,
+    JsonOption,
+    QueriesOption,
+    RelevantOption,
+    SetOption,
+    TargetsIfAny,
     similarities_from,
 )
-from hubless.corrections import CORRECTIONS
+from hubless.cli.parameters import parameters_of, parse_value, read_settings
+from hubless.cli.printing import print_json, print_table, table_of
 from hubless.lab.experiments.grids import PRESETS
-from hubless.lab.experiments.tune import FOLDS, SEEDS, Tuned, tune
+from hubless.lab.experiments.tune import Tuned, tune
 from hubless.store.durable import check_place
 
 _SHOWN = 10
+_OPTIONS = ("queries", "targets", "relevant", "grids")
 
 
 def tune_command(
     relevant: RelevantOption,
     queries: QueriesOption = None,
-    targets: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")
-    ] = None,
-    query_bank: BankOption = None,
-    target_bank: TargetBankOption = None,
-    target_prior: PriorOption = None,
-    similarities: SimilaritiesOption = None,
-    bank_similarities: BankSimilaritiesOption = None,
-    target_bank_similarities: TargetBankSimilaritiesOption = None,
-    between_targets: BetweenTargetsOption = None,
-    metric: MetricOption = "cosine",
-    correction: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help=f"Try this one; repeatable. One of {listed(CORRECTIONS)}.",
-            autocompletion=one_of(CORRECTIONS),
-        ),
-    ] = None,
+    targets: TargetsIfAny = None,
     grid: Annotated[
         list[str] | None,
         typer.Option(
@@ -55,52 +37,30 @@ def tune_command(
             help="Try these values, as nnn.k=1,2,4, or a large grid, as nnn; repeatable.",
         ),
     ] = None,
-    seeds: Annotated[int, typer.Option(min=1, metavar="N", help="Number of splits of the targets.")] = SEEDS,
-    folds: Annotated[int, typer.Option(min=2, metavar="N", help="Folds of the queries, each held out once.")] = FOLDS,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction-from`.")
+        Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction`: .json.")
     ] = None,
-    bank_of_targets: BankOfTargetsOption = False,
-    live_queries: LiveQueriesOption = None,
+    set_: SetOption = None,
     json_: JsonOption = False,
 ) -> None:
     """Choose a correction and its parameters by labelled pairs.
 
-    Held-out pairs measure what it brings. Keeps none unless the gain is real.
+    Tries all, or --set corrections=nnn,csls. Held-out pairs measure what it brings. Keeps none unless the gain is real.
 
     \b
     Example:
-      hubless tune --targets images.npy --queries captions.npy \\
-          --relevant right.npy --output tuned.json
+      hubless tune --targets t.npy --queries q.npy --relevant r.npy
     """
     if output is not None:
         check_place(output)
-    vectors = {"queries": queries, "targets": targets, "query-bank": query_bank, "target-bank": target_bank}
-    matrices = similarities_from(
-        similarities,
-        bank_similarities,
-        target_bank_similarities,
-        between_targets,
-        {"metric": metric != "cosine", "live-queries": live_queries} | vectors,
-    )
-    if matrices is None and (queries is None or targets is None):
-        option = "--targets" if targets is None else "--queries"
-        raise typer.BadParameter("give --queries and --targets, or --similarities", param_hint=option)
-    tuned = tune(
-        queries_or(queries, matrices),
-        targets,
-        relevant,
-        corrections=correction,
-        grids=_grids(grid or []),
-        query_bank=query_bank,
-        target_bank=target_bank,
-        metric=metric,
-        seeds=seeds,
-        folds=folds,
-        bank_of_targets=bank_of_targets,
-        target_prior=target_prior,
-        live_queries=live_queries,
-    )
+    values = read_settings(set_, {**SIMILARITIES, **parameters_of(tune, skip=_OPTIONS)})
+    of_vectors = {f"set {name}": values.get(name) for name in ("metric", "live_queries", "query_bank", "target_bank")}
+    matrices = similarities_from(values, {"queries": queries, "targets": targets, **of_vectors})
+    given = matrices or queries
+    if given is None or (matrices is None and targets is None):
+        needed = "give --queries and --targets, or --set similarities=FILE"
+        raise typer.BadParameter(needed, param_hint="--targets" if targets is None else "--queries")
+    tuned = tune(given, targets, relevant, grids=_grids(grid or []), **values)
     if output is not None:
         tuned.save(output)
     if json_:

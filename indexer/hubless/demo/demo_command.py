@@ -15,12 +15,7 @@ def demo(
     catalog: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the index and the picture.")] = Path(
         "catalog"
     ),
-    picture: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the picture here, as .svg."),
-    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, metavar="N", help="Port of the server, 0 for a free one.")] = 0,
-    seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the split into training and test.")] = 0,
     json_: Annotated[bool, typer.Option("--json", help="Print what it found as JSON.")] = False,
 ) -> None:
     """Search a Python library in plain English, with and without hubs.
@@ -30,4 +25,4 @@ def demo(
     """
     from hubless.demo.story import Options, tell
 
-    tell(Options(package, once, catalog, picture, port, seed, json_))
+    tell(Options(package, once, catalog, port, json_))

@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 
 from hubless.demo.measuring import K, Ranking
-from hubless.errors import InputError
 from hubless.lab.charts import ACCENT, RAW, Chart
 from hubless.lab.experiments.drawing import occurrence_axes
 from hubless.vectors.arrays import I64
@@ -13,19 +12,6 @@ from hubless.vectors.arrays import I64
 _HUBS = "#D55E00"
 # of the same size on a page as the text of a README
 _SIZE = (800, 420)
-
-
-def check_picture(path: Path) -> Path:
-    """Return the path itself.
-
-    Raises
-    ------
-    InputError
-        if it does not end in .svg.
-    """
-    if path.suffix != ".svg":
-        raise InputError("picture", "a file ending in .svg", path.name)
-    return path
 
 
 def draw(raw: Ranking, corrected: Ranking, path: Path) -> None:

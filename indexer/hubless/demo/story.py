@@ -16,7 +16,7 @@ from rich.table import Column, Table
 from hubless import Catalog, Manifest, build
 from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless.demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
-from hubless.demo.picture import check_picture, draw
+from hubless.demo.picture import draw
 from hubless.demo.server import DemoServer, running_server
 from hubless.demo.training import Encoders, train
 from hubless.progress import progress_bars
@@ -29,6 +29,7 @@ QUESTIONS = (
 HITS = 5
 WORST_HUBS = 5
 KEPT_VERSIONS = 2
+SEED = 0
 PICTURE = "k-occurrence.svg"
 
 
@@ -39,9 +40,7 @@ class Options:
     package: str | None
     once: bool
     catalog: Path
-    picture: Path | None
     port: int
-    seed: int
     json: bool
 
 
@@ -69,12 +68,12 @@ def tell(options: Options) -> None:
         if the server does not start or answer.
     """
     console = Console(quiet=options.json)
-    picture = check_picture(options.picture or options.catalog / PICTURE)
-    findings = learn_and_measure(options.package, options.seed)
+    picture = options.catalog / PICTURE
+    findings = learn_and_measure(options.package, SEED)
     show_measures(console, findings)
     draw(findings.rankings[0], findings.rankings[-1], picture)
     collection = collection_name(options.package)
-    manifest = build_demo(options.catalog, collection, findings, options.seed)
+    manifest = build_demo(options.catalog, collection, findings, SEED)
     say(
         console,
         f"\nThe picture is {picture}. The index of all {manifest.count:,} functions is {options.catalog / collection}. "

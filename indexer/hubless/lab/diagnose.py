@@ -319,8 +319,8 @@ def _prospect(level: str, bank: Bank, expected: ExpectedGain | None) -> list[str
     said.append(
         f"Expect `auto` to change R@1 by about {expected.points:+.1f} points if live queries are like the bank. For 9 "
         f"of 10 banks that look like this the change is between {expected.low:+.1f} and {expected.high:+.1f}. That is "
-        "wide, as only labels show what is right. Give them too (`--queries` and `--relevant`), and the gain is "
-        "measured."
+        "wide, as only labels show what is right. Give them too (`--set queries=FILE` and `relevant=FILE`), and the "
+        "gain is measured."
     )
     return said
 

@@ -148,7 +148,7 @@ def _array(name: str, values: list[Any], wanted: pa.DataType | None) -> pa.Array
     try:
         return pa.array(values)
     except (pa.ArrowException, OverflowError) as error:
-        expected = f"values of one type; --payload-schema {name}=string takes all"
+        expected = f"values of one type; --set payload_schema.{name}=string takes all"
         raise InputError(f"payload, column {name}", expected, str(error).splitlines()[0]) from error
 
 
@@ -161,7 +161,7 @@ def _together(name: str, parts: list[pa.Array]) -> pa.ChunkedArray:
     try:
         return pa.chunked_array([part.cast(kinds.field(0).type) for part in parts], kinds.field(0).type)
     except pa.ArrowException as error:
-        expected = f"values of one type; --payload-schema {name}=string takes all"
+        expected = f"values of one type; --set payload_schema.{name}=string takes all"
         raise InputError(f"payload, column {name}", expected, str(error).splitlines()[0]) from error
 
 

@@ -22,7 +22,7 @@ router = APIRouter(route_class=DirectRoute, tags=["collections"])
     responses=openapi.answers(ScanAnswer, examples.SCAN_ANSWER, "collection_not_found", *openapi.UNSERVED),
 )
 async def get_scan(request: Request, collection: str) -> Response:
-    """`hubless scan --keep` keeps it."""
+    """`hubless scan --set keep=true` keeps it."""
     state = state_of(request)
     name, _ = state.shelf.slot(collection, access_of(request))
     return responses.send(await asyncio.to_thread(_scan, state, name))

@@ -45,7 +45,7 @@ NO_QUERIES = (
 )
 ADVICE = (
     f"A correction that is measured with targets makes search worse. {NO_QUERIES}. bank_of_targets=True "
-    "(--bank-of-targets) takes this bank all the same"
+    "(--set bank_of_targets=true) takes this bank all the same"
 )
 WITHOUT_BANK = "no query bank was given: offsets are 0, and nothing is corrected"
 

@@ -114,7 +114,7 @@ def _check_real(queries: F32, parts: list[Part], ranked: list[Ranked], force: bo
         raise InputError(
             "queries",
             "real queries: a target finds itself first, and its neighbours are not what people see, so hubs that were "
-            "planted for queries stay hidden (--force takes them all the same)",
+            "planted for queries stay hidden (--set force=true takes them all the same)",
             f"{share:.0%} that are targets, or copies of them",
         )
     return [f"{count:,} of the queries are targets, or copies of them"] if count else []

@@ -1,0 +1,260 @@
+"""The commands that build a version and show what was measured. Parsing and printing only."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+import hubless
+from hubless.builder.recipe import read_correction, read_strength
+from hubless.cli.completion import one_of
+from hubless.cli.options import (
+    CatalogOption,
+    CollectionOption,
+    JsonOption,
+    MetricOption,
+    VersionOption,
+    check_choice,
+    listed,
+)
+from hubless.cli.parameters import SET, parameters_of, read_settings
+from hubless.cli.printing import beside_chance, facts, print_json, print_table, table_of, warn
+from hubless.corrections import CORRECTIONS
+from hubless.corrections import correction as make_correction
+from hubless.errors import InputError
+from hubless.knn import INDEXES
+from hubless.search.engines.external import engine, engine_names
+from hubless.store.bundle import IndexRecord, PriorRecord, StrengthRecord
+
+_INDEXES = ("auto", *INDEXES)
+EXAMPLE = 40
+"""Characters of an example of payload."""
+_INTERNAL = ("fitted", "recall@10", "skewness of N_10")
+"""What `inspect` shows and a build leaves out."""
+
+
+def build_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],
+    query_bank: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Example queries, such as past ones; --correction none does without."),
+    ] = None,
+    ids: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Ids of the targets: .npy, .txt or .parquet.")
+    ] = None,
+    payload: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Payload of the targets: .parquet, .jsonl or .csv.")
+    ] = None,
+    encoder: Annotated[
+        Path | None, typer.Option(metavar="PATH", help="Turns texts into vectors: a folder, or a .json or .toml file.")
+    ] = None,
+    metric: MetricOption = "cosine",
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME|FILE",
+            autocompletion=one_of(CORRECTIONS),
+            help=f"How hubness is removed: the file of `tune`, or {listed(CORRECTIONS)}.",
+        ),
+    ] = "auto",
+    index: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            autocompletion=one_of(_INDEXES),
+            help=f"Kind of index: {listed(_INDEXES)}; engines have others.",
+        ),
+    ] = "auto",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the correction or of hubless.build; repeatable."
+        ),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Build a new version of a collection and make it current.
+
+    \b
+    Example:
+      hubless build --catalog c --collection c --targets t.npy --query-bank q.npy
+    """
+    check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
+    given, parameters = _settings(correction, set_)
+    if correction not in CORRECTIONS:
+        tuned = Path(correction)
+        correction, parameters = read_correction(tuned)
+        if "live_queries" not in given:
+            given.setdefault("strength", read_strength(tuned))
+    manifest = hubless.build(
+        catalog,
+        collection,
+        targets,
+        query_bank,
+        ids=ids,
+        payload=payload,
+        encoder=encoder,
+        metric=metric,
+        correction=correction,
+        parameters=parameters,
+        index=index,
+        **given,
+    )
+    if json_:
+        print_json(manifest.model_dump(mode="json"))
+        return
+    print_table(facts({name: said for name, said in _facts(manifest).items() if name not in _INTERNAL}))
+    _print_payload(hubless.open(catalog, collection, version=manifest.version, hashes=False))
+    if manifest.bank is None:
+        typer.echo("Nothing is corrected yet: let the service keep a sample of live queries")
+        typer.echo("(HUBLESS_QUERY_SAMPLE), then build again with them as --query-bank.")
+    where = shlex.join(["--catalog", str(catalog)])
+    typer.echo(f"Serve it:      hubless serve {where}")
+    typer.echo(f"All figures:   hubless inspect {where} --collection {collection}")
+
+
+_OPTIONS = (
+    *("catalog", "collection", "targets", "query_bank", "ids", "payload", "encoder", "metric", "correction", "index"),
+    "parameters",
+)
+
+
+def _settings(correction: str, set_: list[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of `hubless.build` and of the correction that `--set` gives."""
+    known = parameters_of(hubless.build, skip=_OPTIONS)
+    if correction not in CORRECTIONS:
+        if not correction.endswith(".json"):
+            check_choice(correction, CORRECTIONS, "--correction")
+        return read_settings(set_, known), {}
+    own = dict.fromkeys(parameters_of(CORRECTIONS[correction]), Any)
+    values = read_settings(set_, {**own, **known})
+    parameters = {name: values.pop(name) for name in list(values) if name not in known}
+    try:
+        make_correction(correction, parameters)
+    except InputError as error:
+        raise typer.BadParameter(str(error), param_hint=SET) from error
+    return values, parameters
+
+
+def inspect_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: VersionOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Verify a version and show what was measured."""
+    opened = hubless.open(catalog, collection, version=version)
+    opened.check_canaries()
+    for note in opened.manifest.notes:
+        warn(note)
+    manifest = opened.manifest
+    if json_:
+        print_json(manifest.model_dump(mode="json"))
+        return
+    print_table(facts(_facts(manifest)))
+    if len(manifest.index.curve) > 1:
+        print_table(_curve(manifest.index), names=2)
+    _print_payload(opened)
+
+
+def _facts(manifest: hubless.Manifest) -> dict[str, str]:
+    return {
+        "collection": manifest.collection,
+        "version": manifest.version,
+        "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
+        "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
+        "fitted": _fitted(manifest),
+        "target prior": _prior(manifest.target_prior),
+        "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
+        "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), _shards(manifest)])),
+        "note": "; ".join(manifest.index.notes),
+        **_measured(manifest),
+        "payload": ", ".join(manifest.payload_columns) or "none",
+        "text queries": "yes" if manifest.encoder else "no",
+        "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
+    }
+
+
+def _shards(manifest: hubless.Manifest) -> str:
+    count = len(manifest.index.shards)
+    return f"in {count} shards" if count else ""
+
+
+def _measured(manifest: hubless.Manifest) -> dict[str, str]:
+    if (measured := manifest.measured) is None:
+        return {"measured with": "nothing, as there was no query bank"}
+    queries = f"{measured.queries:,} {'held-out ' if measured.held_out else ''}bank queries"
+    if measured.held_out and measured.fitted_queries is not None:
+        queries += f", and a fit on the other {measured.fitted_queries:,}"
+    return {
+        "measured with": queries,
+        "bank covers": _coverage(manifest),
+        "recall@10": f"{measured.recall_at_10:.3f} against exact search",
+        "skewness of N_10": beside_chance(measured, lambda hubness: f"{hubness.skewness:.2f}"),
+        "most found": beside_chance(measured, lambda hubness: f"{hubness.most:,}"),
+        "never found": beside_chance(measured, lambda hubness: f"{hubness.antihubs:.1%}"),
+    }
+
+
+def _prior(prior: PriorRecord | None) -> str:
+    if prior is None:
+        return ""
+    source = "" if prior.column is None else f"payload column {prior.column}, "
+    return f"{source}{prior.smallest:g} to {prior.largest:g}, median {prior.median:g}"
+
+
+def _coverage(manifest: hubless.Manifest) -> str:
+    if manifest.bank is None or manifest.bank.coverage is None:
+        return ""
+    return f"{manifest.bank.coverage:.0%} of the targets"
+
+
+def _fitted(manifest: hubless.Manifest) -> str:
+    """What the fit chose, and that it is one on all of the bank, where that is so."""
+    details = _pairs(manifest.correction.details)
+    if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
+        return details
+    return "; ".join(part for part in (f"on all {manifest.bank.queries:,} bank queries", details) if part)
+
+
+def _chosen_by(choice: StrengthRecord | None) -> str:
+    """How the default strength came about, and the evidence."""
+    if choice is None:
+        return ", the default of a query"  # also where a file of `tune` or a caller has set it
+    evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))
+    return f", by {choice.different:,} different live queries (entropy of N_10 at {evenness})"
+
+
+def _print_payload(collection: hubless.Collection) -> None:
+    """The columns of the payload: name, type, and the first target's value."""
+    if not collection.payload_types or not collection.count:
+        return
+    table = table_of("payload", "type", "example", texts=["payload", "type", "example"])
+    (first,) = collection.payload([0])
+    for name, kind in collection.payload_types.items():
+        example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)
+        table.add_row(name, kind, example if len(example) <= EXAMPLE else example[: EXAMPLE - 1] + "…")
+    print_table(table)
+
+
+def _pairs(values: dict[str, Any]) -> str:
+    shown = {key: f"{value:.4g}" if isinstance(value, float) else value for key, value in values.items()}
+    return ", ".join(f"{key} {value}" for key, value in shown.items())
+
+
+def _curve(index: IndexRecord) -> Table:
+    """Return a table of the measured settings. The one that queries use is marked."""
+    table = table_of("", "search parameters", "recall@10", "ms a query", title="measured on one thread")
+    for setting in index.curve:
+        table.add_row(
+            "→" if setting.parameters == index.parameters else "",
+            _pairs(setting.parameters),
+            f"{setting.recall_at_10:.4f}",
+            f"{setting.latency_ms:.3g}",
+        )
+    return table

@@ -1,0 +1,199 @@
+"""Commands that manage the collections of a catalog. Parsing and printing only."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hubless.builder.backup import back_up, restore
+from hubless.builder.lifecycle import merge
+from hubless.builder.pipeline.engines import delete, follow, prune
+from hubless.builder.verification import Verdict, verify_catalog
+from hubless.cli.completion import aliases, collections, versions
+from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
+from hubless.cli.printing import print_json, print_table, table_of
+from hubless.store.catalog import Catalog
+from hubless.store.remote.working import managed
+
+
+def list_command(
+    catalog: CatalogOption,
+    json_: JsonOption = False,
+) -> None:
+    """List collections and their versions."""
+    home = managed(catalog)
+    found = {name: home.versions(name) for name in home.collections()}
+    if json_:
+        print_json(
+            {
+                name: [{"version": v.id, "current": v.current, "problem": v.problem} for v in found[name]]
+                for name in found
+            }
+        )
+        return
+    table = table_of("collection", "version", "", "targets", "correction", "index", texts=["collection", "correction"])
+    for name, known_versions in found.items():
+        for version in known_versions:
+            known = version.manifest
+            cells = (
+                [str(known.count), known.correction.name, known.index.type]
+                if known
+                else ["", f"damaged: {version.problem}", ""]
+            )
+            table.add_row(name, version.id, "✓" if version.current else "", *cells)
+    print_table(table)
+
+
+def rollback_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    version: Annotated[
+        str | None,
+        typer.Option(
+            "--version", metavar="ID", help="Version to take; by default the one before.", autocompletion=versions
+        ),
+    ] = None,
+    json_: JsonOption = False,
+) -> None:
+    """Make an earlier version current again."""
+    home = managed(catalog)
+    current = home.rollback(collection, version)
+    for each in home.versions(collection):
+        if each.current and each.manifest is not None:
+            follow(each.manifest)
+    if json_:
+        print_json({"collection": collection, "version": current})
+    else:
+        typer.echo(current)
+
+
+def alias_command(
+    catalog: CatalogOption,
+    alias: Annotated[
+        str | None, typer.Argument(metavar="ALIAS", help="Alias to set or remove.", autocompletion=aliases)
+    ] = None,
+    collection: Annotated[
+        str | None,
+        typer.Argument(metavar="COLLECTION", help="Collection that it stands for.", autocompletion=collections),
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Remove it.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """List, set or remove aliases, other names of collections.
+
+    \b
+    Example:
+      hubless alias --catalog catalog latest photos
+    """
+    if (collection is not None or remove) != (alias is not None) or (remove and collection is not None):
+        raise typer.BadParameter("needs either a COLLECTION or --remove", param_hint="ALIAS")
+    home = managed(catalog)
+    if alias is not None and collection is not None:
+        home.set_alias(alias, collection)
+    elif alias is not None:
+        home.remove_alias(alias)
+    found = {known: standing.collection for known, standing in home.aliases().items()}
+    if json_:
+        print_json(found)
+        return
+    table = table_of("alias", "collection", texts=["alias", "collection"])
+    for known, standing_for in found.items():
+        table.add_row(known, standing_for)
+    print_table(table)
+
+
+def prune_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    keep: Annotated[int, typer.Option(min=1, metavar="N", help="How many of the newest versions to keep.")] = 2,
+    json_: JsonOption = False,
+) -> None:
+    """Delete old versions, but never the current one.
+
+    Prints the ids of the deleted versions.
+    """
+    deleted = prune(managed(catalog), collection, keep)
+    if json_:
+        print_json({"collection": collection, "deleted": deleted})
+        return
+    for version in deleted:
+        typer.echo(version)
+
+
+def delete_command(
+    catalog: CatalogOption,
+    collection: CollectionOption,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    json_: JsonOption = False,
+) -> None:
+    """Delete a collection with its versions and writes.
+
+    Remove the aliases that stand for it first.
+    """
+    home = managed(catalog)
+    if not yes:
+        home.current(collection)
+        typer.confirm(f"Delete collection {collection} with all its versions?", abort=True, err=True)
+    delete(home, collection)
+    if json_:
+        print_json({"collection": collection})
+
+
+def merge_command(catalog: CatalogOption, collection: CollectionOption, json_: JsonOption = False) -> None:
+    """Build the next version, with what was written.
+
+    It begins with the current one. The service can serve and write meanwhile. Without writes nothing is built.
+    """
+    made = merge(catalog, collection)
+    if json_:
+        print_json({"built": made is not None, "version": made and made.version, "log_seq": made and made.log_seq})
+    elif made is None:
+        typer.echo("nothing was written since the current version was built")
+    else:
+        typer.echo(f"{made}, with the writes up to {made.log_seq}")
+
+
+def backup_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder for the backup.", show_default=False)],
+    catalog: CatalogOption,
+    json_: JsonOption = False,
+) -> None:
+    """Copy a catalog into a new folder, and verify the copy.
+
+    The service can serve, write and merge meanwhile. Each collection is copied as it is at one moment.
+    """
+    _print_verdict(back_up(Catalog(catalog), folder), "backed up", json_)
+
+
+def restore_command(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder of the backup.", show_default=False)],
+    catalog: CatalogOption,
+    json_: JsonOption = False,
+) -> None:
+    """Copy the collections of a backup into a catalog, verified.
+
+    The catalog may be new. It must not have a collection of the same name.
+    """
+    _print_verdict(restore(folder, Catalog(catalog)), "restored", json_)
+
+
+def verify_command(catalog: CatalogOption, json_: JsonOption = False) -> None:
+    """Verify all collections: files, index, offsets, log and aliases.
+
+    The service can serve and write meanwhile. Exit code 1 says that something is wrong.
+    """
+    verdict = verify_catalog(Catalog(catalog))
+    _print_verdict(verdict, "sound", json_)
+    if not verdict.sound:
+        raise typer.Exit(1)
+
+
+def _print_verdict(verdict: Verdict, done: str, json_: bool) -> None:
+    if json_:
+        print_json(verdict.as_json())
+    elif verdict.sound:
+        for name, seq in verdict.writes.items():
+            typer.echo(f"{name}: {done}, with the writes up to {seq:,}")
+        typer.echo(f"{len(verdict.writes)} collections, {verdict.versions} versions: {done}")
+    for each in () if json_ else verdict.problems:
+        typer.echo(f"{each.collection}{f', version {each.version}' if each.version else ''}: {each.problem}")
