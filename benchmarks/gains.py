@@ -122,7 +122,7 @@ def draw(sets: Sequence[Mapping[str, Any]], path: Path) -> None:
     for place, found in enumerate(sets[::-1]):
         every = changes(found)
         chart.line([min(every), max(every)], [place, place], BAR, width=11)
-        for label, mark in zip([label for label in ENTRIES if label != "auto"], ("^", "s", "x"), strict=True):
+        for label, mark in zip([label for label in ENTRIES if label != "auto"], ("^", "s", "D"), strict=True):
             chart.point(mean(found, label), place, RAW, mark, name="" if place else label)
         chart.point(mean(found, "auto"), place, ACCENT, name="" if place else "auto")
         chart.text(mean(found, "auto"), place, signed(mean(found, "auto")), ACCENT, up=11)

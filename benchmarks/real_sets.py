@@ -20,8 +20,7 @@ import numpy as np
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.experiments.grids import grid_methods
-from hubless.lab.experiments.methods import Method, parse_methods
+from hubless.lab.experiments.methods import Method, grid_methods, parse_methods
 from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
 from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
@@ -117,7 +116,7 @@ def measure(data: Set, size: int | None, seeds: int, entries: Sequence[Method]) 
 def tuned(data: Set, seeds: int) -> dict[str, Any]:
     """Return what `tune` finds with labels: its choice, the best candidate, and the held-out gain."""
     pairs = data.pairs
-    found = tune(pairs.queries, pairs.targets, pairs.relevant, query_bank=data.bank, seeds=seeds)
+    found = tune(pairs.queries, pairs.targets, pairs.relevant, metric="cosine", query_bank=data.bank, seeds=seeds)
     raw = found.candidates[0].recall_at_1
     chosen = next(c for c in found.candidates if c.label == Method(found.correction, found.parameters).label)
     best = next(c for c in found.candidates if c.label == found.best)

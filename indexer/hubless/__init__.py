@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from hubless.corrections import CORRECTIONS
     from hubless.errors import HublessError
     from hubless.exporting.export import export
-    from hubless.lab.arrays import compare, diagnose, plot_occurrence, scan, tune
+    from hubless.lab.diagnose import diagnose, plot_occurrence
+    from hubless.lab.experiments.compare import compare
     from hubless.lab.experiments.evaluate import evaluate
+    from hubless.lab.experiments.tune import tune
     from hubless.lab.matrices import SimilarityMatrices
+    from hubless.lab.scan.scanning import scan
     from hubless.search.collection import Collection
     from hubless.search.results import Explanation, Hit, Point, Results, SideBySide
     from hubless.store.aliases import Alias
@@ -77,18 +80,18 @@ _PLACES = {
     "augment_targets": "builder.offsets.augment_targets",
     "build": "builder.build.build",
     "choose_strength": "builder.offsets.choose_strength",
-    "compare": "lab.arrays.compare",
-    "diagnose": "lab.arrays.diagnose",
+    "compare": "lab.experiments.compare.compare",
+    "diagnose": "lab.diagnose.diagnose",
     "evaluate": "lab.experiments.evaluate.evaluate",
     "export": "exporting.export.export",
     "merge": "builder.lifecycle.merge",
     "offsets": "builder.offsets.offsets",
     "open": "builder.index.open_index",
-    "plot_occurrence": "lab.arrays.plot_occurrence",
+    "plot_occurrence": "lab.diagnose.plot_occurrence",
     "refit": "builder.lifecycle.refit",
     "reindex": "builder.reindex.run.reindex",
-    "scan": "lab.arrays.scan",
-    "tune": "lab.arrays.tune",
+    "scan": "lab.scan.scanning.scan",
+    "tune": "lab.experiments.tune.tune",
 }
 """Where each public name is. It is imported when it is first used: `import hubless` itself reads nothing heavy."""
 

@@ -7,7 +7,7 @@ from support.problems import centred, normal, with_hubs
 from hubless import CORRECTIONS
 from hubless.corrections import FITTED
 from hubless.corrections.folded.outlying import Outlying, find_outlying
-from hubless.lab.vectorless import Vectorless
+from hubless.lab.matrices import Vectorless
 
 SPREAD = np.linspace(-1, 1, 101)
 """Median 0, and .5 is the median absolute deviation."""

@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support.labelled import pairs, saved
+from support.labelled import compare, pairs, saved
 
 import hubless
 from hubless.builder.recipe import read_correction
 from hubless.cli.application import main
-from hubless.lab.experiments.compare import compare
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
@@ -146,7 +145,7 @@ class TestEvaluate:
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
             (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),
             (["--strict", "--set", "seeds=many"], "seeds: expected a whole number, got many"),
-            (["--strict", "--set", "distances=perhaps"], "distances: expected true or false"),
+            (["--strict", "--set", "leave_self_out=perhaps"], "leave_self_out: expected true or false"),
         ],
     )
     def test_wrong_usage_exits_with_2_and_says_what(self, run, files, words, message):

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 from support import naive
-from support.labelled import pairs
+from support.labelled import compare, pairs
 
 from hubless import measures
 from hubless.errors import InputError
 from hubless.lab import plans
 from hubless.lab.experiments import trials
-from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method, parse_methods
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import strict_trial

@@ -3,18 +3,17 @@ import json
 import numpy as np
 import pytest
 from support.hubs import pairs, planted
+from support.labelled import compare
 from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
-from hubless.lab.cross_fit import FOLDS, held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
-from hubless.lab.expected import Signs, expected_gain
-from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
+from hubless.lab.held_out import FOLDS, Signs, expected_gain, held_out_rankings
 from hubless.measures import k_occurrence, skewness
 from hubless.vectors.sources import ArrayVectors
 

@@ -2,12 +2,12 @@ import json
 
 import numpy as np
 import pytest
-from support.labelled import pairs, saved
+from support.labelled import compare, pairs, saved
 from typer.testing import CliRunner
 
 import hubless
 from hubless.cli.application import app
-from hubless.lab.experiments.compare import compare, compare_strictly
+from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
 

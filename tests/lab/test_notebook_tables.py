@@ -7,7 +7,7 @@ import pytest
 from support.hubs import pairs
 
 import hubless
-from hubless.lab.experiments.tables import as_markdown
+from hubless.lab.experiments.comparisons import as_markdown
 
 QUERIES, TARGETS, _ = pairs(120, apart=1.5)
 BANK, _, _ = pairs(150, seed=1, apart=1.5)
@@ -38,7 +38,7 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
     assert sentences(page)[: len(said)] == said
     assert len(sentences(page)) == len(said) + len(diagnosis.notes)
     depth = diagnosis.depth(10)
-    assert measures[0] == ["", "raw", "with auto", "by chance"]
+    assert measures[0] == ["", "raw", "auto", "chance"]
     assert measures[1] == [
         "skewness of N_10",
         f"{depth.raw.skewness:.2f}",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.labelled import pairs, saved
+from support.labelled import compare, pairs, saved, tune
 
 import hubless
 from hubless.builder.offsets import offsets
@@ -14,11 +14,10 @@ from hubless.builder.recipe import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
 from hubless.errors import InputError
-from hubless.lab.experiments.compare import compare, compare_strictly
+from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import banked_trial, open_pairs, strict_trial
-from hubless.lab.experiments.tune import tune
 
 GIVEN, OTHER = pairs(120), pairs(150, seed=1)
 COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 120)
@@ -58,7 +57,7 @@ class TestComparisons:
         matrices = hubless.SimilarityMatrices(queries @ targets.T, bank @ targets.T)
         entries = [Method("none"), Method("sn")]
         both = [
-            compare(matrices, None, GIVEN.relevant, entries, metric="dot", target_prior=COUNTS),
+            compare(matrices, None, GIVEN.relevant, entries, metric=None, target_prior=COUNTS),
             compare(queries, targets, GIVEN.relevant, entries, query_bank=bank, target_prior=COUNTS),
         ]
         assert both[0].row("sn").quality["recall_at_1"] == both[1].row("sn").quality["recall_at_1"]

@@ -15,8 +15,7 @@ from hubless.lab.gallery import gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.report.contents import Wanted, make_report
 from hubless.lab.report.curves import MULTIPLES
-from hubless.lab.report.page import as_html
-from hubless.lab.report.words import headline
+from hubless.lab.report.page import as_html, headline
 from hubless.vectors.images import image_of
 
 COUNT = 120
@@ -119,7 +118,7 @@ def test_images_are_lazy_and_can_be_left_out(labelled):
     without = as_html(replace(labelled, images=False))
     assert "<img " not in without
     assert "example.org" not in without
-    assert "img-src data:;" in without + ";" or 'img-src data:"' in without
+    assert "img-src 'none'\"" in without
 
 
 @pytest.mark.parametrize(
@@ -209,7 +208,7 @@ def test_example_that_is_no_row_is_refused():
 
 
 def test_bank_of_noise_gains_less_than_the_real_one(labelled):
-    mine, noise = labelled.sources
+    mine, noise = labelled.banks
     assert (mine.name, noise.name, noise.queries) == ("this bank", "noise", 50)
     assert mine.point.recall > noise.point.recall
 

@@ -93,7 +93,7 @@ def test_cosine_brings_vectors_to_length_1_and_dot_does_not():
     longer = 3 * GIVEN.queries
     np.testing.assert_allclose(read_vectors(longer, "queries"), GIVEN.queries, atol=1e-6)
     np.testing.assert_array_equal(read_vectors(longer, "queries", "dot"), longer)
-    with pytest.raises(InputError, match="metric: expected cosine or dot, got euclidean"):
+    with pytest.raises(InputError, match=r"metric: expected .*got .euclidean"):
         read_vectors(longer, "queries", "euclidean")
 
 

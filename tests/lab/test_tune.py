@@ -4,15 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from support.labelled import pairs
+from support.labelled import pairs, tune
 
 from hubless.builder.recipe import read_correction
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
-from hubless.lab.experiments.grids import PRESETS, grid_methods
-from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.methods import PRESETS, Method, grid_methods
 from hubless.lab.experiments.trials import Pairs, strict_trial
-from hubless.lab.experiments.tune import best_of, tune
+from hubless.lab.experiments.tune import best_of
 
 HUBBY = pairs(200)
 EVEN = pairs(160, lean=0)

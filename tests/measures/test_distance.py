@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hubless.errors import DimensionMismatch, InputError
-from hubless.measures import earth_movers_distance, earth_movers_distances
+from hubless.measures import earth_movers_distance
 
 pytest.importorskip("ot")
 
@@ -33,16 +33,6 @@ def test_larger_clouds_are_sampled_and_it_is_said():
     found = earth_movers_distance(cloud(300), cloud(200, shift=10), most=100)
     assert (found.points, found.sampled) == ((100, 100), True)
     assert found.value == pytest.approx(10, rel=0.1)
-
-
-def test_each_pair_of_clouds_is_measured():
-    clouds = {"query bank": cloud(30), "targets": cloud(30, shift=2), "queries": cloud(30)}
-    found = earth_movers_distances(clouds)
-    assert {pair: round(distance.value, 3) for pair, distance in found.items()} == {
-        ("query bank", "targets"): 2,
-        ("query bank", "queries"): 0,
-        ("targets", "queries"): 2,
-    }
 
 
 def test_clouds_of_different_dimension_are_refused():

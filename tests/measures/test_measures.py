@@ -45,9 +45,3 @@ def test_k_occurrence_counts_every_place_once_and_targets_never_found_too(rows):
 @pytest.mark.parametrize(("k", "share"), [(1, 0.25), (2, 0.5), (3, 0.75), (10, 1.0)])
 def test_recall_is_the_share_of_ranks_up_to_k(k, share):
     assert measures.recall_at(np.array([1.0, 1.5, 2.5, 4.0]), k) == share
-
-
-def test_median_and_mean_rank():
-    ranks = np.array([1.0, 1.5, 2.5, 9.0])
-    assert measures.median_rank(ranks) == 2
-    assert measures.mean_rank(ranks) == 3.5

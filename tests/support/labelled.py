@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from hubless.lab.experiments import compare as comparing
+from hubless.lab.experiments import tune as tuning
 from hubless.lab.experiments.trials import Pairs
 
 
@@ -26,3 +28,13 @@ def saved(folder, given, **more):
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array)
     return {name: str(folder / f"{name}.npy") for name in arrays}
+
+
+def compare(*given, **options):
+    """A comparison by cosine."""
+    return comparing.compare(*given, **{"metric": "cosine", "progress": False} | options)
+
+
+def tune(*given, **options):
+    """A choice by cosine."""
+    return tuning.tune(*given, **{"metric": "cosine", "progress": False} | options)

@@ -24,13 +24,11 @@ from hubless.cli.options import (
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_json, print_table
 from hubless.errors import InputError
-from hubless.lab.experiments.columns import columns
 from hubless.lab.experiments.compare import compare, compare_strictly
-from hubless.lab.experiments.comparison import Comparison
+from hubless.lab.experiments.comparisons import Comparison, as_table, check_output, columns, write
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import KNOWN, Method, parse_methods
 from hubless.lab.experiments.relevance import read_groups
-from hubless.lab.experiments.tables import as_table, check_output, write
 from hubless.lab.experiments.tally import Attribute
 from hubless.measures import as_groups
 from hubless.store.durable import check_place
@@ -39,7 +37,7 @@ from hubless.vectors.payload import open_payload
 _MEASURES: dict[str, Any] = {"measures": str}
 _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "top": int}
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
-_OF_FILES = ("queries", "targets", "relevant", "entries", "query_bank", "attribute")
+_OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
 _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 """What only `--targets` takes."""
 
@@ -111,6 +109,8 @@ def evaluate_command(
             raise typer.BadParameter("give either --strict or a query bank", param_hint="--strict")
         attribute = _attribute(*(values.pop(name, None) for name in _GROUPS))
         entries = _usage("--correction", entries_from, correction)
+        if matrices is None:
+            values.setdefault("metric", "cosine")
         if "candidates" in values:
             values["candidates"] = values["candidates"] or None
         comparison = measured = compare(

@@ -28,12 +28,13 @@ from hubless.lab.experiments.methods import parse_methods
 from hubless.lab.gallery import open_gallery
 from hubless.lab.report.contents import Wanted, make_report
 from hubless.lab.report.page import write_report
-from hubless.lab.scan.findings import Finding, Scan
 from hubless.lab.scan.scanning import scan
+from hubless.lab.scan.suspects import Scan, Suspect
 from hubless.store.catalog import Catalog
 from hubless.store.durable import check_place
 from hubless.store.kept_scan import keep_scan
 
+_OF_GALLERY = ("targets", "metric", "ids", "payload")
 ALERT = 3
 """Exit code of `scan` if a target reaches the threshold."""
 
@@ -56,7 +57,7 @@ def diagnose_command(
     Example:
       hubless diagnose --targets images.npy --query-bank captions.npy
     """
-    known = parameters_of(diagnose, skip=("gallery", "query_bank", "measured"))
+    known = parameters_of(diagnose, skip=(*_OF_GALLERY, "query_bank", "measured"))
     values = read_settings(set_, {**EXAMINED, **known, "relevant": Path})
     gallery = examined_from(values, targets, catalog, collection, query_bank)
     if gallery.matrices is None and ("queries" in values) != ("relevant" in values):
@@ -97,7 +98,7 @@ def scan_command(
     Example:
       hubless scan --targets images.npy --queries logged.npy --set threshold=0.6
     """
-    known = parameters_of(scan, skip=("gallery", "queries"))
+    known = parameters_of(scan, skip=(*_OF_GALLERY, "queries"))
     values = read_settings(set_, {**EXAMINED, **known, "admit": Path, "keep": bool})
     admit, keep = values.pop("admit", None), values.pop("keep", False)
     if keep and (collection is None or admit is not None):
@@ -207,7 +208,7 @@ def _scan_table(found: Scan) -> Table:
     return table
 
 
-def _of(finding: Finding) -> str:
+def _of(finding: Suspect) -> str:
     return "" if finding.modality is None else f"({finding.modality}) "
 
 

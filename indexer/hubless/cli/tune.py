@@ -18,7 +18,7 @@ from hubless.cli.options import (
 )
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_json, print_table, table_of
-from hubless.lab.experiments.grids import PRESETS
+from hubless.lab.experiments.methods import PRESETS
 from hubless.lab.experiments.tune import Tuned, tune
 from hubless.store.durable import check_place
 
@@ -60,6 +60,8 @@ def tune_command(
     if given is None or (matrices is None and targets is None):
         needed = "give --queries and --targets, or --set similarities=FILE"
         raise typer.BadParameter(needed, param_hint="--targets" if targets is None else "--queries")
+    if matrices is None:
+        values.setdefault("metric", "cosine")
     tuned = tune(given, targets, relevant, grids=_grids(grid or []), **values)
     if output is not None:
         tuned.save(output)

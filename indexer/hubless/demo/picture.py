@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from hubless.demo.measuring import K, Ranking
-from hubless.lab.charts import ACCENT, RAW, Chart
-from hubless.lab.experiments.drawing import occurrence_axes
+from hubless.lab.charts import ACCENT, RAW, Chart, occurrence_axes
 from hubless.vectors.arrays import I64
 
 _HUBS = "#D55E00"

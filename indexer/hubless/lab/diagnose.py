@@ -1,39 +1,43 @@
-"""Is hubness hurting, without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
+"""Hubness without labels: how uneven the finds of held-out bank queries are, and what `auto` does to it."""
 
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hubless import measures
 from hubless.builder.banks.bank_checks import MOST_TARGETS, UNUSABLE, check_bank, is_unusable, narrow_notes
-from hubless.builder.banks.live_strength import drawn, refuse_targets, strength_by_offsets
+from hubless.builder.banks.live_strength import strength_by_offsets
 from hubless.builder.banks.live_strength import verdict as verdict_of_live
+from hubless.builder.recipe import Metric
 from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
-from hubless.lab.cross_fit import HeldOut, held_out_rankings
-from hubless.lab.diagnosis import MAIN_DEPTH, Bank, Depth, Diagnosis, Effective, Hub, Shape
-from hubless.lab.expected import ExpectedGain, expected_gain, signs
+from hubless.lab.charts import Chart, occurrence_chart
+from hubless.lab.diagnosis import MAIN_DEPTH, BankHealth, Depth, Diagnosis, EffectiveQueries, Hub, Shape
 from hubless.lab.experiments.compare import compare
-from hubless.lab.experiments.comparison import Comparison
-from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant
-from hubless.lab.gallery import Gallery
-from hubless.lab.matrices import BANK, OpenMatrices, SimilarityMatrices
-from hubless.lab.vectorless import AUTO_NOTE, Vectorless
+from hubless.lab.experiments.trials import refuse_beside_similarities
+from hubless.lab.gallery import Gallery, as_gallery, live_vectors
+from hubless.lab.held_out import HeldOut, expected_gain, held_out_rankings, signs
+from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices, Vectorless
+from hubless.lab.pages import render
 from hubless.measures.chance import Chance
 from hubless.progress import progress_bars
+from hubless.search.collection import Collection
 from hubless.store.bundle import BankRecord
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.files import Vectors
+from hubless.vectors.ids import Ids
+from hubless.vectors.payload import PayloadLike
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample
 
 DEPTHS = (1, 10, 20)
 SHOWN = 10
 SAMPLED_TARGETS = 2048
 MOVED_POINTS = 1000
-"""Earth mover's distances are measured on so many vectors of a side."""
+"""Vectors of a side on which earth mover's distances are measured."""
 FEW, ENOUGH = 100, 1000
 """Fewer bank queries than the first make offsets mostly noise; above the second, more bring little."""
 FAR = 1.25
@@ -46,10 +50,13 @@ SPLITS = 5
 
 
 def diagnose(
-    gallery: Gallery,
+    targets: Vectors | Collection | SimilarityMatrices | Gallery,
     query_bank: Vectors | None = None,
     *,
+    metric: Metric | None = None,
     target_bank: Vectors | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
     top: int = SHOWN,
     queries: Vectors | None = None,
     relevant: str | Path | Relevant | None = None,
@@ -59,68 +66,84 @@ def diagnose(
     live_queries: Vectors | None = None,
     progress: bool | None = None,
 ) -> Diagnosis:
-    """Measure hubness with bank queries that are held out from the fit of `auto`, in turn.
+    """Measure hubness with bank queries that are held out from the fit of `auto`, in turn. Needs no labels.
 
     Parameters
     ----------
-    gallery : what can be found
-    query_bank : (b, d) example queries; None takes those that a collection's correction was fitted on
+    targets : (n, d), or an index, or `SimilarityMatrices`
+    query_bank : (b, d) example queries; may be left out for an index, which then takes the queries that its correction
+        was fitted on
+    metric : "cosine" or "dot"; it has to be given with vectors
     target_bank : (g, d) extra targets
+    ids, payload : of the targets, to name them in the answer
     top : how many hubs to name
     queries, relevant : labelled queries (m, d) and their right targets, to measure what `auto` gains; without a query
         bank these queries are the bank
     measured : instead of labels, a comparison of `none` and `auto` on them that was made already
-    bank_of_targets : take a query bank that holds targets; that of a collection is taken always
+    seed : of what is sampled and held out
+    bank_of_targets : take a query bank that holds targets; that of an index is taken always
     live_queries : (m, d) queries that people asked, without labels: they say whether the bank is like them
+
+    Returns
+    -------
+    The diagnosis: `verdict` says in sentences what it means.
 
     Raises
     ------
     InputError
         if inputs do not fit each other, the bank has fewer than 10 queries, or more than a tenth of it are targets.
     """
-    if gallery.matrices is None and (queries is None) != (relevant is None):
-        given = "queries" if relevant is None else "relevant"
-        raise InputError("labels", "both queries and relevant targets", f"only {given}")
-    live = None if live_queries is None else live_vectors(live_queries, gallery)
+    gallery = as_gallery(targets, metric, ids, payload)
+    check_labels(gallery, query_bank, target_bank, queries, relevant)
+    known = None if gallery.matrices is not None else gallery.metric
+    live = None if live_queries is None else live_vectors(live_queries, gallery.targets, known)
     if query_bank is None and gallery.collection is None:
         query_bank = queries
     auto: Correction = CORRECTIONS["auto"]()
+    record, notes = None, [AUTO_NOTE]
     if gallery.matrices is not None:
-        bank, extra = known_by_similarity(gallery.matrices)
-        auto, notes_of_bank, record = Vectorless(auto), [AUTO_NOTE], None
+        (bank, extra), auto = gallery.matrices.bank_sources(), Vectorless(auto)
     else:
-        bank = stored_bank(gallery) if query_bank is None else gallery.queries(query_bank, "query bank")
+        bank = bank_of(gallery, query_bank)
         extra = None if target_bank is None else gallery.queries(target_bank, "target bank")
         told = bank_of_targets or query_bank is None
         checked = check_bank(bank, gallery.targets, gallery.metric, bank_of_targets=told, seed=seed)
         record, in_verdict = checked.record, [UNUSABLE, *narrow_notes(checked.record)]
-        notes_of_bank = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
+        notes = [note.rstrip(".") for note in checked.notes if note not in in_verdict]
     count, dim = gallery.targets.shape
     with progress_bars(progress) as steps:
         advance = steps.step("holding out bank queries in turn", 5)
-        held = held_out_rankings(
-            auto, bank, gallery.targets, min(max(DEPTHS), count), target_bank=extra, seed=seed, advance=advance
-        )
+        k = min(max(DEPTHS), count)
+        held = held_out_rankings(auto, bank, gallery.targets, k, target_bank=extra, seed=seed, advance=advance)
         steps.step("examining the bank")
-        examined, notes = _examine(bank, gallery, held, record, seed)
-    notes = [*notes_of_bank, *notes]
+        health, noted = _examine(bank, gallery, held, record, seed)
+    notes += noted
     depths = [_depth(held, k, count) for k in DEPTHS if k <= count]
-    k = min(MAIN_DEPTH, count)
-    main = next((depth for depth in depths if depth.k == k), depths[-1])
+    main = next((depth for depth in depths if depth.k == min(MAIN_DEPTH, count)), depths[-1])
     raw, corrected = (measures.k_occurrence(rows[:, : main.k], count) for rows in (held.raw, held.corrected))
-    hubs = np.argsort(-raw, kind="stable")[:top]
-    never = np.flatnonzero(raw == 0)[:top]
-    constant = np.ptp(held.similarities, axis=1).max() < CONSTANT
-    if constant:
+    if np.ptp(held.similarities, axis=1).max() < CONSTANT:
         notes.append("every query is equally similar to the targets that it finds: there is nothing to rank by")
-    if examined.repeated:
-        notes.append(f"{examined.repeated:,} of the bank queries repeat others, and so count more than once")
-    level = _level(main, examined.queries)
+    if health.repeated:
+        notes.append(f"{health.repeated:,} of the bank queries repeat others, and so count more than once")
     if measured is None and relevant is not None:
         measured = _measure(gallery, queries, relevant)
-    gain = [] if measured is None else _measured_gain(measured)
+    level = _level(main, health.queries)
     strength = None if live is None else strength_by_offsets(live, gallery.targets, held.offsets)
-    expected = None if examined.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
+    expected = None if health.among_targets > MOST_TARGETS else expected_gain(signs(held, count))
+    verdict = render(
+        "verdict.txt",
+        gain=None if measured is None else _gain(measured),
+        level=level,
+        depth=main,
+        bank=health,
+        queries=len(held.raw),
+        targets=count,
+        apart=health.distance is not None and health.distance > FAR * (health.own_distance or np.inf),
+        expected=expected,
+        strength=None if strength is None else verdict_of_live(strength),
+        FEW=FEW,
+        ENOUGH=ENOUGH,
+    )
     return Diagnosis(
         targets=count,
         dim=0 if gallery.matrices is not None else dim,
@@ -129,50 +152,74 @@ def diagnose(
         depths=depths,
         hubs=[
             Hub(named, int(raw[named.row]), int(corrected[named.row]), float(held.offsets[named.row]))
-            for named in gallery.describe(hubs.tolist())
+            for named in gallery.describe(np.argsort(-raw, kind="stable")[:top].tolist())
         ],
-        never=gallery.describe(never.tolist()),
-        bank=examined,
+        never=gallery.describe(np.flatnonzero(raw == 0)[:top].tolist()),
+        bank=health,
         auto=held.details,
         expected=expected,
         strength=strength,
         level=level,
-        verdict=[
-            *gain,  # what labels say comes first, as the bank alone can look worse than it is
-            *([_UNUSABLE] if examined.unusable else []),
-            *([] if examined.unusable else _verdict(level, main, examined, len(held.raw), count)),
-            *([] if gain or examined.unusable else _prospect(level, examined, expected)),
-            *([] if strength is None else [verdict_of_live(strength)]),
-        ],
+        verdict=verdict.splitlines(),
         notes=notes,
         occurrences={"raw": raw, "corrected": corrected},
         offsets=held.offsets,
     )
 
 
-def live_vectors(live_queries: Vectors, gallery: Gallery) -> F32:
-    """At most 1,000 live queries (m, d), as they are compared with a gallery.
+def plot_occurrence(index: Collection) -> Chart:
+    """Draw N_10 of an index, raw and corrected: how often held-out bank queries find each target.
+
+    The counts are those of the fit, so this searches for nothing. Targets that were added since are left out.
+
+    Parameters
+    ----------
+    index : fitted, or opened from a catalog
+
+    Returns
+    -------
+    A chart: a notebook shows it, `save` writes it as SVG.
 
     Raises
     ------
     InputError
-        if they are targets, or the gallery has similarities in place of vectors.
+        if the index has no counts.
     """
-    if gallery.matrices is not None:
-        raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
-    live = drawn(gallery.queries(live_queries, "live queries"))
-    refuse_targets(live, gallery.targets)
-    return live
+    counts = np.empty((2, 0), np.int64) if index.occurrence is None else np.asarray(index.occurrence, np.int64)
+    known = counts[:, (counts >= 0).all(axis=0)]
+    if not known.size:
+        raise InputError("index", "one that stores how often its targets are found", "no counts")
+    return occurrence_chart({"raw": known[0], f"with {index.manifest.correction.name}": known[1]})
 
 
-def stored_bank(gallery: Gallery) -> VectorSource:
-    """The query bank within a collection's correction.
+def check_labels(
+    gallery: Gallery,
+    query_bank: Vectors | None,
+    target_bank: Vectors | None,
+    queries: Vectors | None,
+    relevant: str | Path | Relevant | None,
+) -> None:
+    """Raise `InputError` for queries without labels, labels without queries, and vectors beside similarities."""
+    if gallery.matrices is None:
+        if (queries is None) != (relevant is None):
+            given = "queries" if relevant is None else "relevant"
+            raise InputError("labels", "both queries and relevant targets", f"only {given}")
+        return
+    refuse_beside_similarities({"query bank": query_bank, "target bank": target_bank, "queries": queries})
+
+
+def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
+    """Return a query bank, None being that of the similarities or within a collection's correction.
 
     Raises
     ------
     InputError
         if there is no collection, or its correction keeps no bank.
     """
+    if gallery.matrices is not None:
+        return gallery.matrices.bank_sources()[0]
+    if query_bank is not None:
+        return gallery.queries(query_bank, "query bank")
     state = {} if gallery.collection is None else gallery.collection.correction().state()
     if "bank" not in state:
         reason = "none is stored with it" if gallery.collection else "none"
@@ -185,58 +232,34 @@ def _depth(held: HeldOut, k: int, targets: int) -> Depth:
     return Depth(k, raw, corrected, Chance.of(len(held.raw), targets, k))
 
 
-def known_by_similarity(matrices: OpenMatrices) -> tuple[VectorSource, VectorSource | None]:
-    """Query bank and target bank, made of similarities.
-
-    Raises
-    ------
-    InputError
-        if there are neither bank queries nor queries.
-    """
-    bank, extra = matrices.bank_vectors(), matrices.target_bank_vectors()
-    if bank is None:
-        bank = matrices.queries
-    if bank is None:
-        raise InputError(BANK, "a matrix, bank queries × targets", "none")
-    return ArrayVectors(bank, BANK), None if extra is None else ArrayVectors(extra, "target bank")
-
-
 def _examine(
     bank: VectorSource, gallery: Gallery, held: HeldOut, record: BankRecord | None, seed: int
-) -> tuple[Bank, list[str]]:
-    targets = gallery.targets
+) -> tuple[BankHealth, list[str]]:
     queries = in_memory(bank)
-    distinct = len({row.tobytes() for row in queries})
-    sampled = in_memory(sample(targets, SAMPLED_TARGETS, seed))
-    similarities = sampled @ queries.T
-    temperature = resolve_temperature("auto", None, bank, targets).value
-    effective = np.exp(_entropies(similarities, float(held.details.get("temperature", temperature))))
+    similarities = in_memory(sample(gallery.targets, SAMPLED_TARGETS, seed)) @ queries.T
+    temperature = held.details.get("temperature")
+    temperature = float(temperature or resolve_temperature("auto", None, bank, gallery.targets).value)
+    effective = np.exp(_entropies(similarities, temperature))
     distance, own, notes = None, None, ["no distance between bank and targets: it needs vectors"]
     if gallery.matrices is None:
-        distance, own, notes = _distances(bank, targets, seed)
-    return (
-        Bank(
-            queries=len(queries),
-            repeated=len(queries) - distinct,
-            among_targets=0.0 if record is None else record.among_targets,
-            effective=Effective(
-                float(held.details.get("temperature", temperature)),
-                float(effective.mean()),
-                float(np.quantile(effective, 0.05)),
-                float(np.median(effective)),
-            ),
-            coverage=None if record is None else record.coverage,
-            narrow=[] if record is None else narrow_notes(record),
-            unusable=record is not None and is_unusable(record),
-            distance=distance,
-            own_distance=own,
-        ),
-        notes,
+        distance, own, notes = _distances(bank, gallery.targets, seed)
+    low, median = np.quantile(effective, [0.05, 0.5]).tolist()
+    health = BankHealth(
+        queries=len(queries),
+        repeated=len(queries) - len({row.tobytes() for row in queries}),
+        among_targets=0.0 if record is None else record.among_targets,
+        effective=EffectiveQueries(temperature, float(effective.mean()), low, median),
+        coverage=None if record is None else record.coverage,
+        narrow=[] if record is None else narrow_notes(record),
+        unusable=record is not None and is_unusable(record),
+        distance=distance,
+        own_distance=own,
     )
+    return health, notes
 
 
 def _entropies(similarities: F32, temperature: float) -> F64:
-    """Entropy, in nats, of the softmax of each row."""
+    """Return the entropy, in nats, of the softmax of each row."""
     entropies = np.empty(len(similarities))
     for row, line in enumerate(similarities):
         exponents = (line - line.max()).astype(np.float64) / temperature
@@ -269,105 +292,22 @@ def _level(depth: Depth, bank: int) -> str:
     return "mild" if beyond < CLEAR else "clear" if beyond < SEVERE else "severe"
 
 
-_UNUSABLE = (
-    "The query bank is unusable: its queries are no nearer to targets than random vectors are, as if another model had "
-    "made them. Encode the queries with the model of the targets, and diagnose again. The numbers below say nothing of "
-    "your search."
-)
-_FINDING = {
-    "unclear": "There are too few queries to tell whether there are hubs",
-    "none": "There are no hubs to speak of, finds are spread about as chance would spread them",
-    "mild": "There is mild hubness",
-    "clear": "There is clear hubness",
-    "severe": "Hubness is severe",
-}
-
-
-def _verdict(level: str, depth: Depth, bank: Bank, queries: int, targets: int) -> list[str]:
-    """What it all means, in sentences."""
-    raw, corrected, chance = depth.raw, depth.corrected, depth.chance
-    said = [
-        f"{_FINDING[level]}: of {queries:,} held-out queries, {raw.most:,} find the same target among their first "
-        f"{depth.k} (chance alone would give {chance.most:,}), and {raw.antihubs:.1%} of the {targets:,} targets are "
-        f"never found (chance: {chance.antihubs:.1%}). Skewness of N_{depth.k} is {raw.skewness:.1f} "
-        f"(chance: {chance.skewness:.1f})."
-    ]
-    if level == "none":
-        done = "has little to even out"
-    elif corrected.skewness < raw.skewness - 0.1 * abs(raw.skewness) and corrected.antihubs <= raw.antihubs:
-        done = "evens it out"
-    else:
-        done = "changes little"
-    said.append(
-        f"`auto` {done}: the most found target goes to {corrected.most:,} queries, skewness to "
-        f"{corrected.skewness:.1f}, and those never found to {corrected.antihubs:.1%}."
-    )
-    return said + list(_about_bank(bank))
-
-
-def _prospect(level: str, bank: Bank, expected: ExpectedGain | None) -> list[str]:
-    """What gain to expect without labels, in sentences. None of them advises against `auto`."""
-    if expected is None:
-        return ["The bank holds targets, so nothing here tells what live queries gain. Diagnose again with queries."]
-    said = []
-    if level == "none" and bank.queries < FEW:
-        said.append("Few queries can miss hubs: diagnose again with more, before you go by this.")
-    elif level == "unclear":
-        said.append(f"Diagnose again with {FEW} queries or more.")
-    elif level == "none":
-        said.append("Hubs are not the main problem of this search. Keep `auto` all the same.")
-    said.append(
-        f"Expect `auto` to change R@1 by about {expected.points:+.1f} points if live queries are like the bank. For 9 "
-        f"of 10 banks that look like this the change is between {expected.low:+.1f} and {expected.high:+.1f}. That is "
-        "wide, as only labels show what is right. Give them too (`--set queries=FILE` and `relevant=FILE`), and the "
-        "gain is measured."
-    )
-    return said
-
-
 def _measure(gallery: Gallery, queries: Vectors | None, relevant: str | Path | Relevant) -> Comparison:
-    """None and `auto` by the strict protocol."""
-    entries = [Method("none"), Method("auto")]
-    given = queries if gallery.matrices is None else SimilarityMatrices(gallery.matrices.queries)
-    if given is None:
+    """Compare none and `auto` by the strict protocol."""
+    options: dict[str, Any] = {"corrections": ["none", "auto"], "seeds": SPLITS, "progress": False}
+    if gallery.matrices is not None:
+        return compare(SimilarityMatrices(gallery.matrices.queries), relevant=relevant, **options)
+    if queries is None:
         raise InputError("labels", "both queries and relevant targets", "only relevant")
-    targets = gallery.targets if gallery.matrices is None else None
-    return compare(given, targets, relevant, entries, metric=gallery.metric, seeds=SPLITS, progress=False)
+    return compare(queries, gallery.targets, relevant, metric=gallery.metric, **options)
 
 
-def _measured_gain(found: Comparison) -> list[str]:
-    """What `auto` does to R@1, in a sentence."""
+def _gain(found: Comparison) -> dict[str, Any] | None:
+    """Return R@1 by `none` and by `auto` in percent, and the interval of the change; None without these two."""
     rows = {row.label: row for row in found.rows}
-    change = rows["auto"].change if "auto" in rows else None
-    if change is None or "none" not in rows:
-        return []
+    if "none" not in rows or "auto" not in rows or rows["auto"].change is None:
+        return None
     before, after = (100 * rows[label].quality["recall_at_1"] for label in ("none", "auto"))
-    low, high = 100 * change.interval.low, 100 * change.interval.high
-    meaning = "a real gain" if low > 0 else "a real loss: use `none`" if high < 0 else "which may be chance"
-    how = f"on {_counted(len(found.seeds), 'strict split')}" if found.seeds else "with this query bank"
-    return [
-        f"Measured with your labels, {how}: `auto` takes R@1 from {before:.1f} to {after:.1f} %, "
-        f"{after - before:+.1f} points [{low:+.1f}, {high:+.1f}], {meaning}."
-    ]
-
-
-def _counted(count: int, thing: str) -> str:
-    return f"{count} {thing}" if count == 1 else f"{count} {thing}s"
-
-
-def _about_bank(bank: Bank) -> Sequence[str]:
-    said = []
-    if bank.queries < FEW:
-        said.append(f"The query bank of {bank.queries} is too small to trust: {ENOUGH:,} or more are better.")
-    elif bank.queries < ENOUGH:
-        said.append(f"The query bank of {bank.queries} is small: {ENOUGH:,} or more are better.")
-    else:
-        said.append(f"The query bank of {bank.queries:,} is large enough.")
-    said += bank.narrow
-    if bank.distance is not None and bank.own_distance is not None and bank.distance > FAR * bank.own_distance:
-        said.append(
-            f"Bank and targets lie apart (earth mover's distance {bank.distance:.2f}, within the bank "
-            f"{bank.own_distance:.2f}), as texts and images do. Where both are of one kind, see whether the bank is "
-            "like the live queries."
-        )
-    return said
+    interval, splits = rows["auto"].change.interval, len(found.seeds)
+    how = f"on {splits} strict split{'s'[: splits > 1]}" if splits else "with this query bank"
+    return {"how": how, "before": before, "after": after, "low": 100 * interval.low, "high": 100 * interval.high}

@@ -1,4 +1,4 @@
-"""What a diagnosis holds, and how notebooks show it."""
+"""The result of a diagnosis: its measures, and its tables for notebooks."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -7,11 +7,11 @@ import numpy as np
 
 from hubless import measures
 from hubless.corrections import Details
-from hubless.lab.charts import Chart
-from hubless.lab.expected import ExpectedGain
-from hubless.lab.experiments import drawing
-from hubless.lab.gallery import Named
-from hubless.lab.markup import paragraphs, table
+from hubless.lab.charts import Chart, occurrence_chart
+from hubless.lab.gallery import NamedTarget
+from hubless.lab.held_out import ExpectedGain
+from hubless.lab.pages import render
+from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance
 from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
@@ -21,7 +21,7 @@ MAIN_DEPTH = 10
 
 @dataclass(frozen=True)
 class Shape:
-    """How uneven the finds are: measures of N_k."""
+    """Measures of N_k: how uneven the finds are."""
 
     skewness: float
     most: int
@@ -56,26 +56,26 @@ class Depth:
 class Hub:
     """A target that is found too often, and how often after the correction."""
 
-    target: Named
+    target: NamedTarget
     raw: int
     corrected: int
     offset: float
 
 
 @dataclass(frozen=True)
-class Effective:
+class EffectiveQueries:
     """Effective bank queries of a target, exp(entropy) of the softmax over the bank, at the temperature of `auto`."""
 
     temperature: float
     mean: float
     low: float
-    """What 5 % of the targets stay below."""
+    """5 % of the targets have fewer."""
     median: float
 
 
 @dataclass(frozen=True)
-class Bank:
-    """Whether the query bank is large and close enough.
+class BankHealth:
+    """Size, coverage and distance of a query bank.
 
     Parameters
     ----------
@@ -84,13 +84,13 @@ class Bank:
     narrow : what to do if that is too little, or nothing
     unusable : whether its queries are no nearer to targets than random vectors, as those of another model are
     distance : earth mover's distance from bank to targets; None without the extra `lab`
-    own_distance : the same between two halves of the bank: what is noise
+    own_distance : the same between two halves of the bank: noise
     """
 
     queries: int
     repeated: int
     among_targets: float
-    effective: Effective
+    effective: EffectiveQueries
     coverage: float | None
     narrow: list[str]
     unusable: bool
@@ -100,7 +100,7 @@ class Bank:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What is wrong, whether the bank is good enough to measure it, and what a correction would bring."""
+    """How much hubness hurts, whether the bank is good enough to measure it, and what a correction would bring."""
 
     targets: int
     dim: int
@@ -108,13 +108,13 @@ class Diagnosis:
     held_out: int
     depths: list[Depth]
     hubs: list[Hub]
-    never: list[Named]
-    bank: Bank
+    never: list[NamedTarget]
+    bank: BankHealth
     auto: Details
     expected: ExpectedGain | None
-    """What gain to expect; None where the bank holds targets, which says nothing of queries."""
+    """The gain to expect; None where the bank holds targets, which says nothing of queries."""
     strength: ChosenStrength | None
-    """What live queries say of the offsets of `auto`; None without any."""
+    """The strength that live queries choose for the offsets of `auto`; None without any."""
     level: str
     verdict: list[str]
     notes: list[str]
@@ -123,47 +123,43 @@ class Diagnosis:
     offsets: F32 = field(repr=False)
 
     def depth(self, k: int) -> Depth:
-        """The measures of N_k."""
+        """Return the measures of N_k."""
         return next(depth for depth in self.depths if depth.k == k)
-
-    @property
-    def curves(self) -> dict[str, I64]:
-        """N_10 (n,) by what a picture calls the ranking."""
-        return {"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]}
-
-    def plot(self) -> Chart:
-        """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
-        return drawing.occurrence(self.curves)
 
     @property
     def main(self) -> Depth:
         """The measures of N_10, or of the deepest that there is for few targets."""
         return next((depth for depth in self.depths if depth.k == MAIN_DEPTH), self.depths[-1])
 
+    def plot(self) -> Chart:
+        """Draw N_10, raw and with `auto`: how often each target is found, the most found first."""
+        return occurrence_chart({"raw": self.occurrences["raw"], "with auto": self.occurrences["corrected"]})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values, but for the arrays."""
+        values = asdict(self)
+        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
+
+    def uneven(self, depths: list[Depth] | None = None) -> TextTable:
+        """Return the measures of each depth, raw, corrected and by chance."""
+        lines = []
+        for depth in depths or self.depths:
+            three = (depth.raw, depth.corrected, depth.chance)
+            lines += [
+                [f"skewness of N_{depth.k}", *(f"{shape.skewness:.2f}" for shape in three)],
+                [f"most found, N_{depth.k}", *(f"{shape.most:,}" for shape in three)],
+                [f"never found, N_{depth.k}", *(f"{shape.antihubs:.1%}" for shape in three)],
+                [f"Robin Hood, N_{depth.k}", *(f"{shape.robin_hood:.1%}" for shape in three[:2]), "–"],
+            ]
+        caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets"
+        return TextTable(["", "raw", "auto", "chance"], lines, caption)
+
     def __repr__(self) -> str:
         return f"<Diagnosis of {self.targets:,} targets with {self.held_out:,} queries, hubness: {self.level}>"
 
     def _repr_html_(self) -> str:
-        """The verdict, the measures of N_10 and the largest hubs: notebooks show them."""
-        notes = [f"Note: {note}{'' if note.endswith(('.', '?')) else '.'}" for note in self.notes]
-        return f"<div>{paragraphs(self.verdict)}{self._measures()}{self._hubs()}{paragraphs(notes)}</div>"
-
-    def _measures(self) -> str:
-        k, raw, corrected, chance = self.main.k, self.main.raw, self.main.corrected, self.main.chance
-        lines = [
-            [f"skewness of N_{k}", *(f"{shape.skewness:.2f}" for shape in (raw, corrected, chance))],
-            ["most often found", *(f"{shape.most:,}" for shape in (raw, corrected, chance))],
-            ["never found", *(f"{shape.antihubs:.1%}" for shape in (raw, corrected, chance))],
-            ["Robin Hood index", *(f"{shape.robin_hood:.1%}" for shape in (raw, corrected)), "–"],
-        ]
-        caption = f"{self.held_out:,} held-out queries, {self.targets:,} targets, the first {k} answers"
-        return table(["", "raw", "with auto", "by chance"], lines, caption)
-
-    def _hubs(self) -> str:
         lines = [[str(hub.target.id), f"{hub.raw:,}", f"{hub.corrected:,}", f"{hub.offset:+.4f}"] for hub in self.hubs]
-        return table(["id", "raw", "with auto", "offset"], lines, "How often the largest hubs are found")
-
-    def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values, but for the arrays."""
-        values = asdict(self)
-        return {name: value for name, value in values.items() if name not in ("occurrences", "offsets")}
+        hubs = TextTable(["id", "raw", "auto", "offset"], lines, "How often the largest hubs are found")
+        notes = [f"Note: {note}{'' if note.endswith(('.', '?')) else '.'}" for note in self.notes]
+        tables = [self.uneven([self.main]), hubs]
+        return render("notebook.html", sentences=self.verdict, tables=tables, notes=notes)

@@ -1,24 +1,26 @@
-"""What can be found, for the commands that examine it: from files, or from a collection."""
+"""The searched targets, for what examines them: from files, a collection, or similarities."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.banks.live_strength import drawn, refuse_targets
+from hubless.builder.recipe import Metric, check_metric
 from hubless.errors import InputError
-from hubless.lab.matrices import OpenMatrices
+from hubless.lab.matrices import OpenMatrices, SimilarityMatrices
 from hubless.search.collection import Collection
-from hubless.vectors.arrays import check_dim
+from hubless.vectors.arrays import F32, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
-from hubless.vectors.payload import Dataset, PayloadLike, as_payload, parted_ids
+from hubless.vectors.payload import PayloadLike, as_payload, parted_ids
 from hubless.vectors.sources import VectorSource, under_metric
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedTarget:
     """A target, as a reader knows it."""
 
     row: int
@@ -35,16 +37,43 @@ class Gallery:
 
     name: str
     targets: VectorSource
-    metric: Literal["cosine", "dot"]
-    describe: Callable[[Sequence[int]], list[Named]]
+    metric: Metric
+    describe: Callable[[Sequence[int]], list[NamedTarget]]
     collection: Collection | None = None
     matrices: OpenMatrices | None = None
 
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
-        """Vectors, from a file or not, as they are compared with these targets."""
+        """Return vectors, from a file or not, as they are compared with these targets."""
         source = as_items(vectors, parameter).vectors
         check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
         return under_metric(source, self.metric)
+
+
+def as_gallery(
+    targets: Vectors | Collection | SimilarityMatrices | Gallery,
+    metric: Metric | None = None,
+    ids: Ids | None = None,
+    payload: PayloadLike | None = None,
+) -> Gallery:
+    """Return targets as a gallery.
+
+    Raises
+    ------
+    InputError
+        if the metric is missing, or given to targets that have one of their own; and as `open_gallery`.
+    """
+    if isinstance(targets, Gallery):
+        return targets
+    if isinstance(targets, SimilarityMatrices):
+        if metric is not None:
+            raise InputError("metric", "none beside similarities, which stand for all vectors", "one")
+        return gallery_of_matrices(targets.open(), ids=ids, payload=payload)
+    if not isinstance(targets, Collection):
+        return open_gallery(targets, ids=ids, payload=payload, metric=check_metric(metric))
+    given = {"ids": ids is not None, "payload": payload is not None, "metric": metric not in (None, targets.metric)}
+    for name in (name for name, there in given.items() if there):
+        raise InputError(name, "none, as the index has its own", "one")
+    return gallery_of(targets)
 
 
 def open_gallery(
@@ -52,14 +81,14 @@ def open_gallery(
     *,
     ids: Ids | None = None,
     payload: PayloadLike | None = None,
-    metric: Literal["cosine", "dot"] = "cosine",
+    metric: Metric = "cosine",
     parameter: str = "targets",
 ) -> Gallery:
-    """Targets of a file, an array or a source; ids and payload by default those in the file.
+    """Return targets of a file, an array or a source; ids and payload by default those in the file.
 
     Parameters
     ----------
-    parameter : what errors call the targets
+    parameter : name of the targets in errors
 
     Raises
     ------
@@ -74,16 +103,16 @@ def open_gallery(
     if payload is not None and rows is not None:
         found, others = parted_ids(rows) if names is None else (None, list(rows.schema.names))
         names, columns = found if names is None else names, others
-    for given, other, held in (
-        (names, "ids", len(names) if names is not None else 0),
-        (rows, "payload", rows.count_rows() if rows is not None else 0),
-    ):
-        if given is not None and held != count:
-            raise InputError(other, f"{count}, one a target", held)
+    if names is not None and len(names) != count:
+        raise InputError("ids", f"{count}, one a target", len(names))
+    if rows is not None and rows.count_rows() != count:
+        raise InputError("payload", f"{count}, one a target", rows.count_rows())
 
-    def describe(wanted: Sequence[int]) -> list[Named]:
-        called = list(wanted) if names is None else names.take(pa.array(wanted, pa.int64())).to_pylist()
-        return [Named(*one) for one in zip(wanted, called, _taken(rows, columns, wanted), strict=True)]
+    def describe(wanted: Sequence[int]) -> list[NamedTarget]:
+        at = pa.array(wanted, pa.int64())
+        called = list(wanted) if names is None else names.take(at).to_pylist()
+        fields = [None] * len(wanted) if rows is None else rows.take(at, columns=columns).to_pylist()
+        return [NamedTarget(*one) for one in zip(wanted, called, fields, strict=True)]
 
     return Gallery(items.vectors.name, under_metric(items.vectors, metric), metric, describe)
 
@@ -91,7 +120,7 @@ def open_gallery(
 def gallery_of_matrices(
     matrices: OpenMatrices, *, ids: Ids | None = None, payload: PayloadLike | None = None
 ) -> Gallery:
-    """Targets that are known by similarities only.
+    """Return targets that are known by similarities only.
 
     Raises
     ------
@@ -103,19 +132,28 @@ def gallery_of_matrices(
 
 
 def gallery_of(collection: Collection) -> Gallery:
-    """The targets of a collection."""
+    """Return the targets of a collection."""
 
-    def describe(wanted: Sequence[int]) -> list[Named]:
+    def describe(wanted: Sequence[int]) -> list[NamedTarget]:
         called = collection.ids(np.asarray(wanted, np.int64))
-        return [Named(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
+        return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
-    name = f"collection {collection.name}"
-    metric: Literal["cosine", "dot"] = "cosine" if collection.metric == "cosine" else "dot"
-    return Gallery(name, collection.source, metric, describe, collection)
+    metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
+    return Gallery(f"collection {collection.name}", collection.source, metric, describe, collection)
 
 
-def _taken(payload: Dataset | None, columns: list[str], rows: Sequence[int]) -> list[dict[str, Any] | None]:
-    if payload is None:
-        return [None] * len(rows)
-    found: list[dict[str, Any] | None] = payload.take(pa.array(rows, pa.int64()), columns=columns).to_pylist()
-    return found
+def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric | None) -> F32:
+    """Return at most 1,000 live queries (m, d), as they are compared with targets; metric None stands for similarities.
+
+    Raises
+    ------
+    InputError
+        if they are targets, or there are similarities in place of vectors.
+    """
+    if metric is None:
+        raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
+    source = as_items(live_queries, "live queries").vectors
+    check_dim(source.shape[1], targets.shape[1], source.name, targets.name)
+    live = drawn(under_metric(source, metric))
+    refuse_targets(live, targets)
+    return live

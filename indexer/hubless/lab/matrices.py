@@ -1,18 +1,32 @@
 """Similarities of a model that gives scores and no vectors, such as a cross-encoder, as input of the lab.
 
 In the basis of the targets, a target is a unit vector and a query is its row of similarities. Products of these are the
-similarities as they were given, so that all that is written for vectors works on them, unchanged and exactly.
+similarities as they were given, so all code for vectors works on them, unchanged and exactly.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
+from hubless.corrections.folded.auto import SAMPLE, shrunk
+from hubless.corrections.folded.bank_index import EXACT
+from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
+from hubless.corrections.prior import TargetPrior
+from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, F64
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.npy import NpyVectors
-from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows, in_memory
+from hubless.vectors.sources import (
+    ArrayVectors,
+    VectorSource,
+    as_source,
+    block_rows,
+    in_memory,
+    sample,
+    sampled_rows,
+)
 
 QUERIES, BANK, TARGET_BANK, BETWEEN = (
     "similarities",
@@ -20,9 +34,12 @@ QUERIES, BANK, TARGET_BANK, BETWEEN = (
     "target bank similarities",
     "similarities between targets",
 )
-"""What errors call the matrices."""
+"""Names of the matrices in errors."""
 DOUBTFUL = 0.5
-"""Targets that queries find similar are those that bank queries find similar. A correlation of this much tells."""
+"""A target that queries find similar is one that bank queries find similar. A correlation of this much tells."""
+AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
+COMPARE_TARGETS = ("dual_is", "dual_dis")
+"""Corrections that compare the target bank with the targets, and not with the bank queries."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class SimilarityMatrices:
 
 @dataclass(frozen=True)
 class OpenMatrices:
-    """Similarities that fit each other, of float32; those of a `.npy` of float32 stay in the file."""
+    """Similarities that fit each other, of float32. A `.npy` of float32 stays in its file."""
 
     queries: F32 | None
     bank: F32 | None
@@ -74,21 +91,35 @@ class OpenMatrices:
         return 0 if first is None else first.shape[1]
 
     def target_vectors(self) -> F32:
-        """The targets as unit vectors: (n, n), or (n, n + g) with a target bank."""
+        """Return the targets as unit vectors: (n, n), or (n, n + g) with a target bank."""
         return unit_basis(self._dim)[: self.targets]
 
     def bank_vectors(self) -> F32 | None:
-        """The bank queries as rows of similarities: (b, n), or (b, n + g) with a target bank."""
+        """Return the bank queries as rows of similarities: (b, n), or (b, n + g) with a target bank."""
         if self.bank is None or self.target_bank is None:
             return self.bank
         return np.concatenate([self.bank, self.target_bank], axis=1)
 
     def target_bank_vectors(self) -> F32 | None:
-        """The target bank as unit vectors, (g, n + g); None without one."""
+        """Return the target bank as unit vectors, (g, n + g); None without one."""
         return None if self.target_bank is None else unit_basis(self._dim)[self.targets :]
 
+    def bank_sources(self) -> tuple[VectorSource, VectorSource | None]:
+        """Return query bank and target bank as sources; without a bank the queries are the bank.
+
+        Raises
+        ------
+        InputError
+            if there are neither bank queries nor queries.
+        """
+        bank, extra = self.bank_vectors(), self.target_bank_vectors()
+        bank = self.queries if bank is None else bank
+        if bank is None:
+            raise InputError(BANK, "a matrix, bank queries × targets", "none")
+        return ArrayVectors(bank, BANK), None if extra is None else ArrayVectors(extra, "target bank")
+
     def doubts(self) -> list[str]:
-        """What is likely to be wrong where shapes cannot tell: square similarities that are transposed."""
+        """Return notes on square similarities that look transposed, which their shape does not tell."""
         if self.queries is None or self.bank is None or self.queries.shape[0] != self.queries.shape[1]:
             return []
         sides = ((self.bank, 0), (self.queries, 0), (self.queries, 1))
@@ -102,11 +133,70 @@ class OpenMatrices:
         return self.targets + (0 if self.target_bank is None else self.target_bank.shape[1])
 
 
+@dataclass(frozen=True)
+class Vectorless:
+    """A correction that is fitted on rows of similarities.
+
+    `auto` leaves out one of its rules: it takes no topic of a narrow bank out of the offsets, since a topic is a
+    direction among the targets' vectors.
+
+    Parameters
+    ----------
+    between : (g, n) similarities of target bank and targets, for the methods that need these
+
+    Raises
+    ------
+    InputError
+        from `fit`, if the correction needs codes of vectors, or similarities that were not given.
+    """
+
+    correction: Correction
+    between: F32 | None = None
+
+    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedCorrection:
+        return self.fit_with_prior(query_bank, targets, target_bank, None)
+
+    def fit_with_prior(
+        self, query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+    ) -> FittedCorrection:
+        """Fit it with how often each target should be found."""
+        name = next((name for name, kind in CORRECTIONS.items() if kind is type(self.correction)), "")
+        if getattr(self.correction, "bank_index", EXACT) != EXACT:
+            raise InputError("bank_index", f'"{EXACT}" with similarities: codes are made of vectors', "another")
+        if name == "auto":
+            return _fit_auto(query_bank, targets, target_bank, target_prior)
+        if name not in COMPARE_TARGETS:
+            return fit_correction(self.correction, query_bank, targets, target_bank, target_prior)
+        if self.between is None:
+            raise InputError(BETWEEN, f"those of the target bank with the targets, as {name} needs them", "none")
+        missing = as_source(targets, "targets").shape[1] - self.between.shape[1]
+        extra = ArrayVectors(np.pad(self.between, ((0, 0), (0, missing))), "target bank")
+        return fit_correction(self.correction, query_bank, targets, extra, target_prior)
+
+
 def unit_basis(dim: int) -> F32:
-    """The unit vectors of a space, (d, d): a view that takes memory for one row and a bit."""
+    """Return the unit vectors of a space, (d, d): a view that takes memory for two rows."""
     line = np.zeros(2 * dim - 1, np.float32)
     line[dim - 1] = 1
     return np.lib.stride_tricks.sliding_window_view(line, dim)[::-1]
+
+
+def _fit_auto(
+    query_bank: Rows, targets: Rows, target_bank: Rows | None, target_prior: TargetPrior | None
+) -> FittedCorrection:
+    method = SinkhornNormalisation() if target_bank is None else DualBankSinkhorn()
+    fitted = method.fit_with_prior(query_bank, targets, target_bank, target_prior)
+    source = as_source(targets, "targets")
+    some = sample(source, SAMPLE)
+    offsets = fitted.offsets(some).astype(np.float64) - fitted.level
+    if target_prior is not None:
+        offsets += fitted.of_prior(target_prior.taken(sampled_rows(source.shape[0], SAMPLE)).values)
+    careful = shrunk(fitted, some, offsets)
+    why = (
+        f"{'no' if target_bank is None else 'a'} target bank was given; temperature {fitted.temperature:.4g}; "
+        f"{careful.extra['why']}; without vectors no topic of the bank is taken out"
+    )
+    return replace(careful, extra=careful.extra | {"chosen": "sn" if target_bank is None else "dbsn", "why": why})
 
 
 def _check_shapes(shapes: dict[str, tuple[int, int]]) -> None:
@@ -114,45 +204,39 @@ def _check_shapes(shapes: dict[str, tuple[int, int]]) -> None:
     if reference not in shapes:
         raise InputError(QUERIES, "a matrix, queries × targets", "none")
     columns = shapes[reference][1]
-    for name in (BANK, BETWEEN):
-        if name in shapes:
-            rows = "bank queries" if name == BANK else "the target bank"
-            _check_side(name, shapes[name], 1, columns, f"a column for each of the {columns} targets; rows are {rows}")
-    if TARGET_BANK in shapes:
-        if BANK not in shapes:
-            raise InputError(TARGET_BANK, f"none without {BANK}", "some")
-        expected = f"a row for each of the {shapes[BANK][0]} bank queries; columns are the target bank"
-        _check_side(TARGET_BANK, shapes[TARGET_BANK], 0, shapes[BANK][0], expected)
-    if TARGET_BANK in shapes and BETWEEN in shapes:
-        count = shapes[TARGET_BANK][1]
-        expected = f"a row for each of the {count} targets of the target bank; columns are the targets"
-        _check_side(BETWEEN, shapes[BETWEEN], 0, count, expected)
-
-
-def _check_side(name: str, shape: tuple[int, int], side: int, wanted: int, expected: str) -> None:
-    if shape[side] == wanted:
+    for name, rows in ((BANK, "bank queries"), (BETWEEN, "the target bank")):
+        _check_side(shapes, name, 1, columns, f"a column for each of the {columns} targets; rows are {rows}")
+    if TARGET_BANK not in shapes:
         return
-    hint = ": it looks transposed" if shape[1 - side] == wanted else ""
-    raise InputError(name, expected, f"shape {shape}{hint}")
+    if BANK not in shapes:
+        raise InputError(TARGET_BANK, f"none without {BANK}", "some")
+    queries, targets = shapes[BANK][0], shapes[TARGET_BANK][1]
+    _check_side(
+        shapes, TARGET_BANK, 0, queries, f"a row for each of the {queries} bank queries; columns are the target bank"
+    )
+    expected = f"a row for each of the {targets} targets of the target bank; columns are the targets"
+    _check_side(shapes, BETWEEN, 0, targets, expected)
+
+
+def _check_side(shapes: dict[str, tuple[int, int]], name: str, side: int, wanted: int, expected: str) -> None:
+    shape = shapes.get(name)
+    if shape is not None and shape[side] != wanted:
+        hint = ": it looks transposed" if shape[1 - side] == wanted else ""
+        raise InputError(name, expected, f"shape {shape}{hint}")
 
 
 def _held(source: VectorSource) -> F32:
-    """All of a matrix; float32 in a file stays there, once all of it was found to be finite."""
-    array = _mapped(source)
-    if array is None:
+    """Return all of a matrix. Float32 in a file stays there, once all of it was found to be finite."""
+    array: F32
+    if isinstance(source, NpyVectors) and source.dtype == np.float32:
+        array = np.memmap(source.path, source.dtype, "r", source.start, source.shape)
+    elif isinstance(source, ArrayVectors) and source.array.dtype == np.float32 and source.array.flags.c_contiguous:
+        array = source.array
+    else:
         return in_memory(source)
     for _ in source.blocks(block_rows(source.shape[1])):
         pass  # reading a block checks it
     return array
-
-
-def _mapped(source: VectorSource) -> F32 | None:
-    """The matrix in its file, or as it was given; None if it has to be converted."""
-    if isinstance(source, NpyVectors) and source.dtype == np.float32:
-        return np.memmap(source.path, source.dtype, "r", source.start, source.shape)
-    if isinstance(source, ArrayVectors) and source.array.dtype == np.float32 and source.array.flags.c_contiguous:
-        return source.array
-    return None
 
 
 def _correlation(first: F64, second: F64) -> float:

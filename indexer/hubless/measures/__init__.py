@@ -3,13 +3,7 @@
 Legend: m queries, n targets, k neighbours. Ranks start at 1. Tied targets share their average rank.
 """
 
-from hubless.measures.distance import (
-    EarthMovers,
-    KolmogorovSmirnov,
-    earth_movers_distance,
-    earth_movers_distances,
-    kolmogorov_smirnov,
-)
+from hubless.measures.distance import earth_movers_distance
 from hubless.measures.drift import drift_advice, energy_drift
 from hubless.measures.groups import Groups, as_groups, group_histogram, group_shares
 from hubless.measures.occurrence import (
@@ -30,8 +24,6 @@ from hubless.measures.occurrence import (
 from hubless.measures.ranking import (
     average_precision_at,
     geometric_mean_recall,
-    mean_rank,
-    mean_reciprocal_rank,
     median_rank,
     ndcg_at,
     precision_at,
@@ -51,10 +43,8 @@ from hubless.measures.significance import (
 )
 
 __all__ = [
-    "EarthMovers",
     "Groups",
     "Interval",
-    "KolmogorovSmirnov",
     "McNemar",
     "PairedDifference",
     "antihub_occurrence",
@@ -66,7 +56,6 @@ __all__ = [
     "bootstrap_means",
     "drift_advice",
     "earth_movers_distance",
-    "earth_movers_distances",
     "energy_drift",
     "entropy",
     "geometric_mean_recall",
@@ -77,12 +66,9 @@ __all__ = [
     "hub_occurrence",
     "k_occurrence",
     "k_occurrence_of_scores",
-    "kolmogorov_smirnov",
     "kurtosis",
     "mcnemar",
     "mean_deviation",
-    "mean_rank",
-    "mean_reciprocal_rank",
     "median_rank",
     "ndcg_at",
     "paired_difference",

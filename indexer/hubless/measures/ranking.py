@@ -97,16 +97,6 @@ def median_rank(rank: F64) -> float:
     return float(np.median(rank))
 
 
-def mean_rank(rank: F64) -> float:
-    """MnR: mean of the ranks (m,)."""
-    return float(np.mean(rank))
-
-
-def mean_reciprocal_rank(rank: F64) -> float:
-    """MRR: mean of 1/rank over the ranks (m,) of the best relevant targets."""
-    return float(np.mean(1 / rank))
-
-
 def average_precision_at(found: Sequence[F64], k: int) -> F64:
     """AP@k of each query: the sum of the precisions at its relevant targets among the first k, over min(k, how many).
 

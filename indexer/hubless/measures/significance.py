@@ -60,11 +60,19 @@ def bootstrap_means(
 
     Source: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, section 13.3.
     """
-    if weights is None:
-        return _percentiles((values,), lambda drawn, axis: drawn.mean(axis), seed, resamples)
-    given = np.broadcast_to(weights[:, np.newaxis], values.shape)
-    weighted = values * given
-    return _percentiles((weighted, given), lambda sums, drawn, axis: sums.sum(axis) / drawn.sum(axis), seed, resamples)
+    return _percentiles(_resampled_means(values, seed, resamples, weights))
+
+
+def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
+    """Return the 95 % percentile interval of the geometric mean of the columns' means, by resampling the rows.
+
+    Parameters
+    ----------
+    columns : (m, c), such as hits at 1, 5 and 10
+    weights : (m,) weights of the rows
+    """
+    means = _resampled_means(columns, seed, RESAMPLES, weights)
+    return _percentiles(np.prod(means, axis=1, keepdims=True) ** (1 / columns.shape[1]))[0]
 
 
 def bootstrap_interval(
@@ -78,30 +86,9 @@ def bootstrap_interval(
     """
     if statistic is None:
         return bootstrap_means(values[:, np.newaxis].astype(np.float64), seed, resamples)[0]
-
-    def of_rows(drawn: F64, axis: int) -> F64:  # (1, r, m) → (1, r)
-        return statistic(drawn.reshape(-1, drawn.shape[-1])).reshape(drawn.shape[:-1])
-
-    return _percentiles((values[:, np.newaxis],), of_rows, seed, resamples)[0]
-
-
-def bootstrap_geometric_mean(columns: F64, seed: int = 0, weights: F64 | None = None) -> Interval:
-    """Return the 95 % percentile interval of the geometric mean of the columns' means, by resampling the rows.
-
-    Parameters
-    ----------
-    columns : (m, c), such as hits at 1, 5 and 10
-    weights : (m,) weights of the rows
-    """
-    given = np.ones(len(columns)) if weights is None else weights
-    weighted = tuple(column[:, np.newaxis] * given[:, np.newaxis] for column in columns.T)
-
-    def statistic(*drawn: F64, axis: int) -> F64:
-        sums = np.stack([each.sum(axis) for each in drawn])
-        mean: F64 = np.prod(sums[:-1] / sums[-1], axis=0) ** (1 / len(weighted))
-        return mean
-
-    return _percentiles((*weighted, given[:, np.newaxis]), statistic, seed, RESAMPLES)[0]
+    rng, count = np.random.default_rng(seed), len(values)
+    found = [statistic(values[rng.integers(count, size=(size, count))]) for size in _blocks(count, resamples)]
+    return _percentiles(np.concatenate(found)[:, np.newaxis])[0]
 
 
 def paired_difference(
@@ -142,29 +129,28 @@ def mcnemar(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> McNemar:
     return McNemar(only_first, only_second, p_value)
 
 
-def _percentiles(values: tuple[F64, ...], statistic: Callable[..., F64], seed: int, resamples: int) -> list[Interval]:
-    """Return percentile intervals of a statistic of the columns of matrices (m, c); rows are resampled alike."""
-    count = len(values[0])
-    if count == 0:
-        raise InputError("values", "at least one, to resample", "none")
-    if count == 1:  # which scipy refuses
-        single = np.atleast_1d(statistic(*(each.T for each in values), axis=-1)).tolist()
-        return [Interval(value, value) for value in single]
-    from scipy.stats import bootstrap
+def _resampled_means(values: F64, seed: int, resamples: int, weights: F64 | None) -> F64:
+    """Return the weighted means (r, c) of columns (m, c), each over m rows that are drawn anew."""
+    count = len(values)
+    rng, given = np.random.default_rng(seed), 1.0 if weights is None else weights
+    found = []
+    for size in _blocks(count, resamples):
+        times = np.stack([np.bincount(rng.integers(count, size=count), minlength=count) for _ in range(size)]) * given
+        found.append(times @ values / times.sum(axis=1, keepdims=True))
+    return np.concatenate(found)
 
-    found = bootstrap(
-        values,
-        statistic,
-        n_resamples=resamples,
-        batch=max(1, _HELD // values[0].size),
-        axis=0,
-        paired=True,
-        vectorized=True,
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=seed,
-    ).confidence_interval
-    return [Interval(*ends) for ends in zip(found.low.tolist(), found.high.tolist(), strict=True)]
+
+def _blocks(count: int, resamples: int) -> list[int]:
+    """Return how many resamples of so many values are held at once, block by block."""
+    if not count:
+        raise InputError("values", "at least one, to resample", "none")
+    step = max(1, _HELD // count)
+    return [min(step, resamples - start) for start in range(0, resamples, step)]
+
+
+def _percentiles(drawn: F64) -> list[Interval]:
+    ends = np.quantile(drawn, [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2], axis=0)
+    return [Interval(*pair) for pair in ends.T.tolist()]
 
 
 def _check_paired(first: NDArray[np.generic], second: NDArray[np.generic]) -> None:

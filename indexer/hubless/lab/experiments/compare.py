@@ -1,22 +1,20 @@
-"""Which correction ranks best: several of them on the same labelled pairs, with intervals and paired tests."""
+"""Several methods on the same labelled pairs, with intervals and paired tests."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
+from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
-from hubless.lab.experiments.comparison import Comparison, Result
-from hubless.lab.experiments.distances import Distances, measure_distances
-from hubless.lab.experiments.labelled import Draws, auto_notes, open_labelled
-from hubless.lab.experiments.methods import PLAN_NAMES, Method, default_methods
+from hubless.lab.experiments.comparisons import Comparison
+from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless.lab.experiments.relevance import Relevant
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Tally
-from hubless.lab.experiments.trials import Scorer, Trial
-from hubless.lab.gallery import gallery_of
-from hubless.lab.matrices import SimilarityMatrices
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
+from hubless.lab.experiments.trials import Scorer, Trial, open_labelled
+from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
 from hubless.search.priors import stored_prior
@@ -29,13 +27,13 @@ SEEDS = 10
 
 def compare(
     queries: Vectors | SimilarityMatrices,
-    targets: Vectors | None,
-    relevant: str | Path | Relevant,
-    entries: Sequence[Method] | None = None,
+    targets: Vectors | None = None,
+    relevant: str | Path | Relevant | None = None,
+    corrections: Methods | None = None,
     *,
+    metric: Metric | None = None,
     query_bank: Vectors | None = None,
     target_bank: Vectors | None = None,
-    metric: Literal["cosine", "dot"] = "cosine",
     seeds: int = SEEDS,
     strength: float = 1.0,
     recalls: Sequence[int] = RECALLS,
@@ -46,49 +44,56 @@ def compare(
     draws: int = 1,
     candidates: int | None = CANDIDATES,
     leave_self_out: bool = False,
-    distances: bool = False,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
     progress: bool | None = None,
 ) -> Comparison:
-    """Measure several corrections on labelled pairs.
+    """Measure several corrections on labelled queries, beside the raw ranking.
 
-    Without a query bank the strict protocol is followed: the targets are split in half at random, one half is the
-    gallery and the other the target bank; queries with a relevant target in the gallery test, and the others are the
-    query bank. With a query bank, all targets are the gallery and all queries test.
+    Without a query bank the targets are split in half at random, several times: one half is searched, and the other is
+    the target bank; the queries whose targets are in the other half are the query bank. With a query bank, all targets
+    are searched and all queries test.
 
     Parameters
     ----------
-    queries : (m, d); or similarities, in place of queries, targets and banks
+    queries : (m, d); or `SimilarityMatrices`, in place of queries, targets and banks
     targets : (n, d)
-    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-    entries : the corrections; by default those of `default_methods`
+    relevant : for each query the row number of its right target, or a list of several, or an empty one
+    corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
+    metric : "cosine" or "dot"; it has to be given with vectors
     query_bank : (b, d), whose own targets are not among the targets
     target_bank : (g, d), only with a query bank
     seeds : how many splits, with seeds 0, 1, …
     strength : λ
     recalls : the k of R@k; 1 is always among them
     depths : the k of N_k, from which hubness is measured
-    baseline : the name or label of the entry that the others are tested against
-    bank_size : so many queries of the bank are drawn at random; None takes all
+    baseline : the name or label of the method that the others are tested against
+    attribute : groups of the targets, which are counted among the first of each query
+    bank_size : queries of the bank that are drawn at random; None takes all
     draws : how often they are drawn
     candidates : how many targets a rescorer looks at; None for all
     leave_self_out : query i is target i, and is no answer to itself
-    distances : measure how far query bank, targets and queries of the first trial lie from each other
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
+
+    Returns
+    -------
+    A comparison: `rows` has one entry a correction, `as_json()` all of it.
 
     Raises
     ------
     InputError
-        if inputs do not fit each other, if a correction cannot be fitted (unless it is optional), and if no entry is
-        the baseline; if the query bank holds targets.
+        if inputs do not fit each other, or a correction cannot be fitted (unless nobody named it).
     """
     for k in recalls:
         check_at_least("recall at", k, 1)
     for depth in depths:
         check_at_least("depth", depth, 1)
-    made = Draws(seeds, bank_size, draws)
+    recalls, depths = sorted({1, *recalls}), list(dict.fromkeys(depths))
+    methods = as_methods(corrections)
+    if not any(baseline in (method.label, method.name) for method in methods):
+        methods = [*as_methods([baseline]), *methods]
+    against = next(method.label for method in methods if baseline in (method.label, method.name))
     given = open_labelled(
         queries,
         targets,
@@ -100,29 +105,52 @@ def compare(
         target_prior=target_prior,
         leave_self_out=leave_self_out,
     )
-    count = len(given.pairs.targets)
-    if attribute is not None and len(attribute.groups.codes) != count:
-        raise InputError("groups", f"{count}, one a target", len(attribute.groups.codes))
-    taking_part = list({entry.label: entry for entry in entries or default_methods()}.values())
-    if not any(baseline in (entry.label, entry.name) for entry in taking_part):
-        taking_part.insert(0, Method(baseline))
-    against = next(entry.label for entry in taking_part if baseline in (entry.label, entry.name))
-    asked = _Asked(sorted({1, *recalls}), list(dict.fromkeys(depths)), strength, attribute, candidates)
-    run = _Run(taking_part, len(given.pairs.queries), asked)
-    measured: Distances | None = None
+    pairs = given.pairs
+    if attribute is not None and len(attribute.groups.codes) != len(pairs.targets):
+        raise InputError("groups", f"{len(pairs.targets)}, one a target", len(attribute.groups.codes))
+    results = {
+        method.label: Result(method.label, method.name, method.parameters, len(pairs.queries)) for method in methods
+    }
+    first: Trial | None = None
+    left_out: dict[str, str] = {}
     with progress_bars(progress) as steps:
-        advance = steps.step("comparing", given.count(made) * len(taking_part))
-        for trial in given.trials(made):
-            measured = measured or (measure_distances(trial) if distances else None)
-            run.add(trial, advance)
-    return run.comparison(
+        trials = draws * (seeds if given.query_bank is None else 1)
+        advance = steps.step("comparing", trials * len(methods))
+        for trial in given.trials(seeds, bank_size, draws):
+            first = first or trial
+            groups = attribute and attribute.within(trial.target_rows)
+            scorers = _fitted(trial, [method for method in methods if method.label not in left_out], left_out)
+            tallies = [Tally(len(trial.targets), recalls, groups, depths) for _ in scorers]
+            for number, block, scores in trial.rankings(list(scorers.values()), strength, candidates):
+                tallies[number].add(scores, trial.relevant[block])
+            for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
+                results[label].add(trial.rows, tally, scorer.details)
+            advance(len(methods))
+    if first is None or against in left_out:
+        raise InputError("baseline", "a correction that can be fitted here", left_out.get(against, "none"))
+    rows = [result.row(results[against]) for label, result in results.items() if label not in left_out]
+    notes = given.notes()
+    if pairs.matrices is not None and any(method.name == "auto" for method in methods):
+        notes.append(AUTO_NOTE)
+    notes += [f"{row.label}: {row.details['note']}" for row in rows if "note" in row.details]
+    notes += [f"{label} is left out: {reason}" for label, reason in left_out.items()]
+    if plans := [method.label for method in methods if method.name in PLAN_NAMES]:
+        notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
+    return Comparison(
         protocol=given.protocol,
+        queries=len(first.rows),
+        targets=len(first.targets),
+        query_bank=len(first.query_bank),
+        target_bank=None if first.target_bank is None else len(first.target_bank),
+        several_relevant=max(map(len, first.relevant)) > 1,
         seeds=list(range(seeds)) if given.query_bank is None else [],
         draws=draws,
+        depths=depths,
         baseline=against,
-        left_out=given.pairs.left_out.tolist(),
-        distances=measured,
-        notes=given.notes() + auto_notes(given.pairs, taking_part),
+        left_out=pairs.left_out.tolist(),
+        notes=notes,
+        group_shares={} if attribute is None else attribute.groups.by_name(),
+        rows=rows,
     )
 
 
@@ -133,7 +161,6 @@ def compare_strictly(
 
     Parameters
     ----------
-    queries, relevant : as for `compare`
     options : as for `compare`: `seeds`, `strength`, `recalls`, `baseline`, `progress`
 
     Raises
@@ -141,11 +168,11 @@ def compare_strictly(
     InputError
         as `compare`.
     """
-    gallery, record = gallery_of(collection), collection.manifest.correction
-    entries = [Method(BASELINE), Method(record.name, record.parameters)]
-    prior = stored_prior(collection)
+    record, prior = collection.manifest.correction, stored_prior(collection)
+    corrections = [Method(BASELINE), Method(record.name, record.parameters)]
+    metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
     comparison = compare(
-        queries, gallery.targets, relevant, entries, metric=gallery.metric, target_prior=prior, **options
+        queries, collection.source, relevant, corrections, metric=metric, target_prior=prior, **options
     )
     if prior is not None or collection.manifest.target_prior is None:
         return comparison
@@ -153,89 +180,14 @@ def compare_strictly(
     return replace(comparison, notes=[*comparison.notes, note])
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What is measured of each ranking."""
-
-    recalls: list[int]
-    depths: list[int]
-    strength: float
-    attribute: Attribute | None
-    candidates: int | None
-
-
-class _Run:
-    """Gathers the tallies of all entries over the trials."""
-
-    def __init__(self, entries: list[Method], queries: int, asked: _Asked) -> None:
-        for entry in entries:
-            entry.check()
-        self._entries = entries
-        self._asked = asked
-        self._results = {entry.label: Result(entry.label, entry.name, entry.parameters, queries) for entry in entries}
-        self._more_notes: dict[str, str] = {}
-        self._sizes: dict[str, Any] = {}
-
-    def add(self, trial: Trial, advance: Callable[[int], None]) -> None:
-        """Fit and measure all entries on a trial."""
-        self._sizes = self._sizes or {
-            "queries": len(trial.rows),
-            "targets": len(trial.targets),
-            "query_bank": len(trial.query_bank),
-            "target_bank": None if trial.target_bank is None else len(trial.target_bank),
-            "several_relevant": max(map(len, trial.relevant)) > 1,
-        }
-        attribute = self._asked.attribute and self._asked.attribute.within(trial.target_rows)
-        fitted = {entry.label: self._fit(trial, entry) for entry in self._entries}
-        scorers = {label: scorer for label, scorer in fitted.items() if scorer is not None}
-        tallies = [Tally(len(trial.targets), self._asked.recalls, attribute, self._asked.depths) for _ in scorers]
-        asked = (list(scorers.values()), self._asked.strength, self._asked.candidates)
-        for number, block, scores in trial.rankings(*asked):
-            tallies[number].add(scores, trial.relevant[block])
-        for (label, scorer), tally in zip(scorers.items(), tallies, strict=True):
-            self._results[label].add(trial.rows, tally, scorer.details)
-        advance(len(self._entries))
-
-    def _fit(self, trial: Trial, entry: Method) -> Scorer | None:
-        if entry.label in self._more_notes:
-            return None
+def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -> dict[str, Scorer]:
+    """Fit methods by label. An optional one that cannot be fitted is added to those that are left out."""
+    scorers = {}
+    for method in methods:
         try:
-            return entry.fit(trial)
+            scorers[method.label] = method.fit(trial)
         except InputError as error:
-            if not entry.optional:
+            if not method.optional:
                 raise
-            self._more_notes[entry.label] = str(error)
-            return None
-
-    def comparison(
-        self,
-        protocol: Literal["strict", "query bank"],
-        seeds: list[int],
-        draws: int,
-        baseline: str,
-        left_out: list[int],
-        distances: Distances | None,
-        notes: list[str],
-    ) -> Comparison:
-        """What was gathered, each entry against the baseline."""
-        kept = [result for label, result in self._results.items() if label not in self._more_notes]
-        if baseline in self._more_notes:
-            raise InputError("baseline", "a correction that can be fitted here", self._more_notes[baseline])
-        rows = [result.row(self._results[baseline]) for result in kept]
-        more_notes = [f"{row.label}: {row.details['note']}" for row in rows if "note" in row.details]
-        more_notes += [f"{label} is left out: {reason}" for label, reason in self._more_notes.items()]
-        if plans := [entry.label for entry in self._entries if entry.name in PLAN_NAMES]:
-            more_notes.append(f"{', '.join(plans)}: ranked with all test queries known, which no service has")
-        return Comparison(
-            protocol=protocol,
-            **self._sizes,
-            seeds=seeds,
-            draws=draws,
-            baseline=baseline,
-            left_out=left_out,
-            notes=notes + more_notes,
-            depths=self._asked.depths,
-            group_shares={} if self._asked.attribute is None else self._asked.attribute.groups.by_name(),
-            distances=distances,
-            rows=rows,
-        )
+            left_out[method.label] = str(error)
+    return scorers

@@ -1,4 +1,4 @@
-"""How good a collection's ranking is, raw and corrected, on queries whose relevant targets are known."""
+"""Quality of a collection's ranking, raw and corrected, on queries whose relevant targets are known."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,20 +9,23 @@ import numpy as np
 
 from hubless.errors import InputError
 from hubless.lab.charts import Chart
-from hubless.lab.experiments.comparison import Comparison, Result
-from hubless.lab.experiments.leaks import leak_notes
-from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
-from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Tally
-from hubless.lab.markup import paragraphs
+from hubless.lab.experiments.comparisons import Comparison, table_of
+from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note
+from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Quality, Result, Tally
+from hubless.lab.experiments.trials import LEAK
+from hubless.lab.pages import render
 from hubless.measures import as_groups
+from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
-from hubless.vectors.arrays import check_at_least, check_between, check_dim
+from hubless.vectors.arrays import I64, check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
-from hubless.vectors.sources import under_metric
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample, under_metric
 
 _SCORES_HELD = 2**24
-"""So many scores of queries against all targets are held at once."""
+"""Scores of queries against all targets that are held at once."""
+LOOKED_UP = 2000
+"""Test queries, and right targets, that are looked up in the bank."""
 
 
 @dataclass(frozen=True)
@@ -40,12 +43,12 @@ class Evaluation:
 
     @property
     def queries(self) -> int:
-        """How many queries have a relevant target."""
+        """Number of queries with a relevant target."""
         return self.comparison.queries
 
     @property
     def left_out(self) -> int:
-        """How many have none."""
+        """Number of queries without one."""
         return len(self.comparison.left_out)
 
     @property
@@ -61,9 +64,8 @@ class Evaluation:
         return f"<Evaluation of {self.collection} {self.version}: R@1 {before:.1f} % raw, {after:.1f} % corrected>"
 
     def _repr_html_(self) -> str:
-        """Both rankings as a table, with 95 % intervals: notebooks show it."""
         said = f"Collection {self.collection}, version {self.version}, strength {self.strength:g}."
-        return f"<div>{paragraphs([said])}{self.comparison._repr_html_()}</div>"
+        return render("notebook.html", sentences=[said], tables=[table_of(self.comparison)])
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
         """Draw one measure, raw and corrected, as `Comparison.plot` does.
@@ -76,7 +78,7 @@ class Evaluation:
         return self.comparison.plot(measure)
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values; `change` is that of R@1."""
+        """Return all of it as plain JSON values; `change` is that of R@1."""
         rows = {row.label: asdict(row) for row in self.comparison.rows}
         return {
             "collection": self.collection,
@@ -127,36 +129,34 @@ def evaluate(
     """
     for depth in depths:
         check_at_least("depth", depth, 1)
-    default = strength is None
-    strength = collection.strength if strength is None else strength
-    check_between("strength", strength, 0, MOST_STRENGTH)
-    given_queries = as_items(queries, "queries").vectors
-    check_dim(given_queries.shape[1], collection.dim, given_queries.name)
-    source = under_metric(given_queries, collection.metric)
-    given = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
-    right = as_relevant(given, source.shape[0], collection.count)
-    left_out = [query for query, rows in enumerate(right) if not len(rows)]
-    if len(left_out) == len(right):
-        raise InputError("relevant", "a relevant target for at least one query", "none")
+    applied = collection.strength if strength is None else strength
+    check_between("strength", applied, 0, MOST_STRENGTH)
+    vectors = as_items(queries, "queries").vectors
+    check_dim(vectors.shape[1], collection.dim, vectors.name)
+    source = under_metric(vectors, collection.metric)
+    right = as_relevant(relevant, source.shape[0], collection.count)
+    answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)
     raw, corrected = (Tally(collection.count, recalls, counted, depths) for _ in range(2))
     start = 0
     with progress_bars(progress) as steps:
         advance = steps.step("evaluating", source.shape[0])
         for block in source.blocks(max(1, _SCORES_HELD // collection.count)):
-            entries = right[start : start + len(block)]
-            answerable = [query for query, rows in enumerate(entries) if len(rows)]
-            if answerable:
-                both = collection.scores(block[answerable], (0.0, strength))
+            rows = answered[(answered >= start) & (answered < start + len(block))]
+            if len(rows):
+                both = collection.scores(block[rows - start], (0.0, applied))
                 for tally, scores in zip((raw, corrected), both, strict=True):
-                    tally.add(scores, [entries[query] for query in answerable])
+                    tally.add(scores, [right[row] for row in rows])
             start += len(block)
             advance(len(block))
-    answered = np.setdiff1d(np.arange(len(right)), left_out)
     record = collection.manifest.correction
     results = [Result("raw", "none", {}, len(right)), Result("corrected", record.name, record.parameters, len(right))]
     for result, tally, details in zip(results, (raw, corrected), ({}, record.details), strict=True):
         result.add(answered, tally, details)
+    left_out = np.setdiff1d(np.arange(len(right)), answered).tolist()
+    notes = [*_leak_notes(collection, source, right), *left_out_note(left_out, len(right))]
+    if strength is None and applied != 1:
+        notes.append(f"corrected is at strength {applied:g}, the default of the version")
     comparison = Comparison(
         protocol="collection",
         queries=len(answered),
@@ -169,25 +169,39 @@ def evaluate(
         depths=list(depths),
         baseline="raw",
         left_out=left_out,
-        notes=[
-            *leak_notes(collection, source, right),
-            *left_out_note(left_out, len(right)),
-            *_strength_note(strength, default),
-        ],
+        notes=notes,
         group_shares={} if counted is None else counted.groups.by_name(),
-        distances=None,
         rows=[result.row(results[0]) for result in results],
     )
-    return Evaluation(collection.name, collection.version, strength, comparison)
+    return Evaluation(collection.name, collection.version, applied, comparison)
 
 
-def _strength_note(strength: float, default: bool) -> list[str]:
-    return [f"corrected is at strength {strength:g}, the default of the version"] if default and strength != 1 else []
+def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I64]) -> list[str]:
+    """Return notes on test queries, or right targets of these, that the bank of a collection holds.
+
+    Other queries with the same right targets leak too, and cannot be found in this way.
+    """
+    # the bank of the fit, or the sample of it that every version keeps
+    bank = collection.correction().state().get("bank")
+    bank = collection.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)
+    if bank is None:
+        return []
+    chosen = np.random.default_rng(0).permutation(np.unique(np.concatenate(right)))[:LOOKED_UP]
+    held = ArrayVectors(bank, "query bank")
+    found = {
+        "test queries": share_among(in_memory(sample(queries, LOOKED_UP)), held),
+        "right targets": share_among(collection.vectors(np.sort(chosen)), held),
+    }
+    return [
+        f"{100 * share:.3g} % of the {what} are in the query bank of this version: {LEAK}. Avoid it by `--strict`"
+        for what, share in found.items()
+        if share
+    ]
 
 
 def _column(collection: Collection, name: str) -> list[Any]:
-    columns = collection.manifest.payload_columns
-    if name not in columns:
-        raise InputError("attribute", f"one of the payload columns {columns}" if columns else "a payload", name)
+    known = collection.manifest.payload_columns
+    if name not in known:
+        raise InputError("attribute", f"one of the payload columns {known}" if known else "a payload", name)
     rows = collection.payload(np.arange(collection.count).tolist(), [name])
     return [None if row is None else row[name] for row in rows]

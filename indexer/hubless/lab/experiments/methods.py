@@ -1,18 +1,20 @@
-"""Corrections that take part in a comparison, by name and parameters."""
+"""Methods that take part in an experiment: corrections and plans, by name and parameters."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
 from typing import Any, TypeAlias
 
-from hubless.corrections import CORRECTIONS, Correction
+import numpy as np
+
+from hubless.corrections import CORRECTIONS, QUERY_TIMES, Correction
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.lab.experiments.trials import Plan, Scorer, Trial
 
 DEFAULT_CORRECTIONS = ("none", "csls", "nnn", "is", "sn", "dbsn", "auto")
-
 PLAN_NAMES = {
     "otn": "otn",
     "l2n": "l2n",
@@ -24,16 +26,31 @@ PLAN_NAMES = {
 """Functions of `hubless.lab.plans` by their names here, where `sn`, `dsl` and `sinkhorn` are corrections."""
 KNOWN = (*CORRECTIONS, *PLAN_NAMES)
 
-Named: TypeAlias = tuple[str, Mapping[str, Any]]
-"""A name and its parameters."""
+NEIGHBOURS = (1, 4, 16, 64, 128, 256)
+WEIGHTS = (0.25, 0.5, 0.75, 1.0)
+PERPLEXITIES = (200, 100, 50, 20, 10, 5)
+"""From soft to sharp: fewer effective bank queries a target make a stronger correction."""
+NEED_TARGET_BANK = ("dual_is", "dbsn")
+_WITHIN_BANK = ("nnn", "csls", "ls", "nicdm", "mp")
+"""Corrections whose k counts bank queries."""
+
+Parameters: TypeAlias = Mapping[str, Any]
+Grid: TypeAlias = Mapping[str, Sequence[Any]]
+"""Values of each parameter; every combination is tried, in this order."""
+
+PRESETS: dict[str, Grid] = {
+    "nnn": {"k": tuple(2**power for power in range(10)), "weight": tuple(0.25 + step / 8 for step in range(11))}
+}
+"""Large grids by the name of their correction. The NNN paper tries 11 × 10 settings; that these are its values was not
+checked."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """A correction that takes part. One that is `optional` is left out where the banks are not what it needs."""
+    """A method that takes part. One that is `optional` is left out where the banks are not what it needs."""
 
     name: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
     optional: bool = False
 
     @property
@@ -42,7 +59,7 @@ class Method:
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
 
     def correction(self) -> Correction:
-        """The correction with these parameters.
+        """Return the correction with these parameters.
 
         Raises
         ------
@@ -61,7 +78,7 @@ class Method:
             self.correction()
 
     def fit(self, trial: Trial) -> Scorer:
-        """What scores the targets of a trial.
+        """Return what scores the targets of a trial.
 
         Raises
         ------
@@ -69,7 +86,7 @@ class Method:
             if the banks are not what the correction needs.
         """
         if self.name in PLAN_NAMES:
-            return Scorer.of_plan(self._plan(), len(trial.targets))
+            return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._plan())
         return trial.fit(self.correction())
 
     def _plan(self) -> Plan:
@@ -84,13 +101,31 @@ class Method:
         return partial(function, **self.parameters)
 
 
-def default_methods() -> list[Method]:
-    """What is compared when nothing is asked for: the raw ranking and the foldable methods of the papers."""
-    return [Method(name, optional=True) for name in DEFAULT_CORRECTIONS]
+Methods: TypeAlias = Sequence[str | tuple[str, Parameters] | Method] | Mapping[str, Parameters]
+"""Names of methods, or pairs of a name and its parameters, or parameters by name."""
 
 
-def parse_methods(names: Iterable[str | Named] | None, settings: Mapping[str, Mapping[str, Any]]) -> list[Method]:
-    """Entries by name, the default ones if none is named, with the parameters that are set for them.
+def as_methods(given: Methods | None) -> list[Method]:
+    """Return methods, by default those of the papers that fold into the index.
+
+    Raises
+    ------
+    InputError
+        for an unknown name or parameter, and for a name alone in place of a list.
+    """
+    if isinstance(given, str):
+        raise InputError("corrections", "a list of names", repr(given))
+    if not given:
+        return parse_methods(None, {})
+    pairs = given.items() if isinstance(given, Mapping) else given
+    made = [one if isinstance(one, Method) else Method(*((one,) if isinstance(one, str) else one)) for one in pairs]
+    return _distinct(made)
+
+
+def parse_methods(
+    names: Iterable[str | tuple[str, Parameters]] | None, settings: Mapping[str, Parameters]
+) -> list[Method]:
+    """Return methods by name, the default ones if none is named, with the parameters that are set for them.
 
     Parameters
     ----------
@@ -108,10 +143,107 @@ def parse_methods(names: Iterable[str | Named] | None, settings: Mapping[str, Ma
         if name not in taking_part:
             known = f"one of the corrections that take part, {', '.join(taking_part)}"
             raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
-    entries = [
+    return _distinct(
         Method(name, {**settings.get(name, {}), **parameters}, optional=not names and name not in settings)
         for name, parameters in wanted
+    )
+
+
+def grid_methods(
+    bank: int, target_bank: bool, names: Iterable[str] | None = None, grids: Mapping[str, Grid] | None = None
+) -> list[Method]:
+    """Return what `tune` tries, from the simplest and weakest to the strongest; `none` is always the first.
+
+    Parameters
+    ----------
+    bank : rows of the smallest query bank
+    target_bank : whether there is one; without it, methods that need it are tried only if they are named
+    names : None takes those that have a grid, or all that fold into the index
+    grids : values to try instead of the usual ones, by correction. Settings whose k exceeds the bank are left out
+
+    Raises
+    ------
+    InputError
+        for a name that is no correction, an unknown parameter or a refused value, and a grid of which nothing is left.
+    """
+    own = grids or {}
+    names = list(own) if names is None and own else names
+    if names is None:
+        wanted = [name for name in GRIDS if name not in QUERY_TIMES and (target_bank or name not in NEED_TARGET_BANK)]
+    else:
+        asked = ["none", *names]
+        for name in asked:
+            if name not in CORRECTIONS:
+                raise InputError("correction", f"one of {', '.join(CORRECTIONS)}", name)
+        wanted = [name for name in GRIDS if name in asked] + [name for name in asked if name not in GRIDS]
+    if unused := [name for name in own if name not in wanted]:
+        raise InputError("grid", f"one of the corrections that are tried, {', '.join(wanted)}", unused[0])
+    return [
+        Method(name, parameters)
+        for name in dict.fromkeys(wanted)
+        for parameters in (_combined(name, own[name], bank) if name in own else GRIDS.get(name, _defaults)(bank))
     ]
-    for entry in entries:
-        entry.check()
-    return list({entry.label: entry for entry in entries}.values())
+
+
+def left_out_of_grids(grids: Mapping[str, Grid], bank: int) -> list[str]:
+    """Return notes on settings that a bank of this size is too small for."""
+    return [
+        f"{name}: k above the {bank} queries of the bank is left out"
+        for name, grid in grids.items()
+        if name in _WITHIN_BANK and any(k > bank for k in grid.get("k", ()))
+    ]
+
+
+def _distinct(methods: Iterable[Method]) -> list[Method]:
+    by_label = {method.label: method for method in methods}
+    for method in by_label.values():
+        method.check()
+    return list(by_label.values())
+
+
+def _combined(name: str, grid: Grid, bank: int) -> list[Parameters]:
+    settings: list[Parameters] = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
+    for parameters in settings:
+        Method(name, parameters).check()
+    if name in _WITHIN_BANK:
+        settings = [parameters for parameters in settings if parameters.get("k", 1) <= bank]
+    if not settings:
+        raise InputError(f"grid of {name}", f"a k of at most the {bank} queries of the bank", "none")
+    return settings
+
+
+def _defaults(bank: int) -> list[Parameters]:
+    return [{}]
+
+
+def _weights(bank: int) -> list[Parameters]:
+    return [{"weight": weight} for weight in WEIGHTS]
+
+
+def _neighbours(bank: int) -> list[Parameters]:
+    """Return up to half the bank: all of it would be its mean."""
+    return [{"k": k} for k in NEIGHBOURS if k <= bank / 2] or [{"k": 1}]
+
+
+def _perplexities(bank: int) -> list[Parameters]:
+    return [{"perplexity": perplexity} for perplexity in PERPLEXITIES if perplexity <= bank / 2] or [{}]
+
+
+GRIDS: dict[str, Callable[[int], list[Parameters]]] = {
+    "none": _defaults,
+    "auto": _defaults,
+    "cent": _weights,
+    "dn": _weights,
+    "csls": _neighbours,
+    "nnn": lambda bank: [{**k, "weight": weight} for weight in WEIGHTS if weight != 0.5 for k in _neighbours(bank)],
+    "is": _perplexities,
+    "sn": _perplexities,
+    "dual_is": lambda bank: [{"query_temperature": "auto", "target_temperature": other} for other in ("auto", 1.0)],
+    "dbsn": _perplexities,
+    "dis": _perplexities,
+    "dsl": _perplexities,
+    "ls": _neighbours,
+    "nicdm": _neighbours,
+}
+"""In the order of simplicity; others are tried with their defaults. Nothing of `none` and `auto` is chosen by labels;
+`csls` is `nnn` of weight ½."""

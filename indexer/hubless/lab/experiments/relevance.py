@@ -1,4 +1,4 @@
-"""Which targets are right for each query: read, checked, and brought to one shape."""
+"""Right targets of each query, and groups of targets: read and checked."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -17,22 +17,8 @@ NAMED_ROWS = 10
 Relevant = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
 
 
-def read_relevant(path: str | Path) -> Relevant:
-    """Row numbers of the relevant targets, a number or a list a query: from a `.npy` or a `.json`.
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if it holds anything else.
-    """
-    read: Relevant = _read(Path(path), "relevant", {".npy": read_npy, ".json": _json})
-    return read
-
-
 def read_groups(path: Path) -> Sequence[Any]:
-    """The group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line.
+    """Return the group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line.
 
     Raises
     ------
@@ -41,46 +27,42 @@ def read_groups(path: Path) -> Sequence[Any]:
     InputError
         if it holds anything else.
     """
-    groups = _read(path, "groups", {".npy": _list_of_npy, ".json": _json, ".txt": _lines})
+    readers = {
+        ".npy": lambda path: read_npy(path).tolist(),
+        ".json": _read_json,
+        ".txt": lambda path: path.read_text("utf-8").splitlines(),
+    }
+    groups = _read(path, "groups", readers)
     if not isinstance(groups, list):
         raise InputError(f"groups ({path.name})", "a list, one group a target", type(groups).__name__)
     return groups
 
 
-def _read(path: Path, name: str, readers: Mapping[str, Callable[[Path], Any]]) -> Any:
-    """What a file holds, by the reader of its ending."""
-    file = f"{name} ({path.name})"
-    if not path.is_file():
-        raise StorageError(path, f"{name}: there is no such file")
-    if path.suffix not in readers:
-        *some, last = readers
-        raise InputError(file, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
-    try:
-        return readers[path.suffix](path)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(file, f"a readable {path.suffix} file", one_line(error)) from error
+def read_relevant(relevant: str | Path | Relevant | None) -> Relevant | None:
+    """Return row numbers as they are, or read from a `.npy` or `.json`."""
+    if not isinstance(relevant, str | Path):
+        return relevant
+    read: Relevant = _read(Path(relevant), "relevant", {".npy": read_npy, ".json": _read_json})
+    return read
 
 
-def _json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+def as_relevant(relevant: str | Path | Relevant | None, queries: int, targets: int) -> list[I64]:
+    """Return one array of target rows a query, each row once; an empty one for a query with no relevant target.
 
-
-def _list_of_npy(path: Path) -> Any:
-    return read_npy(path).tolist()
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text("utf-8").splitlines()
-
-
-def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
-    """One array of target rows a query, each row once; an empty one for a query with no relevant target.
+    Parameters
+    ----------
+    relevant : a row number or a list of them a query, or a `.npy` or `.json` that holds these
 
     Raises
     ------
+    StorageError
+        if there is no such file.
     InputError
-        if there is not one entry a query, or a row is no target.
+        if there is not one entry a query, a row is no target, or the file holds anything else.
     """
+    relevant = read_relevant(relevant)
+    if relevant is None:
+        raise InputError("relevant", "row numbers of right targets", "none")
     if isinstance(relevant, np.ndarray) and (relevant.dtype.kind not in "iu" or relevant.ndim == 0):
         raise InputError("relevant", "row numbers of targets", f"an array of {relevant.dtype}, shape {relevant.shape}")
     if not isinstance(relevant, Sequence | np.ndarray):
@@ -93,7 +75,34 @@ def as_relevant(relevant: Relevant, queries: int, targets: int) -> list[I64]:
         if (wrong := row[(row < 0) | (row >= targets)]).size:
             raise InputError(f"relevant, entry {query}", f"rows of targets, 0 to {targets - 1}", int(wrong[0]))
         rows.append(np.unique(row).astype(np.int64))
+    if not any(map(len, rows)):
+        raise InputError("relevant", "a relevant target for at least one query", "none")
     return rows
+
+
+def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
+    """Return a note on the queries without a relevant target, if there are any."""
+    if not len(rows):
+        return []
+    named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
+    return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]
+
+
+def _read(path: Path, name: str, readers: Mapping[str, Callable[[Path], Any]]) -> Any:
+    file = f"{name} ({path.name})"
+    if not path.is_file():
+        raise StorageError(path, f"{name}: there is no such file")
+    if path.suffix not in readers:
+        *some, last = readers
+        raise InputError(file, f"a file ending in {', '.join(some)} or {last}", path.suffix or "no ending")
+    try:
+        return readers[path.suffix](path)
+    except (OSError, ValueError, EOFError) as error:
+        raise InputError(file, f"a readable {path.suffix} file", one_line(error)) from error
+
+
+def _read_json(path: Path) -> Any:
+    return json.loads(path.read_text("utf-8"))
 
 
 def _row_numbers(entry: Any, query: int) -> NDArray[Any]:
@@ -104,11 +113,3 @@ def _row_numbers(entry: Any, query: int) -> NDArray[Any]:
     if row.ndim != 1 or row.dtype.kind not in ("iu" if row.size else "iuf"):
         raise InputError(f"relevant, entry {query}", "a row number, or a list of them", repr(entry))
     return row
-
-
-def left_out_note(rows: Sequence[int], queries: int) -> list[str]:
-    """What is said of the queries without a relevant target; nothing if there is none."""
-    if not rows:
-        return []
-    named = ", ".join(map(str, rows[:NAMED_ROWS])) + (", …" if len(rows) > NAMED_ROWS else "")
-    return [f"{len(rows)} of {queries} queries have no relevant target and are left out: rows {named}"]

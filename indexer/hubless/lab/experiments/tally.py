@@ -1,14 +1,15 @@
-"""What is measured of a ranking, gathered block by block."""
+"""Measures of a ranking: gathered block by block, then over trials, and tested against a baseline."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless import measures
-from hubless.measures import Groups
+from hubless.corrections import Details
+from hubless.measures import Groups, Interval, McNemar, PairedDifference
 from hubless.vectors.arrays import F64, I64
 
 K_OCCURRENCE = 10
@@ -42,12 +43,34 @@ class Attribute:
     top: int
 
     def within(self, rows: I64) -> "Attribute":
-        """The same for a gallery of some of the targets."""
+        """Return the same for a gallery of some of the targets."""
         return Attribute(Groups(self.groups.names, self.groups.codes[rows]), self.top)
 
 
+@dataclass(frozen=True)
+class Row:
+    """The quality of one method.
+
+    `quality` is the mean over the splits, if there are several, and `spread` their standard deviation. Intervals are
+    over the queries. `group_histogram` says how many queries show 0, 1, … of each group of an attribute. `change` is
+    that of R@1 against the baseline; McNemar's test needs that each query is tested once.
+    """
+
+    label: str
+    name: str
+    parameters: dict[str, Any]
+    details: Details
+    quality: Quality
+    spread: Quality | None
+    intervals: dict[str, Interval]
+    change: PairedDifference | None
+    mcnemar: McNemar | None
+    group_shares: dict[str, float]
+    group_histogram: dict[str, list[int]]
+
+
 class Tally:
-    """Ranks, k-occurrence and shares of groups of one ranking, gathered block by block.
+    """Ranks, k-occurrence and groups of one ranking, gathered block by block.
 
     Parameters
     ----------
@@ -67,20 +90,21 @@ class Tally:
         self._recalls = recalls
         self._attribute = attribute
         self._relevant: list[F64] = []
-        self._shares: list[F64] = []
         self._occurrences = {depth: np.zeros(targets) for depth in depths}
+        self.histogram = np.zeros((0, 1), np.int64)
+        """How many queries show 0, 1, … targets of each group among their first, (g, top + 1)."""
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
         """Add the scores (m, n) of some queries, each with a relevant target at least."""
-        if not len(scores):
-            return
         self._relevant += measures.relevant_ranks(scores, relevant)
         for depth, occurrence in self._occurrences.items():
             occurrence += measures.k_occurrence_of_scores(scores, depth)
         if self._attribute is not None:
             top = min(self._attribute.top, scores.shape[1])
             first = np.argpartition(-scores, top - 1, axis=1)[:, :top]
-            self._shares.append(measures.group_shares(first, self._attribute.groups))
+            shares = measures.group_shares(first, self._attribute.groups)
+            counts = measures.group_histogram(shares, top)
+            self.histogram = counts + (self.histogram if self.histogram.size else 0)
 
     @property
     def ranks(self) -> F64:
@@ -88,49 +112,104 @@ class Tally:
         return np.array([found[0] for found in self._relevant])
 
     def per_query(self) -> dict[str, F64]:
-        """What is measured of each query and averaged over them, (m,) each."""
-        ranks = self.ranks
-        hits = {f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls}
-        precisions = {f"precision_at_{k}": measures.precision_at(self._relevant, k) for k in self._recalls}
-        return hits | {
+        """Return the measures that are averaged over the queries, (m,) each."""
+        ranks, found = self.ranks, self._relevant
+        return {
+            **{f"recall_at_{k}": (ranks <= k).astype(np.float64) for k in self._recalls},
             "mean_rank": ranks,
             "mean_reciprocal_rank": 1 / ranks,
-            f"mean_average_precision_at_{K_OCCURRENCE}": measures.average_precision_at(self._relevant, K_OCCURRENCE),
-            f"ndcg_at_{K_OCCURRENCE}": measures.ndcg_at(self._relevant, K_OCCURRENCE),
-            **precisions,
+            f"mean_average_precision_at_{K_OCCURRENCE}": measures.average_precision_at(found, K_OCCURRENCE),
+            f"ndcg_at_{K_OCCURRENCE}": measures.ndcg_at(found, K_OCCURRENCE),
+            **{f"precision_at_{k}": measures.precision_at(found, k) for k in self._recalls},
         }
 
-    def quality(self, per_query: dict[str, F64] | None = None) -> Quality:
-        """All measures over all that was added; `per_query`, if it is known already, is not computed anew."""
-        hubness: Quality = {}
+    def quality(self, per_query: dict[str, F64]) -> Quality:
+        """Return all measures over all that was added, of which `per_query` is known already."""
+        quality = {name: float(values.mean()) for name, values in per_query.items()}
+        quality["median_rank"] = measures.median_rank(self.ranks)
+        quality["geometric_mean_recall"] = measures.geometric_mean_recall(self.ranks, RECALLS)
         for place, (depth, occurrence) in enumerate(self._occurrences.items()):
             ending = f"_at_{depth}" if place else ""
-            hubness |= {f"{name}{ending}": measure(occurrence) for name, measure in _OCCURRENCE_MEASURES.items()}
-        averaged = {name: float(values.mean()) for name, values in (per_query or self.per_query()).items()}
-        ranks = self.ranks
-        overall = {
-            "median_rank": measures.median_rank(ranks),
-            "geometric_mean_recall": measures.geometric_mean_recall(ranks, RECALLS),
-        }
-        return averaged | overall | hubness
+            quality |= {f"{name}{ending}": measure(occurrence) for name, measure in _OCCURRENCE_MEASURES.items()}
+        return quality
 
     def group_shares(self) -> dict[str, float]:
-        """Mean share of each group among the first of a query; nothing without an attribute."""
-        return self._of_groups(lambda shares: shares.mean(axis=0))
-
-    def group_spread(self) -> dict[str, float]:
-        """Standard deviation over the queries of each group's share; nothing without an attribute."""
-        return self._of_groups(lambda shares: shares.std(axis=0))
-
-    def group_histogram(self) -> dict[str, list[int]]:
-        """How many queries show 0, 1, … of each group among their first; nothing without an attribute."""
+        """Return the mean share of each group among the first of a query; nothing without an attribute."""
         if self._attribute is None:
             return {}
-        top = min(self._attribute.top, len(self._attribute.groups.codes))
-        counts = measures.group_histogram(np.concatenate(self._shares), top)
-        return dict(zip(self._attribute.groups.names, counts.tolist(), strict=True))
+        top = self.histogram.shape[1] - 1
+        return self._attribute.groups.by_name(self.histogram @ np.arange(top + 1) / (top * len(self._relevant)))
 
-    def _of_groups(self, statistic: Callable[[F64], F64]) -> dict[str, float]:
-        if self._attribute is None:
-            return {}
-        return self._attribute.groups.by_name(statistic(np.concatenate(self._shares)))
+    def group_histogram(self) -> dict[str, I64]:
+        """Return how many queries show 0, 1, … of each group among their first; nothing without an attribute."""
+        return {} if self._attribute is None else dict(zip(self._attribute.groups.names, self.histogram, strict=True))
+
+
+class Result:
+    """Measures of one method: of each trial, and for each query the sum over the trials that test it."""
+
+    def __init__(self, label: str, name: str, parameters: Mapping[str, Any], queries: int) -> None:
+        self.label = label
+        self._name = name
+        self._parameters = dict(parameters)
+        self._details: Details = {}
+        self._qualities: list[Quality] = []
+        self._shares: list[dict[str, float]] = []
+        self._histogram: dict[str, I64] = {}
+        self._sums: dict[str, F64] = {}
+        self._tested = np.zeros(queries)
+        self._ranks = np.empty(0)
+
+    def add(self, rows: I64, tally: Tally, details: Details) -> None:
+        """Add a trial: which queries it tests, its tally, and the details of the fitted method."""
+        self._details = self._details or details
+        per_query = tally.per_query()
+        self._qualities.append(tally.quality(per_query))
+        self._shares.append(tally.group_shares())
+        for group, counts in tally.group_histogram().items():
+            self._histogram[group] = counts + self._histogram.get(group, 0)
+        self._ranks = tally.ranks
+        self._tested[rows] += 1
+        for name, values in per_query.items():
+            self._sums.setdefault(name, np.zeros(len(self._tested)))[rows] += values
+
+    def row(self, baseline: "Result") -> Row:
+        """Return all of it, with the change against the baseline."""
+        several = len(self._qualities) > 1
+        columns, weights = self._per_query(*self._sums)
+        intervals = dict(zip(self._sums, measures.bootstrap_means(columns, weights=weights), strict=True))
+        hits = [f"recall_at_{k}" for k in RECALLS]
+        if set(hits) <= set(self._sums):
+            found, _ = self._per_query(*hits)
+            intervals["geometric_mean_recall"] = measures.bootstrap_geometric_mean(found, weights=weights)
+        if not several:
+            median: Callable[[F64], F64] = lambda drawn: np.median(drawn, axis=1)  # noqa: E731
+            intervals["median_rank"] = measures.bootstrap_interval(self._ranks, median)
+        change, test = None, None
+        if self is not baseline:
+            (mine, _), (theirs, _) = self._per_query("recall_at_1"), baseline._per_query("recall_at_1")
+            change = measures.paired_difference(theirs[:, 0], mine[:, 0], weights=weights)
+            test = None if several else measures.mcnemar(baseline._ranks <= 1, self._ranks <= 1)
+        return Row(
+            label=self.label,
+            name=self._name,
+            parameters=self._parameters,
+            details=self._details,
+            quality=_over(self._qualities, np.mean),
+            spread=_over(self._qualities, lambda values: np.std(values, ddof=1)) if several else None,
+            intervals=intervals,
+            change=change,
+            mcnemar=test,
+            group_shares=_over(self._shares, np.mean),
+            group_histogram={group: counts.tolist() for group, counts in self._histogram.items()},
+        )
+
+    def _per_query(self, *names: str) -> tuple[F64, F64]:
+        """Return the means over the trials of each tested query, a column a name, and how often each was tested."""
+        tested = self._tested > 0
+        times = self._tested[tested]
+        return np.stack([self._sums[name][tested] / times for name in names], axis=1), times
+
+
+def _over(splits: Sequence[Mapping[str, float]], statistic: Callable[[list[float]], Any]) -> dict[str, float]:
+    return {name: float(statistic([split[name] for split in splits])) for name in splits[0]}

@@ -14,20 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hubless.builder.banks.bank_checks import check_bank, refuse_targets_for_queries
+from hubless.builder.recipe import Metric, check_metric
 from hubless.corrections import Correction, Details, QueryTime, corrected_scores
-from hubless.corrections.prior import TakesPrior, TargetPrior, prior_offsets
+from hubless.corrections.prior import TAKES_PRIOR, PriorLike, TakesPrior, TargetPrior, as_prior, prior_offsets
 from hubless.corrections.prior import fit as fit_correction
 from hubless.corrections.query_time import CANDIDATES
 from hubless.errors import InputError
-from hubless.lab.experiments.relevance import Relevant, as_relevant, read_relevant
-from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices
-from hubless.lab.vectorless import Vectorless
-from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.lab.experiments.relevance import Relevant, as_relevant, left_out_note, read_relevant
+from hubless.lab.matrices import BETWEEN, QUERIES, OpenMatrices, SimilarityMatrices, Vectorless
+from hubless.vectors.arrays import F32, I64, check_at_least, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
 
 SCORES_HELD = 2**22
-"""So many similarities of test queries with targets are held at once."""
+"""Similarities of test queries with targets that are held at once."""
+LEAK = "a leak, that makes corrections look better than they are"
+"""Part of each note about a leak."""
+_LOOKED_AT, _CONSTANT = 64, 1e-6
 
 Plan = Callable[[F32], NDArray[np.floating]]
 """All similarities (m, n) to scores (m, n)."""
@@ -36,8 +39,6 @@ Plan = Callable[[F32], NDArray[np.floating]]
 @dataclass(frozen=True)
 class Pairs:
     """Queries (m, d) and targets (n, d) as they are compared, and the targets that are right for each query.
-
-    `left_out` holds the rows of the queries with no relevant target: nothing can be measured with them.
 
     Parameters
     ----------
@@ -60,77 +61,74 @@ class Pairs:
 
     @property
     def left_out(self) -> I64:
+        """Rows of the queries without one: nothing can be measured with them."""
         return np.flatnonzero([len(rows) == 0 for rows in self.relevant])
 
 
-def open_pairs(
-    queries: Vectors, targets: Vectors, relevant: str | Path | Relevant, metric: Literal["cosine", "dot"] = "cosine"
-) -> Pairs:
-    """Read labelled pairs into memory.
+@dataclass(frozen=True)
+class Labelled:
+    """Labelled pairs, and banks from elsewhere; without these the strict protocol makes its own."""
 
-    Parameters
-    ----------
-    queries : (m, d)
-    targets : (n, d)
-    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
+    pairs: Pairs
+    query_bank: F32 | None
+    target_bank: F32 | None
 
-    Raises
-    ------
-    InputError
-        if they do not fit each other, or no query has a relevant target.
-    """
-    asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
-    check_dim(asked.shape[1], found.shape[1], "queries", "targets")
-    labels = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
-    return _answerable(Pairs(asked, found, as_relevant(labels, len(asked), len(found))))
+    @property
+    def protocol(self) -> Literal["strict", "query bank"]:
+        """Name of what keeps test queries out of the bank."""
+        return "strict" if self.query_bank is None else "query bank"
 
+    def trials(self, seeds: int, bank_size: int | None = None, draws: int = 1) -> Iterator["Trial"]:
+        """Yield all trials: splits by the strict protocol, or one with the banks, each with every draw of its bank.
 
-def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant) -> Pairs:
-    """Labelled pairs of which only similarities are known.
+        Parameters
+        ----------
+        seeds : splits by the strict protocol, with seeds 0, 1, …
+        bank_size : queries of each bank that are drawn at random; None takes all
+        draws : how often they are drawn
 
-    Raises
-    ------
-    InputError
-        if there are no similarities of queries, or they do not fit the labels: if they are transposed, it says so.
-    """
-    similarities = matrices.queries
-    if similarities is None:
-        raise InputError(QUERIES, "a matrix, queries × targets", "none")
-    labels = read_relevant(relevant) if isinstance(relevant, str | Path) else relevant
-    m, n = similarities.shape
-    if hasattr(labels, "__len__") and len(labels) == n != m:
-        expected = f"a row for each of the {n} queries of the labels; columns are targets"
-        raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
-    return _answerable(Pairs(similarities, matrices.target_vectors(), as_relevant(labels, m, n), matrices))
+        Raises
+        ------
+        InputError
+            if a bank is smaller than what is to be drawn of it.
+        """
+        check_at_least("seeds", seeds, 1)
+        check_at_least("draws", draws, 1)
+        if bank_size is not None:
+            check_at_least("bank size", bank_size, 1)
+        elif draws > 1:
+            raise InputError("draws", "1 without a bank size, as every draw is all of the bank", draws)
+        for seed in range(seeds if self.query_bank is None else 1):
+            bank = self.query_bank
+            whole = strict_trial(self.pairs, seed) if bank is None else banked_trial(self.pairs, bank, self.target_bank)
+            for draw in range(draws):
+                yield whole if bank_size is None else _with_less_bank(whole, bank_size, draw)
 
-
-def without_self(pairs: Pairs) -> Pairs:
-    """The same pairs with queries that are the targets: query i is target i, and no answer to itself.
-
-    Raises
-    ------
-    InputError
-        if there are not as many queries as targets, or no query has another relevant target.
-    """
-    m, n = len(pairs.queries), len(pairs.targets)
-    if m != n:
-        raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
-    others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
-    return _answerable(replace(pairs, relevant=others, same_items=True))
-
-
-def _answerable(pairs: Pairs) -> Pairs:
-    if not len(pairs.answerable):
-        raise InputError("relevant", "a relevant target for at least one query", "none")
-    return pairs
-
-
-def read_vectors(vectors: Vectors, parameter: str, metric: Literal["cosine", "dot"] = "cosine") -> F32:
-    """All rows of a file, an array or a source, of length 1 under metric "cosine"."""
-    source = as_items(vectors, parameter).vectors
-    if metric not in ("cosine", "dot"):
-        raise InputError("metric", "cosine or dot", metric)
-    return in_memory(under_metric(source, metric))
+    def notes(self) -> list[str]:
+        """Return what the reader of the numbers should know of the input."""
+        pairs, bank, extra = self.pairs, self.query_bank, self.target_bank
+        notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
+        if pairs.matrices is not None:
+            bank, extra = pairs.matrices.bank, None
+            notes += pairs.matrices.doubts()
+        for vectors, name in ((bank, "query bank"), (extra, "target bank")):
+            if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
+                total = f"{repeated} of {len(vectors)} rows of the {name}"
+                notes.append(f"{total} repeat others, and so count more than once")
+        if bank is not None and pairs.matrices is None and (targets := _shared(bank, pairs.targets)):
+            notes.append(
+                f"{targets} targets are in the query bank: it has to hold queries, or it corrects for the wrong ones"
+            )
+        if bank is not None and (shared := _shared(bank, pairs.queries)):
+            notes.append(f"{shared} test queries are in the query bank: {LEAK}")
+        if extra is not None and (shared := _shared(extra, pairs.targets)):
+            notes.append(f"{shared} searched targets are in the target bank: {LEAK}")
+        if pairs.target_prior is not None:
+            notes.append(f"{', '.join(TAKES_PRIOR)} are fitted with the target prior; other corrections take none")
+        some = pairs.queries[:_LOOKED_AT]
+        if np.ptp(some if pairs.matrices is not None else some @ pairs.targets.T, axis=1).max() < _CONSTANT:
+            notes.append("every query is equally similar to all targets: there is nothing to rank by")
+        return notes
 
 
 @dataclass(frozen=True)
@@ -141,11 +139,6 @@ class Scorer:
     query_time: QueryTime | None
     details: Details
     plan: Plan | None = None
-
-    @classmethod
-    def of_plan(cls, plan: Plan, targets: int) -> "Scorer":
-        """A scorer without a correction."""
-        return cls(np.zeros(targets, np.float32), None, {}, plan)
 
 
 @dataclass(frozen=True)
@@ -198,7 +191,7 @@ class Trial:
         return Scorer(offsets, fitted.query_time(targets), fitted.details)
 
     def similarities(self, block: slice) -> F32:
-        """Similarities of some test queries with all targets."""
+        """Return similarities of some test queries with all targets."""
         if self.matrices is None:
             return self.queries[block] @ self.targets.T
         return np.ascontiguousarray(self.queries[block][:, self.target_rows])
@@ -206,58 +199,158 @@ class Trial:
     def rankings(
         self, scorers: Sequence[Scorer], strength: float = 1.0, candidates: int | None = CANDIDATES
     ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
-        """Scores of all targets by each scorer: (its number, which test queries, scores), block by block.
+        """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block.
 
-        The similarities of a block of queries are computed once, for all scorers. What a query is itself scores −∞.
+        The similarities of a block of queries are computed once, for all scorers. A query's own item scores −∞.
 
         Parameters
         ----------
         candidates : how many targets a rescorer looks at; None for all
         """
-        planned = [number for number, scorer in enumerate(scorers) if scorer.plan is not None]
+        planned = any(scorer.plan is not None for scorer in scorers)
         step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
+        missing = self.targets.shape[1] - self.queries.shape[1]
         for start in range(0, len(self.queries), step):
             block = slice(start, min(start + step, len(self.queries)))
             similarities = self.similarities(block)
-            own = self._own(block)
+            own = (np.empty(0, np.int64),) * 2
+            if self.own_rows is not None:
+                itself = np.flatnonzero(self.own_rows[block] >= 0)
+                own = itself, self.own_rows[block][itself]
             # what is least like a query is no candidate and opens no gate
             similarities[own] = np.float32(similarities.min() - 1)
+            vectors = np.pad(self.queries[block], ((0, 0), (0, missing))) if missing else self.queries[block]
             for number, scorer in enumerate(scorers):
                 if scorer.plan is not None:
                     scores = scorer.plan(similarities)
                 else:
-                    given = (self._vectors(block), similarities, strength, scorer.offsets, scorer.query_time)
+                    given = (vectors, similarities, strength, scorer.offsets, scorer.query_time)
                     scores = corrected_scores(*given, self.targets.__getitem__, candidates)
                 scores[own] = -np.inf
                 yield number, block, scores
 
-    def _own(self, block: slice) -> tuple[I64, I64]:
-        """Places in a block of scores where a query meets itself."""
-        if self.own_rows is None:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        own = self.own_rows[block]
-        queries = np.flatnonzero(own >= 0)
-        return queries, own[queries]
 
-    def _vectors(self, block: slice) -> F32:
-        missing = self.targets.shape[1] - self.queries.shape[1]
-        return np.pad(self.queries[block], ((0, 0), (0, missing))) if missing else self.queries[block]
+def open_pairs(
+    queries: Vectors, targets: Vectors, relevant: str | Path | Relevant | None, metric: Metric = "cosine"
+) -> Pairs:
+    """Read labelled pairs into memory.
 
+    Parameters
+    ----------
+    queries : (m, d)
+    targets : (n, d)
+    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
 
-def refuse_targets(query_bank: F32, pairs: Pairs) -> None:
-    """Raise `InputError` for a query bank of targets: of those of the pairs, or of others like them.
-
-    Similarities do not tell.
+    Raises
+    ------
+    InputError
+        if they do not fit each other, or no query has a relevant target.
     """
-    if pairs.matrices is not None:
-        return
-    bank, targets = ArrayVectors(query_bank, "query bank"), ArrayVectors(pairs.targets, "targets")
-    check_bank(bank, targets, "cosine")
-    refuse_targets_for_queries(query_bank, pairs.targets, pairs.queries)
+    asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
+    check_dim(asked.shape[1], found.shape[1], "queries", "targets")
+    return Pairs(asked, found, as_relevant(relevant, len(asked), len(found)))
+
+
+def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant | None) -> Pairs:
+    """Return labelled pairs of which only similarities are known.
+
+    Raises
+    ------
+    InputError
+        if there are no similarities of queries, or they do not fit the labels: if they are transposed, it says so.
+    """
+    similarities = matrices.queries
+    if similarities is None:
+        raise InputError(QUERIES, "a matrix, queries × targets", "none")
+    labels = read_relevant(relevant)
+    m, n = similarities.shape
+    if labels is not None and hasattr(labels, "__len__") and len(labels) == n != m:
+        expected = f"a row for each of the {n} queries of the labels; columns are targets"
+        raise InputError(QUERIES, expected, f"shape {(m, n)}: it looks transposed")
+    return Pairs(similarities, matrices.target_vectors(), as_relevant(labels, m, n), matrices)
+
+
+def without_self(pairs: Pairs) -> Pairs:
+    """Return the same pairs with queries that are the targets: query i is target i, and no answer to itself.
+
+    Raises
+    ------
+    InputError
+        if there are not as many queries as targets, or no query has another relevant target.
+    """
+    m, n = len(pairs.queries), len(pairs.targets)
+    if m != n:
+        raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
+    others = [rows[rows != query] for query, rows in enumerate(pairs.relevant)]
+    if not any(map(len, others)):
+        raise InputError("relevant", "a relevant target for at least one query", "none")
+    return replace(pairs, relevant=others, same_items=True)
+
+
+def read_vectors(vectors: Vectors, parameter: str, metric: Metric | None = "cosine") -> F32:
+    """Return all rows of a file, an array or a source, of length 1 under metric "cosine"."""
+    return in_memory(under_metric(as_items(vectors, parameter).vectors, check_metric(metric)))
+
+
+def open_labelled(
+    queries: Vectors | SimilarityMatrices,
+    targets: Vectors | None,
+    relevant: str | Path | Relevant | None,
+    *,
+    query_bank: Vectors | None = None,
+    target_bank: Vectors | None = None,
+    metric: Metric | None = None,
+    bank_of_targets: bool = False,
+    leave_self_out: bool = False,
+    target_prior: PriorLike | None = None,
+) -> Labelled:
+    """Read labelled pairs and banks.
+
+    Parameters
+    ----------
+    queries, targets, query_bank, target_bank : (m, d), (n, d), (b, d), (g, d); or similarities in place of all four
+    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
+    metric : has to be given with vectors, as a wrong one measures something else in silence
+    bank_of_targets : take a query bank that holds targets
+    leave_self_out : query i is target i, and is no answer to itself
+    target_prior : (n,) how often each target should be found, for the corrections that take one
+
+    Raises
+    ------
+    InputError
+        if they do not fit each other, or the query bank holds targets.
+    """
+    banks = {"query bank": query_bank, "target bank": target_bank}
+    if isinstance(queries, SimilarityMatrices):
+        refuse_beside_similarities({"targets": targets, **banks, "metric": metric})
+        matrices = queries.open()
+        pairs = pairs_of(matrices, relevant)
+        bank, extra = matrices.bank_vectors(), matrices.target_bank_vectors()
+    else:
+        if targets is None:
+            raise InputError("targets", "vectors, unless the queries are similarities", "none")
+        pairs = open_pairs(queries, targets, relevant, check_metric(metric))
+        bank, extra = (None if each is None else read_vectors(each, name, metric) for name, each in banks.items())
+    if bank is None and extra is not None:
+        raise InputError("target bank", "none without a query bank, as the strict protocol makes its own", "one")
+    if bank is not None and pairs.matrices is None and not bank_of_targets:
+        check_bank(ArrayVectors(bank, "query bank"), ArrayVectors(pairs.targets, "targets"), "cosine")
+        refuse_targets_for_queries(bank, pairs.targets, pairs.queries)
+    if leave_self_out:
+        pairs = without_self(pairs)
+    prior = None if target_prior is None else as_prior(target_prior, len(pairs.targets))
+    return Labelled(replace(pairs, target_prior=prior), bank, extra)
+
+
+def refuse_beside_similarities(given: dict[str, object]) -> None:
+    """Raise `InputError` for the first of these that is given, as similarities stand for all vectors."""
+    for name, value in given.items():
+        if value is not None:
+            raise InputError(name, "none beside similarities, which stand for all vectors", "one")
 
 
 def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) -> Trial:
-    """All pairs test, with banks from elsewhere."""
+    """Return a trial in which all pairs test, with banks from elsewhere."""
     for bank, name in ((query_bank, "query bank"), (target_bank, "target bank")):
         if bank is not None:
             check_dim(bank.shape[1], pairs.targets.shape[1], name, "targets")
@@ -303,6 +396,9 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     if not len(tests) or not len(bank):
         expected = "queries with their targets in either half of the targets, for the strict protocol"
         raise InputError("relevant", expected, f"{len(tests)} in one and {len(bank)} in the other (seed {seed})")
+    between = None if pairs.matrices is None else pairs.matrices.between
+    if between is not None and between.shape[0] != count:
+        raise InputError(BETWEEN, f"a row for each of the {count} targets, to be split", f"{between.shape[0]} rows")
     return Trial(
         tests,
         pairs.queries[tests],
@@ -313,16 +409,22 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
         pairs.targets[other],
         place[tests] if pairs.same_items else None,
         pairs.matrices,
-        _between_halves(pairs.matrices, other),
+        None if between is None else between[other],
         None if pairs.target_prior is None else pairs.target_prior.taken(gallery),
     )
 
 
-def _between_halves(matrices: OpenMatrices | None, other: I64) -> F32 | None:
-    """Similarities of one half of the targets with all of them."""
-    if matrices is None or matrices.between is None:
-        return None
-    rows, columns = matrices.between.shape
-    if rows != columns:
-        raise InputError(BETWEEN, f"a row for each of the {columns} targets, to be split", f"{rows} rows")
-    return matrices.between[other]
+def _with_less_bank(trial: Trial, size: int, seed: int) -> Trial:
+    count = len(trial.query_bank)
+    if size > count:
+        raise InputError("bank size", f"at most the {count} queries of the bank", size)
+    rows = np.random.default_rng(seed).choice(count, size, replace=False)
+    return replace(trial, query_bank=trial.query_bank[np.sort(rows)])
+
+
+def _shared(first: F32, second: F32) -> int:
+    return len(_distinct(first) & _distinct(second))
+
+
+def _distinct(vectors: F32) -> set[bytes]:
+    return {row.tobytes() for row in vectors}

@@ -1,4 +1,4 @@
-"""The report: what it says, its plots, and the page.
+"""The report: its contents, its pictures, and the page.
 
 Stands on the other modules of `lab`.
 """

@@ -1,18 +1,17 @@
-"""What the papers show of single queries, targets and banks: heat map, projection, first hits, banks side by side."""
+"""Single queries, targets and banks: heat map, hubs on a plane, first hits, and banks side by side."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from hubless import measures
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Trial
-from hubless.lab.gallery import Gallery, Named
-from hubless.lab.report.curves import CurvePoint, fit, measure
+from hubless.lab.gallery import Gallery, NamedTarget
+from hubless.lab.report.curves import CurvePoint, fit, measure, occurrence_and_ranks
 from hubless.progress import Advance
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.files import Items, Vectors
@@ -21,9 +20,9 @@ from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sampl
 SHOWN_QUERIES, SHOWN_TARGETS = 40, 60
 """Rows and columns of the heat map."""
 HUBS = 20
-"""So many of its columns are the targets with the largest offsets."""
+"""Columns that are the targets with the largest offsets."""
 CLOUD = 1500
-"""So many queries, and so many targets besides the hubs, are projected."""
+"""Queries, and targets besides the hubs, that are drawn on the plane."""
 LARGEST = 10
 FIRST = 5
 AUTO = Method("auto")
@@ -48,7 +47,7 @@ class HeatMap:
 
 
 @dataclass(frozen=True)
-class Projection:
+class Plane:
     """Queries and targets on the first two principal components of both, and how often targets are found.
 
     Parameters
@@ -69,10 +68,10 @@ class Projection:
 
 
 @dataclass(frozen=True)
-class Hit:
+class ExampleHit:
     """A target in a list of first hits; `right` is None without labels."""
 
-    target: Named
+    target: NamedTarget
     score: float
     right: bool | None
 
@@ -82,13 +81,13 @@ class Example:
     """The first hits of one query, raw and by `auto` that was fitted without this query."""
 
     query: str
-    before: list[Hit]
-    after: list[Hit]
+    before: list[ExampleHit]
+    after: list[ExampleHit]
 
 
 @dataclass(frozen=True)
-class Source:
-    """A query bank, and what `auto` with it does to the test queries."""
+class BankResult:
+    """A query bank, and the result of `auto` with it for the test queries."""
 
     name: str
     queries: int
@@ -97,7 +96,7 @@ class Source:
 
 
 def heat_map(trial: Trial, seed: int) -> HeatMap:
-    """Similarities of random test queries, with the largest hubs, the right targets and random others."""
+    """Return similarities of random test queries, with the largest hubs, the right targets and random others."""
     rng = np.random.default_rng(seed)
     scorer = fit(trial, AUTO)
     rows = np.sort(rng.permutation(len(trial.queries))[:SHOWN_QUERIES])
@@ -109,14 +108,15 @@ def heat_map(trial: Trial, seed: int) -> HeatMap:
     similarities = trial.similarities(slice(None))[rows][:, columns]
     place = {column: number for number, column in enumerate(columns.tolist())}
     marked = [(number, place[column]) for number, column in enumerate(right) if column in place]
-    before, after = (_less_row_mean(values) for values in (similarities, similarities - scorer.offsets[columns]))
+    corrected = similarities - scorer.offsets[columns]
+    before, after = (values - values.mean(axis=1, keepdims=True) for values in (similarities, corrected))
     return HeatMap(before, after, len(hubs), np.array(marked, np.int64).reshape(-1, 2))
 
 
-def projection(trial: Trial, seed: int) -> Projection:
-    """The first two principal components of test queries and targets together; each cloud counts as much."""
+def plane(trial: Trial, seed: int) -> Plane:
+    """Return the first two principal components of test queries and targets together; each cloud counts as much."""
     rng = np.random.default_rng(seed)
-    before, after = (_occurrence(trial, entry) for entry in (Method("none"), AUTO))
+    before, after = (occurrence_and_ranks(trial, fit(trial, method))[0] for method in (Method("none"), AUTO))
     hubs = np.argsort(-before, kind="stable")[:LARGEST]
     others = np.setdiff1d(rng.permutation(len(trial.targets))[:CLOUD], hubs)
     # hubs last, so that they are drawn above the others
@@ -124,19 +124,17 @@ def projection(trial: Trial, seed: int) -> Projection:
     queries = trial.queries[np.sort(rng.permutation(len(trial.queries))[:CLOUD])]
     targets = trial.targets[shown]
     middle = (queries.mean(axis=0) + targets.mean(axis=0)) / 2
-    weights = [np.sqrt(0.5 / len(part)) for part in (queries, targets)]
-    both = np.concatenate([(queries - middle) * weights[0], (targets - middle) * weights[1]])
+    both = np.concatenate([(part - middle) * np.sqrt(0.5 / len(part)) for part in (queries, targets)])
     _, values, axes = np.linalg.svd(both, full_matrices=False)
-    plane = axes[:2].T
     explained = float((values[:2] ** 2).sum() / max((values**2).sum(), np.finfo(np.float32).tiny))
-    places = [(part - middle) @ plane for part in (queries, targets)]
-    return Projection(places[0], places[1], before[shown], after[shown], float(before.mean()), explained)
+    places = [(part - middle) @ axes[:2].T for part in (queries, targets)]
+    return Plane(places[0], places[1], before[shown], after[shown], float(before.mean()), explained)
 
 
 def examples(
     gallery: Gallery, queries: Items, rows: Sequence[int], bank: VectorSource, relevant: Sequence[I64] | None
 ) -> list[Example]:
-    """The first hits of chosen queries among all targets.
+    """Return the first hits of chosen queries among all targets.
 
     Parameters
     ----------
@@ -160,9 +158,8 @@ def examples(
     if not len(kept):
         raise InputError("example", "a query bank with other queries than these", "none")
     targets = gallery.targets
-    fitted = AUTO.correction().fit(ArrayVectors(kept, "query bank"), targets)
     k = min(FIRST, targets.shape[0])
-    offsets = centre(fitted.offsets(targets))
+    offsets = centre(AUTO.correction().fit(ArrayVectors(kept, "query bank"), targets).offsets(targets))
     raw, corrected = top_k(asked, targets, k), top_k(asked, targets, k, offsets)
     shown = []
     for number, row in enumerate(rows):
@@ -172,40 +169,24 @@ def examples(
     return shown
 
 
-def sources(trial: Trial, banks: Mapping[str, Vectors], gallery: Gallery, advance: Advance) -> list[Source]:
-    """Each bank, the trial's own first, with what `auto` fitted on it does to the trial's test queries."""
+def compare_banks(trial: Trial, banks: Mapping[str, Vectors], gallery: Gallery, advance: Advance) -> list[BankResult]:
+    """Return each bank, the trial's own first, with the result of `auto` fitted on it for the trial's test queries."""
     given = {"this bank": trial.query_bank}
     given |= {name: in_memory(gallery.queries(vectors, f"bank {name}")) for name, vectors in banks.items()}
     near = float(np.quantile((trial.queries @ trial.targets.T).max(axis=1), NEAR_QUANTILE))
+    targets = in_memory(sample(ArrayVectors(trial.targets, "targets"), 2048, 0))
     found = []
     for name, bank in given.items():
-        targets = in_memory(sample(ArrayVectors(trial.targets, "targets"), 2048, 0))
         coverage = float(np.mean((targets @ bank.T).max(axis=1) >= near))
         point = measure(replace(trial, query_bank=bank, target_bank=None), AUTO, len(bank))
-        found.append(Source(name, len(bank), coverage, point))
+        found.append(BankResult(name, len(bank), coverage, point))
         advance(1)
     return found
 
 
-def _less_row_mean(values: F32) -> F32:
-    centred: F32 = values - values.mean(axis=1, keepdims=True)
-    return centred
-
-
-def _occurrence(trial: Trial, entry: Method) -> I64:
-    found = []
-    for _, _, scores in trial.rankings([fit(trial, entry)]):
-        k = min(10, scores.shape[1])
-        found.append(np.argpartition(-scores, k - 1, axis=1)[:, :k])
-    return measures.k_occurrence(np.concatenate(found), len(trial.targets))
-
-
-def _hits(gallery: Gallery, scores: F32, rows: I64, right: set[int] | None) -> list[Hit]:
-    named = gallery.describe(rows.tolist())
-    return [
-        Hit(target, float(score), None if right is None else target.row in right)
-        for target, score in zip(named, scores, strict=True)
-    ]
+def _hits(gallery: Gallery, scores: F32, rows: I64, right: set[int] | None) -> list[ExampleHit]:
+    named = zip(gallery.describe(rows.tolist()), scores.tolist(), strict=True)
+    return [ExampleHit(target, score, None if right is None else target.row in right) for target, score in named]
 
 
 def _query_name(queries: Items, row: int) -> str:

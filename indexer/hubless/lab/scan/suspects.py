@@ -1,15 +1,15 @@
-"""What a scan finds, and the words for it."""
+"""The list of a scan: suspects, and the evidence against each in numbers and words."""
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hubless.lab.gallery import Named
+from hubless.lab.gallery import NamedTarget
 from hubless.lab.scan.sightings import DEPTHS
 from hubless.store.kept_scan import KeptFinding, KeptScan
 
 CENTRAL = 4.0
-"""So many deviations above the median, a target is nearer to the centroid of all than targets are."""
+"""Deviations above the median from which a target is nearer to the centroid of all than targets are by nature."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What is known of a target.
+    """Measures of a target.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Evidence:
     overall : the same over all queries alone
     counts : N_k by k
     log10_tail : log10 of the probability of as high counts by chance
-    topic : where it is seen most; None if no topic is large enough
+    topic : the one in which it is seen most; None if no topic is large enough
     entropy : bits, of the topics of the queries that see it; low is a hub for one topic
     centrality : deviations above the median of the cosine with the centroid of the targets
     stability : share of the queries with it among their first 10 that keep it with noise on the query; None if there
@@ -58,7 +58,7 @@ class Evidence:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Suspect:
     """A target on the list, its place counted from 1, and why it stands there.
 
     `above` is of new items only: the share of the targets already there whose score is lower. `modality` is the value
@@ -66,35 +66,17 @@ class Finding:
     """
 
     place: int
-    target: Named
+    target: NamedTarget
     why: str
     measured: Evidence
     above: float | None = None
     modality: str | None = None
 
-    def kept(self) -> KeptFinding:
-        """What a service shows of it."""
-        return KeptFinding(
-            place=self.place,
-            id=self.target.id,
-            score=self.measured.score,
-            why=self.why,
-            occurrence=self.measured.counts[10],
-            stability=self.measured.stability,
-            copies=len(self.measured.near_duplicates),
-        )
-
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
-        measured = asdict(self.measured)
-        measured["counts"] = {str(k): count for k, count in self.measured.counts.items()}
-        return {
-            "place": self.place,
-            "target": asdict(self.target),
-            "why": self.why,
-            "above": self.above,
-            "modality": self.modality,
-        } | measured
+        """Return all of it as plain JSON values."""
+        values = asdict(self)
+        measured: dict[str, Any] = values.pop("measured")
+        return values | measured | {"counts": {str(k): count for k, count in self.measured.counts.items()}}
 
 
 @dataclass(frozen=True)
@@ -107,22 +89,34 @@ class Scan:
     correction: str
     admitted: int | None
     modalities: dict[str, int]
-    """How many targets each modality has, where they were looked at apart."""
+    """Number of targets of each modality, where they were looked at apart."""
     threshold: float | None
     alerts: int
-    """How many targets, on the list or not, reach the threshold."""
+    """Number of targets, on the list or not, that reach the threshold."""
     expected: dict[str, float]
     """N_k that chance would give, by k."""
-    findings: list[Finding]
+    findings: list[Suspect]
     notes: list[str]
 
     def kept(self, version: str) -> KeptScan:
-        """What a service shows of it.
+        """Return the part that a service shows.
 
         Parameters
         ----------
         version : whose targets were scanned
         """
+        kept = [
+            KeptFinding(
+                place=suspect.place,
+                id=suspect.target.id,
+                score=suspect.measured.score,
+                why=suspect.why,
+                occurrence=suspect.measured.counts[10],
+                stability=suspect.measured.stability,
+                copies=len(suspect.measured.near_duplicates),
+            )
+            for suspect in self.findings
+        ]
         return KeptScan(
             version=version,
             made=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -130,16 +124,16 @@ class Scan:
             threshold=self.threshold,
             alerts=self.alerts,
             notes=self.notes,
-            findings=[finding.kept() for finding in self.findings],
+            findings=kept,
         )
 
     def as_json(self) -> dict[str, Any]:
-        """All of it as plain JSON values."""
-        return asdict(replace(self, findings=[])) | {"findings": [finding.as_json() for finding in self.findings]}
+        """Return all of it as plain JSON values."""
+        return vars(self) | {"findings": [suspect.as_json() for suspect in self.findings]}
 
 
 def why(measured: Evidence, expected: dict[int, float]) -> str:
-    """Why it stands on the list.
+    """Return why a target stands on the list.
 
     Parameters
     ----------

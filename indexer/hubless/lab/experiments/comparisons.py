@@ -1,0 +1,330 @@
+"""A comparison of methods, and its tables: for the terminal, notebooks, Markdown, LaTeX, CSV and JSON."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from rich.table import Table
+
+from hubless.errors import InputError, storage_errors
+from hubless.lab.charts import ACCENT, MIDDLE, RAW, SIZE, Axis, Chart, even_axis
+from hubless.lab.experiments.tally import Row
+from hubless.lab.experiments.trials import LEAK
+from hubless.lab.table import TextTable
+from hubless.measures.chance import antihubs_by_chance
+from hubless.store.durable import replace_text
+
+_CHANGE = "ΔR@1 [95 %]"
+_FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
+"""First columns on a terminal: others may not fit beside them."""
+_AT = re.compile(r"(?P<name>.+)_at_(?P<k>\d+)")
+_ROW_HEIGHT = 45
+"""Pixels of height for each row of a chart."""
+_COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
+"""Of the rows of a chart."""
+
+Measures: TypeAlias = Sequence[str] | None
+"""Names as in `quality` of a row, or those of `MEASURES`; None for the usual ones."""
+
+
+@dataclass(frozen=True)
+class MeasureColumn:
+    """A measure in a table: its heading and format, and whether the highest is the best."""
+
+    heading: str
+    scale: float = 1.0
+    digits: int = 2
+    high_is_best: bool = False
+
+    def written(self, value: float) -> str:
+        """Return a value as the table shows it."""
+        return f"{self.scale * value:.{self.digits}f}"
+
+
+_AT_K = {
+    "recall": MeasureColumn("R@", 100, 1, True),
+    "precision": MeasureColumn("P@", 100, 1, True),
+    "mean_average_precision": MeasureColumn("mAP@", 100, 1, True),
+    "ndcg": MeasureColumn("nDCG@", 100, 1, True),
+}
+_OF_RANKS = {
+    "geometric_mean_recall": MeasureColumn("geo. mean", 100, 1, True),
+    "median_rank": MeasureColumn("MdR", digits=1),
+    "mean_rank": MeasureColumn("MnR", digits=1),
+    "mean_reciprocal_rank": MeasureColumn("MRR", digits=3, high_is_best=True),
+}
+_OF_OCCURRENCE = {
+    "skewness": MeasureColumn("skewness"),
+    "truncated_skewness": MeasureColumn("truncated skewness"),
+    "kurtosis": MeasureColumn("kurtosis"),
+    "mean_deviation": MeasureColumn("MAE"),
+    "most": MeasureColumn("max", digits=0),
+    "robin_hood": MeasureColumn("Robin Hood", 100, 1),
+    "gini": MeasureColumn("Gini", digits=3),
+    "atkinson": MeasureColumn("Atkinson", digits=3),
+    "antihubs": MeasureColumn("antihubs", 100, 1),
+    "hubs": MeasureColumn("hubs", 100, 1),
+    "groupie_ratio": MeasureColumn("groupie ratio", 100, 1),
+}
+MEASURES = (*_AT_K, *_OF_RANKS, *_OF_OCCURRENCE)
+"""Names that stand for the measure at every k that was measured."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods side by side on the same queries. A notebook shows it as a table.
+
+    Sizes are those of the first split; `draws` is how often its bank was drawn. `depths` are the k of N_k: measures of
+    hubness are of the first, and of the others with a name that ends in `_at_k`.
+    """
+
+    protocol: Literal["strict", "query bank", "collection"]
+    queries: int
+    targets: int
+    query_bank: int | None
+    target_bank: int | None
+    several_relevant: bool
+    seeds: list[int]
+    draws: int
+    depths: list[int]
+    baseline: str
+    left_out: list[int]
+    notes: list[str]
+    group_shares: dict[str, float]
+    rows: list[Row]
+
+    @property
+    def leaks(self) -> list[str]:
+        """Notes that say why the changes look too good."""
+        return [note for note in self.notes if LEAK in note]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as plain JSON values."""
+        return asdict(self)
+
+    def row(self, label: str) -> Row:
+        """Return the row of this label."""
+        return next(row for row in self.rows if row.label == label)
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {', '.join(row.label for row in self.rows)} on {self.queries:,} queries>"
+
+    def _repr_html_(self) -> str:
+        return table_of(self).html()
+
+    def plot(self, measure: str = "recall_at_1") -> Chart:
+        """Draw one measure of each method as a point, with its 95 % interval as a bar where there is one.
+
+        Parameters
+        ----------
+        measure : as in `quality` of a row: "recall_at_5", "skewness"
+
+        Raises
+        ------
+        InputError
+            if the measure was not measured, or stands for several.
+        """
+        shown = columns(self, [measure])
+        if measure not in shown:
+            raise InputError("measure", f"a single one, such as {', '.join(shown)}", measure)
+        column, rows = shown[measure], self.rows[::-1]
+        points = np.array([[row.quality[measure]] * 3 for row in rows]) * column.scale
+        for point, row in zip(points, rows, strict=True):
+            if measure in row.intervals:
+                point[1:] = column.scale * row.intervals[measure].low, column.scale * row.intervals[measure].high
+        names = {float(place): "raw" if row.label == "none" else row.label for place, row in enumerate(rows)}
+        x = even_axis(f"{column.heading} in %" if column.scale == 100 else column.heading, points)
+        size = (SIZE[0], _ROW_HEIGHT * (len(rows) + 2))
+        chart = Chart(x, Axis("", -0.6, len(rows) - 0.3, names), size)
+        for place, (row, (value, low, high)) in enumerate(zip(rows, points.tolist(), strict=True)):
+            colour = _COLOURS.get(row.label, MIDDLE)
+            chart.point(value, place, colour, low=low, high=high)
+            chart.text(value, place, f"{value:.{column.digits}f}", colour, up=9)
+        return chart
+
+
+def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
+    """Return the columns of a table by the names of their measures.
+
+    Raises
+    ------
+    InputError
+        for a name that was not measured, naming what was.
+    """
+    known = {name: _column(name, comparison.depths) for name in comparison.rows[0].quality}
+    if measures is not None:
+        shown: dict[str, MeasureColumn] = {}
+        for measure in measures:
+            named = [name for name in known if measure in (name, _base(name))]
+            if not named:
+                expected = f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1"
+                raise InputError("measure", expected, measure)
+            shown |= {name: known[name] for name in named}
+        return shown
+    several = ["mean_average_precision", "ndcg"] if comparison.several_relevant else []
+    usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs"]
+    found = {name: known[name] for kind in usual for name in known if _base(name) == kind}
+    if len(comparison.depths) == 1:
+        # `skewness` says which depth, and the other headings are shorter
+        found |= {name: _OF_OCCURRENCE[name] for name in ("robin_hood", "antihubs")}
+    return found
+
+
+def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
+    """Return the table that all formats show. The change of R@1 stands beside R@1 only."""
+    shown, rows = columns(comparison, measures), comparison.rows
+    written = {name: [column.written(row.quality[name]) for row in rows] for name, column in shown.items()}
+    cells = dict(written)
+    if "recall_at_1" in shown:
+        cells["recall_at_1"] = [_recall(row, shown["recall_at_1"]) for row in rows]
+    found = {column.heading: cells[name] for name, column in shown.items()}
+    best = {
+        (row, place)
+        for place, (name, column) in enumerate(shown.items(), start=1)
+        for row in _best_rows([row.quality[name] for row in rows], written[name], column.high_is_best)
+    }
+    if "recall_at_1" in shown:
+        found[_CHANGE] = [_change(row) for row in rows]
+        if any(row.mcnemar for row in rows):
+            found["p"] = [_p_value(row) for row in rows]
+    for group, share in comparison.group_shares.items():
+        found[f"{group} ({100 * share:.1f})"] = [f"{100 * row.group_shares[group]:.1f}" for row in rows]
+    lines = list(zip([row.label for row in rows], *found.values(), strict=True))
+    return TextTable(["correction", *found], lines, caption(comparison), best)
+
+
+def caption(comparison: Comparison) -> str:
+    """Return what was compared, and what there is to know of it."""
+    sizes = f"{comparison.queries:,} queries, {comparison.targets:,} targets"
+    sizes += f", query bank of {comparison.query_bank:,}" if comparison.query_bank else ""
+    sizes += f", target bank of {comparison.target_bank:,}" if comparison.target_bank else ""
+    repeats = [f"{len(comparison.seeds)} splits"] if len(comparison.seeds) > 1 else []
+    repeats += [f"{comparison.draws} draws of the bank"] if comparison.draws > 1 else []
+    protocol = "Strict protocol, mean" if comparison.protocol == "strict" else "Mean"
+    splits = f"{protocol} ± standard deviation over {' and '.join(repeats)}: " if repeats else ""
+    antihubs = antihubs_by_chance(comparison.queries, comparison.targets, comparison.depths[0])
+    percent = (
+        f"R@k, Robin Hood and antihubs in %, chance leaves {antihubs:.1%} antihubs; Δ against {comparison.baseline}"
+    )
+    groups = ["shares of groups in % of the first targets (of all targets)"] if comparison.group_shares else []
+    return ". ".join([splits + sizes, percent, *groups, *comparison.notes]) + "."
+
+
+def as_table(comparison: Comparison, measures: Measures = None) -> Table:
+    """Return a table for the terminal. The usual columns that matter most stand first."""
+    return table_of(comparison, measures).rich(_FIRST if measures is None else ())
+
+
+def as_markdown(comparison: Comparison, measures: Measures = None) -> str:
+    """Return a table for a README."""
+    return table_of(comparison, measures).markdown()
+
+
+def as_latex(comparison: Comparison, measures: Measures = None) -> str:
+    """Return a table for a paper; it needs the package booktabs."""
+    return table_of(comparison, measures).latex()
+
+
+def as_csv(comparison: Comparison, measures: Measures = None) -> str:
+    """Return all measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
+    lines = [_flat(row) for row in comparison.rows]
+    written = io.StringIO()
+    writer = csv.DictWriter(written, list(dict.fromkeys(name for line in lines for name in line)), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return written.getvalue()
+
+
+def as_json(comparison: Comparison, measures: Measures = None) -> str:
+    """Return all of it."""
+    return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
+    ".json": as_json,
+    ".csv": as_csv,
+    ".md": as_markdown,
+    ".tex": as_latex,
+}
+
+
+def check_output(path: Path) -> None:
+    """Raise `InputError` unless the path ends in a known format."""
+    if path.suffix not in FORMATS:
+        raise InputError("output", f"a file ending in {', '.join(FORMATS)}", path.suffix or "no ending")
+
+
+def write(comparison: Comparison, path: Path, measures: Measures = None) -> None:
+    """Write a comparison in the format of the path's ending.
+
+    Raises
+    ------
+    InputError
+        for any other ending.
+    StorageError
+    """
+    check_output(path)
+    with storage_errors(path):
+        replace_text(path, FORMATS[path.suffix](comparison, measures))
+
+
+def _column(name: str, depths: list[int]) -> MeasureColumn:
+    if name in _OF_RANKS:
+        return _OF_RANKS[name]
+    at, base = _AT.fullmatch(name), _base(name)
+    if at is not None and base in _AT_K:
+        return replace(_AT_K[base], heading=f"{_AT_K[base].heading}{at['k']}")
+    column = _OF_OCCURRENCE[base]
+    return replace(column, heading=f"{column.heading} N{at['k'] if at is not None else depths[0]}")
+
+
+def _base(name: str) -> str:
+    at = _AT.fullmatch(name)
+    return name if at is None else at["name"]
+
+
+def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:
+    """Return the rows that are written as the best is; none where all are written alike."""
+    best = written[int(np.argmax(values) if high_is_best else np.argmin(values))]
+    return [] if len(set(written)) == 1 else [row for row, text in enumerate(written) if text == best]
+
+
+def _recall(row: Row, column: MeasureColumn) -> str:
+    text = column.written(row.quality["recall_at_1"])
+    if row.spread is not None:
+        return f"{text} ± {column.written(row.spread['recall_at_1'])}"
+    interval = row.intervals["recall_at_1"]
+    return f"{text} [{column.written(interval.low)}, {column.written(interval.high)}]"
+
+
+def _change(row: Row) -> str:
+    if row.change is None:
+        return "–"
+    interval = row.change.interval
+    return f"{100 * row.change.value:+.1f} [{100 * interval.low:+.1f}, {100 * interval.high:+.1f}]"
+
+
+def _p_value(row: Row) -> str:
+    if row.mcnemar is None:
+        return "–"
+    return "<0.001" if row.mcnemar.p_value < 0.001 else f"{row.mcnemar.p_value:.3f}"
+
+
+def _flat(row: Row) -> dict[str, Any]:
+    flat: dict[str, Any] = {"correction": row.label} | row.quality
+    for name, interval in row.intervals.items():
+        flat |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
+    flat |= {f"{name}_spread": value for name, value in (row.spread or {}).items()}
+    if row.change is not None:
+        interval = row.change.interval
+        flat |= {"change": row.change.value, "change_error": row.change.error}
+        flat |= {"change_low": interval.low, "change_high": interval.high}
+    if row.mcnemar is not None:
+        flat["mcnemar_p"] = row.mcnemar.p_value
+    return flat | {f"share_{group}": share for group, share in row.group_shares.items()}

@@ -1,0 +1,238 @@
+"""The targets of a gallery, examined: how often each is seen, and what else is known of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from hubless.corrections import CORRECTIONS
+from hubless.kernels.reductions import top_k
+from hubless.lab.gallery import Gallery
+from hubless.lab.held_out import held_out_rankings
+from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
+from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Topics, entropies, surprise, tails
+from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
+from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+
+QUERY_ROWS = 2048
+GROUPED = 500
+"""Near-duplicates are looked for around so many of the most surprising targets."""
+
+
+@dataclass(frozen=True)
+class Evidences:
+    """Measures of all items, a row an item: see `Evidence`."""
+
+    score: F64
+    overall: F64
+    topical: F64
+    topic: I64
+    rate: F64
+    counts: I64
+    log10_tail: F64
+    entropy: F64
+
+    def of_groups(self, group: I64) -> "Evidences":
+        """Return the measures of each member (n,) of groups."""
+        return Evidences(*(getattr(self, field.name)[group] for field in fields(self)))
+
+
+class Examination:
+    """The targets, scored: near-duplicates count as one, and share what is measured of them.
+
+    Parameters
+    ----------
+    gallery : the targets, all of a gallery or those of a modality
+    rows : (n,) of these targets in the whole gallery
+    queries : (m, d)
+    similarities, ranked : (m, k) of the first targets of each query, best first
+    topics : clusterings of the queries
+    """
+
+    def __init__(
+        self,
+        gallery: Gallery,
+        rows: I64,
+        queries: F32,
+        similarities: F32,
+        ranked: I64,
+        topics: list[Topics],
+        seed: int,
+    ) -> None:
+        self._gallery, self._rows, self._queries, self._topics = gallery, rows, queries, topics
+        self._similarities = similarities
+        self._count = gallery.targets.shape[0]
+        alone = Sightings.of(ranked)
+        first = self._measure(alone, self._count, self._count)
+        most = [np.argsort(-values, kind="stable")[:GROUPED] for values in (first.overall, first.topical)]
+        self._group = near_duplicates(gallery.targets, list(dict.fromkeys(np.concatenate(most).tolist())))
+        together = self._measure(alone.together(self._group), self._count, self._count)
+        self._measured = together.of_groups(self._group)
+        self._exposure = alone.exposure(self._count, len(queries))
+        self._centrality = Centrality(gallery.targets)
+        self._stability = Stability(queries, gallery.targets, similarities, ranked, seed)
+        self._expected = by_chance(len(queries), self._count)
+        self.correction, self._corrected, self._offsets, self._offsets_of = self._correct(seed)
+
+    @property
+    def scores(self) -> F64:
+        """Of each target, (n,)."""
+        return self._measured.score
+
+    def suspects(self, budget: int) -> list[Suspect]:
+        """Return the first places of the list: the best of three lists in turn, so that none fills it alone."""
+        found, centrality = self._measured, self._centrality.of_targets
+        central = np.where(centrality >= CENTRAL, centrality, 0.0)
+        places = np.min([_dense_places(values) for values in (found.overall, found.topical, central)], axis=0)
+        order = np.lexsort((np.arange(self._count), -found.score, places))[:budget]
+        copies = [
+            self._rows[np.setdiff1d(np.flatnonzero(self._group == self._group[row]), row)].tolist() for row in order
+        ]
+        exposures = np.stack([self._exposure, self._corrected], axis=1)
+        stability = self._stability.of_targets(self._group)
+        return self._listed(self._gallery, order, found, centrality, stability, self._offsets, exposures, copies)
+
+    def admit(self, new: Gallery, budget: int) -> tuple[list[Suspect], F64]:
+        """Return new items, each as if it alone were added, and all their scores.
+
+        An item stands where it would stand among the first 20 of each query.
+        """
+        vectors = in_memory(self._gallery.queries(new.targets, "new items"))
+        items = len(vectors)
+        parts = []
+        for start in range(0, len(self._queries), QUERY_ROWS):
+            kept = self._similarities[start : start + QUERY_ROWS]
+            # a tie goes to the new one: the worse case
+            places = _places(self._queries[start : start + QUERY_ROWS] @ vectors.T, kept)
+            query, item = np.nonzero(places < MOST_DEPTH)
+            parts.append((query + start, item, places[query, item]))
+        seen = Sightings(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        found = self._measure(seen, items, self._count + 1)
+        offsets = self._shifted_offsets(vectors)
+        exposures = np.stack([seen.exposure(items, len(self._queries)), self._exposure_of(vectors, offsets)], axis=1)
+        centrality = self._centrality.of(vectors)
+        order = np.lexsort((np.arange(items), -centrality, -found.score))[:budget]
+        copies = [alike(self._gallery.targets, vectors[row]) for row in order]
+        stability = self._stability.of_new(vectors)
+        there = np.sort(self.scores)
+        listed = self._listed(new, order, found, centrality, stability, offsets, exposures, copies, there)
+        return listed, found.score
+
+    def _measure(self, seen: Sightings, items: int, targets: int) -> Evidences:
+        found = surprise(seen, items, len(self._queries), targets, self._topics)
+        counts = {k: seen.within(k).counts(items) for k in DEPTHS}
+        return Evidences(
+            score=found.score,
+            overall=found.overall,
+            topical=found.topical,
+            topic=found.topic,
+            rate=found.rate,
+            counts=np.stack(list(counts.values()), axis=1),
+            log10_tail=tails(counts, len(self._queries), targets),
+            entropy=entropies(seen, items, self._topics[-1]) if self._topics else np.zeros(items),
+        )
+
+    def _listed(
+        self,
+        named: Gallery,
+        order: I64,
+        found: Evidences,
+        centrality: F64,
+        stability: F64,
+        offsets: F32,
+        exposures: F64,
+        copies: list[list[int]],
+        there: F64 | None = None,
+    ) -> list[Suspect]:
+        """Return items in order as suspects; `there` are the scores, ascending, that new items are compared with."""
+        listed = []
+        names = named.describe(order.tolist())
+        for place, (row, name, alike_rows) in enumerate(zip(order.tolist(), names, copies, strict=True), start=1):
+            score = float(found.score[row])
+            measured = Evidence(
+                score=score,
+                overall=float(found.overall[row]),
+                counts=dict(zip(DEPTHS, found.counts[row].tolist(), strict=True)),
+                log10_tail=float(found.log10_tail[row]),
+                topic=self._topic(found, row),
+                entropy=float(found.entropy[row]),
+                centrality=float(centrality[row]),
+                stability=None if np.isnan(stability[row]) else float(stability[row]),
+                offset=float(offsets[row]),
+                offset_percentile=float(np.mean(self._offsets < offsets[row])),
+                near_duplicates=alike_rows,
+                exposure=dict(zip(("raw", "corrected"), exposures[row].tolist(), strict=True)),
+            )
+            above = None if there is None else float(np.searchsorted(there, score) / self._count)
+            listed.append(Suspect(place, name, why(measured, self._expected), measured, above))
+        return listed
+
+    def _correct(self, seed: int) -> tuple[str, F64, F32, Callable[[VectorSource], F32]]:
+        """Return name, exposure, offsets and offsets of other rows by the correction of the collection, or by `auto`.
+
+        `auto` is fitted on the queries.
+        """
+        targets, collection = self._gallery.targets, self._gallery.collection
+        k = min(MOST_DEPTH, self._count)
+        if collection is None:
+            auto, bank = CORRECTIONS["auto"](), ArrayVectors(self._queries, "queries")
+            held = held_out_rankings(auto, bank, targets, k, seed=seed)
+            exposure = Sightings.of(held.corrected).exposure(self._count, len(held.corrected))
+            return "auto, fitted on the queries", exposure, held.offsets, auto.fit(bank, targets).offsets
+        step = max(1, 2**24 // collection.count)
+        found = []
+        for start in range(0, len(self._queries), step):
+            (scores,) = collection.scores(self._queries[start : start + step], (1.0,))
+            found.append(np.argsort(-scores[:, self._rows], axis=1, kind="stable")[:, :k])
+        exposure = Sightings.of(np.concatenate(found)).exposure(self._count, len(self._queries))
+        name = f"{collection.manifest.correction.name}, of the collection"
+        return name, exposure, collection.offsets[self._rows], collection.correction().offsets
+
+    def _shifted_offsets(self, vectors: F32) -> F32:
+        """Return offsets of new items, on the scale of the centred ones of the targets."""
+        some = np.arange(min(self._count, 64))
+        known = self._offsets_of(ArrayVectors(self._gallery.targets.take(some), "targets"))
+        shift = float(np.mean(known - self._offsets[some]))
+        fitted: F32 = self._offsets_of(ArrayVectors(vectors, "new items"))
+        return fitted - np.float32(shift)
+
+    def _exposure_of(self, vectors: F32, offsets: F32) -> F64:
+        """Return the exposure of new items under the correction."""
+        k = min(MOST_DEPTH, self._count)
+        total = np.zeros(len(vectors))
+        for start in range(0, len(self._queries), QUERY_ROWS):
+            block = self._queries[start : start + QUERY_ROWS]
+            kept, _ = top_k(block, self._gallery.targets, k, self._offsets)
+            places = _places(block @ vectors.T - offsets, kept)
+            total += np.where(places < MOST_DEPTH, 1 / np.log2(places + 2), 0.0).sum(axis=0)
+        return total / len(self._queries)
+
+    def _topic(self, found: Evidences, row: int) -> Topic | None:
+        clustering, label, k = found.topic[row].tolist()
+        if clustering < 0:
+            return None
+        members = np.flatnonzero(self._topics[clustering].labels == label)
+        vectors = self._queries[members]
+        example = members[np.argmax(vectors @ vectors.mean(axis=0))]
+        return Topic(len(members), k, float(found.rate[row]), int(example))
+
+
+def by_chance(queries: int, targets: int) -> dict[int, float]:
+    """Return N_k that chance would give, by k."""
+    return {k: queries * min(k / targets, 1) for k in DEPTHS}
+
+
+def _places(scores: F32, kept: F32) -> I64:
+    """Return how many of the kept scores (m, k) of each query are above those of new items (m, a)."""
+    places = np.zeros(scores.shape, np.int64)
+    for better in kept.T:
+        places += better[:, np.newaxis] > scores
+    return places
+
+
+def _dense_places(values: F64) -> I64:
+    """Return 1 for the highest value, 2 for the next, ties alike; the last for 0."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    places: I64 = np.where(values > 0, len(distinct) - inverse, len(values) + 1)
+    return places
