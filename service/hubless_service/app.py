@@ -6,16 +6,17 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.types import ASGIApp
 
+from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
-from hubless_service.access.authentication import READ_ONLY, Authenticate, known_access
-from hubless_service.access.keys import EVERYTHING, Keys
+from hubless_service.access.authentication import READ_ONLY, Authenticate
+from hubless_service.access.keys import Keys
 from hubless_service.app_state import AppState
 from hubless_service.http import handlers
 from hubless_service.observing.live_hubness import FIGURES
@@ -25,25 +26,20 @@ from hubless_service.observing.observer import Observer
 from hubless_service.processes.door import Door
 from hubless_service.processes.joining import join
 from hubless_service.routes import (
-    access,
     alias_routes,
+    analysis,
     bank,
     catalogs,
-    comparison,
     console,
-    creating,
     documentation,
     health,
-    occurrence,
     point_writes,
     points,
-    projection,
-    scan,
     searches,
     versions,
 )
-from hubless_service.routes.at_once import QueriesAtOnce
-from hubless_service.routes.direct import QuickRoutes, match_whole_paths
+from hubless_service.routes.quick import QuickQueries
+from hubless_service.routes.route import match_whole_paths
 from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -54,22 +50,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Vector search without hubs: in each hit score = similarity − strength · offset, where the offset is
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
-ROUTERS = (
-    searches,
-    catalogs,
-    creating,
-    occurrence,
-    scan,
-    projection,
-    bank,
-    points,
-    point_writes,
-    versions,
-    comparison,
-    alias_routes,
-    access,
-    health,
-)
+ROUTERS = (searches, catalogs, analysis, bank, points, point_writes, versions, alias_routes, health)
 _LOOK_SECONDS = 0.05
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
@@ -83,23 +64,22 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class App(FastAPI):
-    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost.
-
-    Attributes
-    ----------
-    at_once : what our server's protocol asks first
-    """
-
-    at_once: QueriesAtOnce
+    """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
     def build_middleware_stack(self) -> ASGIApp:
         """What answers a request, from the outside in: our middlewares, problem documents for errors, the routes."""
         match_whole_paths(self.router.routes)
         others = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
-        app: ASGIApp = QuickRoutes(self.router.routes, others)
+        app: ASGIApp = QuickQueries(others, searches.ROUTE)
         for middleware, positional, named in reversed(self.user_middleware):
             app = middleware(app, *positional, **named)
         return app
+
+    def openapi(self) -> dict[str, Any]:
+        """Return the contract."""
+        if not self.openapi_schema:
+            self.openapi_schema = openapi.complete(super().openapi(), self.state.hubless.settings)
+        return self.openapi_schema
 
 
 def create_app(
@@ -129,23 +109,16 @@ def create_app(
     keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
     metrics = Metrics()
     observer = Observer(metrics, settings.log_share, tracing)
-    at_once = QueriesAtOnce(
-        engine,
-        settings,
-        observer,
-        partial(known_access, keys=keys, attempts=attempts) if keys.wanted else lambda scope: EVERYTHING,
-        heeds_clients=keys.wanted or engine.sampling is not None,
-    )
     app = App(
         title="hubless",
         version=version("hubless"),
         description=DESCRIPTION,
-        openapi_url=None,
+        separate_input_output_schemas=False,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, door or Door(), tracing, at_once),
+        lifespan=_lifespan(engine, keys, door or Door(), tracing),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
@@ -156,7 +129,6 @@ def create_app(
         console.install(app)
     handlers.install(app)
     _measure(engine, metrics, store)
-    app.at_once = at_once
     _add_middlewares(app, settings, keys, attempts, metrics, observer)
     return app
 
@@ -192,7 +164,6 @@ def _lifespan(
     keys: Keys,
     door: Door,
     tracing: "Tracing | None",
-    at_once: QueriesAtOnce,
 ) -> Lifespan:
     """What happens before the first request is taken, and after the last one was answered."""
 
@@ -203,7 +174,6 @@ def _lifespan(
         while not (door.lets_in(loading=engine.shelf.loading) or engine.draining):
             await asyncio.sleep(_LOOK_SECONDS)
         yield
-        at_once.stop()
         threads = [*engine.stop(), *keys.stop()]
         if tracing:
             threads.append(_begun(tracing.close))

@@ -23,7 +23,7 @@ from hubless.store.aliases import read_aliases
 from hubless.vectors.files import open_items
 from hubless.vectors.ids import IdTable, id_array, read_ids
 from hubless_service.access.keys import Keys
-from hubless_service.http import cursors, decoding
+from hubless_service.http import cursors, values
 from hubless_service.http.problems import HttpProblem
 from hubless_service.settings import Settings
 
@@ -86,7 +86,7 @@ def test_base64_vectors(fuzzed):
 
     def read(text):
         try:
-            found = decoding.from_base64(text)
+            found = values.vector_of_base64(text)
         except InputError:
             return
         assert b64encode(found.tobytes()).decode() == text

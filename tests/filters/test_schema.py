@@ -8,10 +8,9 @@ from jsonschema import Draft202012Validator
 from support.filtering import filters_of, tables
 
 from hubless.errors import InputError
-from hubless.filters import filter_schema, parse_filter
+from hubless.filters import filter_schemas, parse_filter
 
-REFERENCE = "#/$defs/Filter"
-SCHEMA = Draft202012Validator({"$ref": REFERENCE, "$defs": {"Filter": filter_schema(REFERENCE)}})
+SCHEMA = Draft202012Validator({"$ref": "#/$defs/Filter", "$defs": filter_schemas("#/$defs/{model}")})
 COLUMNS = pa.schema({"year": pa.int32(), "title": pa.string(), "tags": pa.list_(pa.string())})
 NAMES = ["and", "or", "not", "field", "eq", "in", "gte", "exists", "contains", "prefix", "near"]
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["year", "title", "tags", "a"])

@@ -16,7 +16,7 @@ from hubless import measures
 from hubless.builder.pipeline.survey import by_chance
 from hubless.store import bundle
 from hubless_service.app import create_app
-from hubless_service.routes.comparison import _comparing
+from hubless_service.routes.versions import _comparing
 from hubless_service.settings import Settings
 
 WORDS = "/v1/collections/words"

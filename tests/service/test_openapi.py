@@ -161,3 +161,19 @@ def test_docs_stylesheet_loads_nothing_from_elsewhere(server):
 def test_unknown_asset_gets_a_problem(http):
     assert http.get("/docs/assets/../../etc/passwd").status_code == 404
     assert http.get("/docs/assets/none.js").json()["code"] == "not_found"
+
+
+def test_document_shows_the_limits_that_are_set(serve, words):
+    with serve({"words": words}, max_limit=17, default_limit=3) as (client, _):
+        limit = client.get("/openapi.json").json()["components"]["schemas"]["QueryRequest"]["properties"]["limit"]
+        path = "/v1/collections/words/query"
+        assert client.post(path, json={"text": "amber", "limit": 17}).status_code == 200
+        problem = client.post(path, json={"text": "amber", "limit": 18}).json()
+    assert limit["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 17}
+    assert (problem["parameter"], problem["expected"]) == ("limit", "a whole number from 1 to 17")
+
+
+def test_operations_are_named_by_their_endpoints(document):
+    names = [operation["operationId"] for operation in operations(document).values()]
+    assert len(set(names)) == len(names)
+    assert {"query", "query_batch", "put_points", "get_version"} <= set(names)

@@ -43,29 +43,26 @@ def _sharpen_parameter(parameter):
 
 
 def _sharpen_request(properties):
-    if "vector" in properties:
-        properties["vector"]["anyOf"] = [
-            {"type": "array", "items": {"type": "number"}, "minItems": catalogs.DIM, "maxItems": catalogs.DIM},
-            {"type": "string", "format": "hubless-base64"},
-        ]
     if "timeout_ms" in properties:  # a request that had a millisecond may get 504
         properties["timeout_ms"]["anyOf"] = [{"type": "integer", "minimum": 10_000}, {"type": "null"}]
     if "params" in properties:  # the flat indexes of the catalog have none
         properties["params"]["anyOf"] = [{"type": "object", "maxProperties": 0}, {"type": "null"}]
-    if "id" in properties:
-        properties["id"]["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, {"type": "integer"}]
     if "text" in properties:
         properties["text"]["anyOf"] = [{"type": "string", "enum": WORDS}, {"type": "string"}]
 
 
 def _sharpen_targets(schemas):
-    ids = schemas["PointsRequest"]["properties"]["ids"]["items"]
+    for name, part in (("QueryRequest", "vector"), ("QueryRequest", "text"), ("QueryRequest", "id")):
+        schemas[name].setdefault("oneOf", []).append({"required": [part]})
+    schemas["QueryVector"]["anyOf"] = [
+        {"type": "array", "items": {"type": "number"}, "minItems": catalogs.DIM, "maxItems": catalogs.DIM},
+        {"type": "string", "format": "hubless-base64"},
+    ]
+    ids = schemas["StoredId"]
     ids["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, *ids["anyOf"]]
-    condition = schemas["Filter"]["anyOf"][0]["properties"]
-    condition["field"]["enum"] = ["title", "rank", "tags", "none"]
-    for schema in condition.values():
-        if "anyOf" in schema:  # beside what is allowed: what is against the document has to be refused
-            schema["anyOf"] = [{"type": "integer"}, {"type": "string", "enum": WORDS}, *schema["anyOf"]]
+    schemas["FilterCondition"]["properties"]["field"]["enum"] = ["title", "rank", "tags", "none"]
+    value = schemas["FilterValue"]  # beside what is allowed: what is against the document has to be refused
+    value["anyOf"] = [{"type": "integer"}, {"type": "string", "enum": WORDS}, *value["anyOf"]]
 
 
 schemathesis.openapi.format("hubless-row", _VECTORS.map(lambda rows: rows[0].tobytes()))

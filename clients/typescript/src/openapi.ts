@@ -3,10 +3,7 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /**
-         * AccessAnswer
-         * @description What the request may do.
-         */
+        /** @description What the request may do. */
         AccessAnswer: {
             /** @description Whether it may read stored bank queries: `HUBLESS_BANK_READERS`. */
             bank_queries: boolean;
@@ -20,52 +17,39 @@ export interface components {
              */
             role: "read" | "write" | "admin";
         };
-        /**
-         * AimsRecord
-         * @description The aims of the index: recall, and limits in bytes and milliseconds; None for no limit.
-         */
+        /** @description The aims of the index: recall, and limits in bytes and milliseconds; None for no limit. */
         AimsRecord: {
             latency_ms: number | null;
             memory: number | null;
             recall: number;
         };
-        /**
-         * AliasAnswer
-         * @description Another name of a collection.
-         */
+        /** @description Another name of a collection. */
         AliasAnswer: {
             alias: string;
             collection: string;
             /** @description What If-Match takes: changes whenever the alias does. */
             etag: string;
         };
-        /**
-         * AliasesAnswer
-         * @description All aliases of collections that may be seen.
-         */
+        /** @description All aliases of collections that may be seen. */
         AliasesAnswer: {
             aliases: components["schemas"]["AliasAnswer"][];
         };
         /**
-         * AliasRequest
          * @description What an alias is to stand for.
+         * @example {
+         *       "collection": "stdlib"
+         *     }
          */
         AliasRequest: {
             /** @description The name of a collection, not an alias. */
             collection: string;
         };
-        /**
-         * AliveAnswer
-         * @description The process answers.
-         */
+        /** @description The process answers. */
         AliveAnswer: {
             /** @constant */
             status: "ok";
         };
-        /**
-         * BankAnswer
-         * @description The query bank of the version that is served, and what becomes of one that was put.
-         */
+        /** @description The query bank of the version that is served, and what becomes of one that was put. */
         BankAnswer: {
             collection: string;
             /** @description That was fitted. */
@@ -84,10 +68,7 @@ export interface components {
             /** @description null for none. */
             work: components["schemas"]["WorkAnswer"] | null;
         };
-        /**
-         * BankQueryAnswer
-         * @description A query of the bank.
-         */
+        /** @description A query of the bank. */
         BankQueryAnswer: {
             collection: string;
             /** @description Its number among those that are stored, from 0. */
@@ -99,7 +80,6 @@ export interface components {
             version: string;
         };
         /**
-         * BankRecord
          * @description What was seen of the query bank before it was used, on samples of it and of the targets.
          *
          *     Attributes
@@ -121,47 +101,42 @@ export interface components {
             relative_length: number | null;
             repeated: number;
         };
-        /**
-         * BatchAnswer
-         * @description Hits for each query of the batch, in its order.
-         */
+        /** @description Hits for each query of the batch, in its order. */
         BatchAnswer: {
             collection: string;
             results: components["schemas"]["QueryHits"][];
             version: string;
         };
         /**
-         * BatchRequest
          * @description Several queries, answered in order, all or none.
+         * @example {
+         *       "queries": [
+         *         {
+         *           "id": "str.split",
+         *           "limit": 3
+         *         }
+         *       ]
+         *     }
          */
         BatchRequest: {
             /** @description At most HUBLESS_MAX_BATCH. */
             queries: components["schemas"]["QueryRequest"][];
         };
-        /**
-         * ChangedAnswers
-         * @description The first ten of a canary query, in both versions.
-         */
+        /** @description The first ten of a canary query, in both versions. */
         ChangedAnswers: {
-            after: (number | string)[];
-            before: (number | string)[];
+            after: components["schemas"]["IdJson"][];
+            before: components["schemas"]["IdJson"][];
             /** @description How many stand in both. */
             kept: number;
         };
-        /**
-         * ChangedField
-         * @description A field of the manifest that differs.
-         */
+        /** @description A field of the manifest that differs. */
         ChangedField: {
             after: unknown;
             before: unknown;
             /** @description Its name, with dots: `correction.details.temperature`. */
             field: string;
         };
-        /**
-         * CollectionAnswer
-         * @description What a collection is, how it is corrected, and how well that was measured to work.
-         */
+        /** @description What a collection is, how it is corrected, and how well that was measured to work. */
         CollectionAnswer: {
             /** @description Other names that stand for it. */
             aliases: string[];
@@ -202,17 +177,11 @@ export interface components {
             versions: string[];
             writes: components["schemas"]["Writes"];
         };
-        /**
-         * CollectionsAnswer
-         * @description All collections that are served.
-         */
+        /** @description All collections that are served. */
         CollectionsAnswer: {
             collections: components["schemas"]["CollectionAnswer"][];
         };
-        /**
-         * CorrectionRecord
-         * @description The requested correction, and what the fit chose and measured.
-         */
+        /** @description The requested correction, and what the fit chose and measured. */
         CorrectionRecord: {
             /** @description What the fit chose and measured, such as the temperature. */
             details: {
@@ -224,19 +193,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /**
-         * CountAnswer
-         * @description How many targets there are, or meet the filter.
-         */
+        /** @description How many targets there are, or meet the filter. */
         CountAnswer: {
             collection: string;
             count: number;
             version: string;
         };
-        /**
-         * CountRequest
-         * @description What to count.
-         */
+        /** @description What to count. */
         CountRequest: {
             /** @description Only targets that meet it; all if not given. */
             filter?: components["schemas"]["Filter"] | null;
@@ -244,8 +207,15 @@ export interface components {
             min_seq?: number | null;
         };
         /**
-         * CreateCollectionRequest
          * @description What an empty collection is to hold.
+         * @example {
+         *       "dim": 2,
+         *       "id_type": "string",
+         *       "metric": "cosine",
+         *       "payload_schema": {
+         *         "price": "float64"
+         *       }
+         *     }
          */
         CreateCollectionRequest: {
             /** @description Dimensions of its vectors. */
@@ -265,10 +235,7 @@ export interface components {
                 [key: string]: string;
             } | null;
         };
-        /**
-         * DeleteAnswer
-         * @description What was deleted.
-         */
+        /** @description Result of deleting points. */
         DeleteAnswer: {
             collection: string;
             deleted: number;
@@ -276,17 +243,18 @@ export interface components {
             seq: number;
             version: string;
         };
-        /**
-         * DeletedCollectionAnswer
-         * @description The collection is gone.
-         */
+        /** @description The collection is gone. */
         DeletedCollectionAnswer: {
             collection: string;
             deleted: boolean;
         };
         /**
-         * DeletePointsRequest
-         * @description Which targets to delete: those of some ids, or those that meet a filter.
+         * @description Which targets to delete: either those of some ids, or those that meet a filter.
+         * @example {
+         *       "ids": [
+         *         "new"
+         *       ]
+         *     }
          */
         DeletePointsRequest: {
             /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
@@ -294,18 +262,9 @@ export interface components {
             /** @description All targets that meet it are deleted. */
             filter?: components["schemas"]["Filter"] | null;
             /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
-            ids?: (number | string)[] | null;
-        } & ({
-            filter?: null;
-            ids: unknown[];
-        } | {
-            filter: Record<string, never>;
-            ids?: null;
-        });
-        /**
-         * DiffAnswer
-         * @description What differs between two versions of a collection.
-         */
+            ids?: components["schemas"]["StoredId"][] | null;
+        };
+        /** @description What differs between two versions of a collection. */
         DiffAnswer: {
             added: components["schemas"]["IdChanges"];
             /** @description Canary queries of the older version; none if the dimensions differ. */
@@ -316,10 +275,7 @@ export interface components {
             since: string;
             version: string;
         };
-        /**
-         * DriftFigures
-         * @description How far the queries are from the query bank.
-         */
+        /** @description How far the queries are from the query bank. */
         DriftFigures: {
             /** @description What to do if the queries have left the bank; null if not. */
             advice: string | null;
@@ -328,10 +284,7 @@ export interface components {
             /** @description Different queries of which this is known. */
             queries: number;
         };
-        /**
-         * EngineRecord
-         * @description The engine outside of the process that holds the vectors of a version.
-         */
+        /** @description The engine outside of the process that holds the vectors of a version. */
         EngineRecord: {
             /** @description What else the engine has to know to open it. */
             details: {
@@ -345,66 +298,58 @@ export interface components {
             name: string;
         };
         /** @description Which targets: by their payload; see docs/filters.md. */
-        Filter: {
-            /** @description A list has this element. */
-            contains?: boolean | number | string;
-            /** @description As the column's type asks. */
-            eq?: boolean | number | string;
-            /** @description Whether there is a value. */
+        Filter: components["schemas"]["FilterCondition"] | components["schemas"]["FilterAnd"] | components["schemas"]["FilterOr"] | components["schemas"]["FilterNot"];
+        /** @description All filters hold. */
+        FilterAnd: {
+            and: components["schemas"]["Filter"][];
+        };
+        /** @description What is asked of a payload column: all operators have to hold. */
+        FilterCondition: {
+            contains?: components["schemas"]["FilterValue"];
+            eq?: components["schemas"]["FilterValue"];
+            /** @description True: there is a value. */
             exists?: boolean;
             /** @description A payload column. */
             field: string;
-            /** @description As the column's type asks. */
-            gt?: boolean | number | string;
-            /** @description As the column's type asks. */
-            gte?: boolean | number | string;
+            gt?: components["schemas"]["FilterValue"];
+            gte?: components["schemas"]["FilterValue"];
             /** @description One of these. */
-            in?: (boolean | number | string)[];
-            /** @description As the column's type asks. */
-            lt?: boolean | number | string;
-            /** @description As the column's type asks. */
-            lte?: boolean | number | string;
-            /** @description As the column's type asks. */
-            ne?: boolean | number | string;
+            in?: components["schemas"]["FilterValue"][];
+            lt?: components["schemas"]["FilterValue"];
+            lte?: components["schemas"]["FilterValue"];
+            ne?: components["schemas"]["FilterValue"];
             /** @description A string begins so. */
             prefix?: string;
-        } | {
-            and: components["schemas"]["Filter"][];
-        } | {
-            or: components["schemas"]["Filter"][];
-        } | {
+        };
+        /** @description The filter does not hold. */
+        FilterNot: {
             not: components["schemas"]["Filter"];
         };
-        /**
-         * FindingsAnswer
-         * @description Which of the stored bank queries find a target among their first ten.
-         */
+        /** @description At least one filter holds. */
+        FilterOr: {
+            or: components["schemas"]["Filter"][];
+        };
+        /** @description As the column's type asks. */
+        FilterValue: boolean | number | string;
+        /** @description Which of the stored bank queries find a target among their first ten. */
         FindingsAnswer: {
             collection: string;
             corrected: components["schemas"]["QueryFinding"][];
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description How many bank queries are stored. */
             queries: number;
             raw: components["schemas"]["QueryFinding"][];
             version: string;
         };
-        /**
-         * FrequentTarget
-         * @description A target that is found often.
-         */
+        /** @description A target that is found often. */
         FrequentTarget: {
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description How often it was found. */
             occurrence: number;
             /** @description Of the places in the answers, how many it takes. */
             share: number;
         };
-        /**
-         * HitExplanation
-         * @description Why a hit stands where it does.
-         */
+        /** @description Why a hit stands where it does. */
         HitExplanation: {
             /** @description In how many of the measuring queries' first ten it stands with the correction at strength 1, as measured when the version was built; null if that is not stored. */
             occurrence: number | null;
@@ -417,10 +362,7 @@ export interface components {
             /** @description The strength that was applied. */
             strength: number;
         };
-        /**
-         * Hubness
-         * @description k-occurrence (k=10) of the targets over the measuring queries.
-         */
+        /** @description k-occurrence (k=10) of the targets over the measuring queries. */
         Hubness: {
             /** @description Share of the targets that never occur. */
             antihubs: number;
@@ -429,10 +371,7 @@ export interface components {
             /** @description Of the 10-occurrence; near 0 without hubs. */
             skewness: number;
         };
-        /**
-         * HubnessAnswer
-         * @description How often targets are found by the queries that are asked; null for a ranking that has none.
-         */
+        /** @description How often targets are found by the queries that are asked; null for a ranking that has none. */
         HubnessAnswer: {
             collection: string;
             /** @description A share of the queries, as served: to compare with raw. */
@@ -451,41 +390,30 @@ export interface components {
             /** @description The last queries that count, at most. */
             window: number;
         };
-        /**
-         * HubnessByChance
-         * @description What chance alone would give.
-         */
+        /** @description The values that chance alone would give. */
         HubnessByChance: {
             antihub_share: number;
             skewness: number;
         };
-        /**
-         * HubOccurrence
-         * @description A target that is found often.
-         */
+        /** @description A target that is found often. */
         HubOccurrence: {
             /** @description Its N_10 at strength 1. */
             corrected: number;
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description Its hubness in units of similarity. */
             offset: number;
             /** @description Its N_10 without correction. */
             raw: number;
         };
-        /**
-         * IdChanges
-         * @description Targets that one version has and the other has not.
-         */
+        /** @description Targets that one version has and the other has not. */
         IdChanges: {
             count: number;
             /** @description Some of them. */
-            ids: (number | string)[];
+            ids: components["schemas"]["IdJson"][];
         };
-        /**
-         * IndexRecord
-         * @description The kind of index, the default search parameters of a query, and how they were found.
-         */
+        /** @description A number or a string, as the collection's ids are. */
+        IdJson: number | string;
+        /** @description The kind of index, the default search parameters of a query, and how they were found. */
         IndexRecord: {
             aims?: components["schemas"]["AimsRecord"] | null;
             /** @default [] */
@@ -512,19 +440,13 @@ export interface components {
             shards: number[];
             type: string;
         };
-        /**
-         * InputJson
-         * @description A file or an array that a version was built from.
-         */
+        /** @description A file or an array that a version was built from. */
         InputJson: {
             name: string;
             sha256: string;
             size: number;
         };
-        /**
-         * KeptFinding
-         * @description A target on the list.
-         */
+        /** @description A target on the list. */
         KeptFinding: {
             /** @description How many near-duplicates are counted with it. */
             copies: number;
@@ -539,10 +461,7 @@ export interface components {
             stability: number | null;
             why: string;
         };
-        /**
-         * KeptScan
-         * @description A scan for planted hubs.
-         */
+        /** @description A scan for planted hubs. */
         KeptScan: {
             /** @description How many targets reach the threshold. */
             alerts: number;
@@ -557,10 +476,7 @@ export interface components {
             /** @description The version whose targets were scanned. */
             version: string;
         };
-        /**
-         * LiveFigures
-         * @description What the live queries say about the correction.
-         */
+        /** @description What the live queries say about the correction. */
         LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;
@@ -573,7 +489,6 @@ export interface components {
             state: "too_few" | "few" | "enough";
         };
         /**
-         * Measured
          * @description Measurements with bank queries.
          *
          *     Hubness is measured with a fit of its own, without these queries, unless the bank is too small. The offsets of the
@@ -597,24 +512,18 @@ export interface components {
              */
             strength: number;
         };
-        /**
-         * NeverFound
-         * @description The targets that no query finds.
-         */
+        /** @description The targets that no query finds. */
         NeverFound: {
             /** @description How many are found in neither ranking. */
             both: number;
             /** @description How many are not found at strength 1. */
             corrected: number;
             /** @description Some that are found in neither. */
-            ids: (number | string)[];
+            ids: components["schemas"]["IdJson"][];
             /** @description How many are not found without correction. */
             raw: number;
         };
-        /**
-         * OccurrenceAnswer
-         * @description How often each target is found by bank queries, for a version as it was built; null where nobody counted.
-         */
+        /** @description How often each target is found by bank queries, for a version as it was built; null where nobody counted. */
         OccurrenceAnswer: {
             /** @description Few queries leave many targets unfound: compare both rankings with this. */
             chance: components["schemas"]["OccurrenceByChance"] | null;
@@ -632,10 +541,7 @@ export interface components {
             source: ("build" | "sample") | null;
             version: string;
         };
-        /**
-         * OccurrenceByChance
-         * @description The same figures if as many queries found random targets.
-         */
+        /** @description The same figures if as many queries found random targets. */
         OccurrenceByChance: {
             /** @description Share of the targets that chance alone leaves unfound. */
             antihub_share: number;
@@ -643,8 +549,17 @@ export interface components {
             skewness: number;
         };
         /**
-         * PatchPointsRequest
          * @description Changes of payload, all or none.
+         * @example {
+         *       "points": [
+         *         {
+         *           "id": "new",
+         *           "payload": {
+         *             "line": 1
+         *           }
+         *         }
+         *       ]
+         *     }
          */
         PatchPointsRequest: {
             /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
@@ -652,14 +567,10 @@ export interface components {
             /** @description At most HUBLESS_MAX_WRITE_POINTS. */
             points: components["schemas"]["PointToPatch"][];
         };
-        /**
-         * PointAnswer
-         * @description One target.
-         */
+        /** @description One target. */
         PointAnswer: {
             collection: string;
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description Its hubness in units of similarity: positive is a hub. */
             offset: number;
             /** @description null where the collection has no payload. */
@@ -672,61 +583,50 @@ export interface components {
             vector?: number[] | null;
             version: string;
         };
-        /**
-         * PointsAnswer
-         * @description Several targets, in the order of their ids.
-         */
+        /** @description Several targets, in the order of their ids. */
         PointsAnswer: {
             collection: string;
             /** @description Those ids that no target bears. */
-            missing: (number | string)[];
+            missing: components["schemas"]["IdJson"][];
             points: components["schemas"]["StoredTarget"][];
             version: string;
         };
         /**
-         * PointsRequest
          * @description Which targets to send, and with what.
+         * @example {
+         *       "ids": [
+         *         "str.split"
+         *       ]
+         *     }
          */
         PointsRequest: {
             /** @description At most HUBLESS_MAX_LIMIT, of the type of the collection's ids. */
-            ids: (number | string)[];
+            ids: components["schemas"]["StoredId"][];
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;
             /** @description What each target is sent with; its payload if not given. */
             with?: string[] | null;
         };
-        /**
-         * PointToPatch
-         * @description What to change in the payload of a target.
-         */
+        /** @description What to change in the payload of a target. */
         PointToPatch: {
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["StoredId"];
             /** @description The columns to change. Columns that are not given stay. */
             payload: {
                 [key: string]: unknown;
             };
         };
-        /**
-         * PointToPut
-         * @description A target that comes, or replaces the one of the same id.
-         */
+        /** @description A target that comes, or replaces the one of the same id. With neither vector nor text no search finds it. */
         PointToPut: {
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["StoredId"];
             /** @description Values of the collection's payload columns; what is not given is null. */
             payload?: {
                 [key: string]: unknown;
             } | null;
             /** @description Instead of the vector, for collections that have an encoder. */
             text?: string | null;
-            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. A target with neither vector nor text is found by its payload and id only. */
-            vector?: number[] | string | null;
+            vector?: components["schemas"]["QueryVector"] | null;
         };
-        /**
-         * ProblemAnswer
-         * @description An error, RFC 9457.
-         */
+        /** @description An error, RFC 9457. */
         ProblemAnswer: {
             /** @description What was wrong, for programs: stable. */
             code: string;
@@ -742,22 +642,16 @@ export interface components {
             title: string;
             type: string;
         };
-        /**
-         * ProjectedQueries
-         * @description The stored bank queries, in the order of their numbers.
-         */
+        /** @description The stored bank queries, in the order of their numbers. */
         ProjectedQueries: {
             x: number[];
             y: number[];
         };
-        /**
-         * ProjectedTargets
-         * @description Targets by column: the first of each list is the first target.
-         */
+        /** @description Targets by column: the first of each list is the first target. */
         ProjectedTargets: {
             /** @description N_10 at strength 1; null likewise. */
             corrected: number[] | null;
-            id: (number | string)[];
+            id: components["schemas"]["IdJson"][];
             offset: number[];
             /** @description N_10 without correction; null if nobody counted. */
             raw: number[] | null;
@@ -766,10 +660,7 @@ export interface components {
             x: number[];
             y: number[];
         };
-        /**
-         * ProjectionAnswer
-         * @description A flat picture of a version as it was built: at most 5,000 targets, always with the largest hubs.
-         */
+        /** @description A flat picture of a version as it was built: at most 5,000 targets, always with the largest hubs. */
         ProjectionAnswer: {
             collection: string;
             /** @description How many targets the version has. */
@@ -785,10 +676,7 @@ export interface components {
             targets: components["schemas"]["ProjectedTargets"];
             version: string;
         };
-        /**
-         * PutAnswer
-         * @description What was stored. It is on the disk, and this worker's next query finds it.
-         */
+        /** @description Result of storing points. It is on the disk, and this worker's next query finds it. */
         PutAnswer: {
             collection: string;
             /** @description How many ids are new. */
@@ -800,8 +688,20 @@ export interface components {
             version: string;
         };
         /**
-         * PutBankRequest
-         * @description Example queries that the correction is to be fitted on: vectors or texts.
+         * @description Example queries that the correction is to be fitted on: either vectors or texts.
+         * @example {
+         *       "fit": false,
+         *       "vectors": [
+         *         [
+         *           0.6,
+         *           0.8
+         *         ],
+         *         [
+         *           0.8,
+         *           0.6
+         *         ]
+         *       ]
+         *     }
          */
         PutBankRequest: {
             /** @description What to fit; that of the collection if not given, auto if that is none. */
@@ -819,11 +719,21 @@ export interface components {
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
             timeout_ms?: number | null;
             /** @description Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES. */
-            vectors?: (number[] | string)[] | null;
-        } & (unknown | unknown);
+            vectors?: components["schemas"]["QueryVector"][] | null;
+        };
         /**
-         * PutPointsRequest
          * @description Targets to store, all or none.
+         * @example {
+         *       "points": [
+         *         {
+         *           "id": "new",
+         *           "vector": [
+         *             0.6,
+         *             0.8
+         *           ]
+         *         }
+         *       ]
+         *     }
          */
         PutPointsRequest: {
             /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
@@ -833,10 +743,7 @@ export interface components {
             /** @description At most HUBLESS_MAX_WRITE_POINTS. */
             points: components["schemas"]["PointToPut"][];
         };
-        /**
-         * QueryAnswer
-         * @description The hits, and what was searched.
-         */
+        /** @description The hits, and what was searched. */
         QueryAnswer: {
             collection: string;
             /** @description Of a gated correction only: whether it was switched on for the query. */
@@ -844,27 +751,20 @@ export interface components {
             hits: components["schemas"]["QueryHit"][];
             version: string;
         };
-        /**
-         * QueryFinding
-         * @description A bank query that finds a target.
-         */
+        /** @description A bank query that finds a target. */
         QueryFinding: {
             /** @description What it finds first with the correction, which tells what it is about. */
-            first: number | string;
+            first: components["schemas"]["IdJson"];
             /** @description Its number, for `GET .../bank/{number}`. */
             query: number;
             /** @description Where the target stands, from 1. */
             rank: number;
         };
-        /**
-         * QueryHit
-         * @description A target that was found.
-         */
+        /** @description A target that was found. */
         QueryHit: {
             /** @description Only if asked for. */
             explanation?: components["schemas"]["HitExplanation"];
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description Hubness of the target in units of similarity: positive is a hub. */
             offset: number;
             /** @description null where the collection has no payload. */
@@ -878,26 +778,30 @@ export interface components {
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
         };
-        /**
-         * QueryHits
-         * @description The hits of one query, best first.
-         */
+        /** @description The hits of one query, best first. */
         QueryHits: {
             /** @description Of a gated correction only: whether it was switched on for the query. */
             corrected?: boolean;
             hits: components["schemas"]["QueryHit"][];
         };
         /**
-         * QueryRequest
-         * @description What to search for, as a vector, as a text or as a stored target, and how.
+         * @description What to search for, as either a vector, a text or the id of a stored target, and how.
+         * @example {
+         *       "explain": true,
+         *       "id": "str.split",
+         *       "limit": 3
+         *     }
+         * @example {
+         *       "text": "split a string"
+         *     }
          */
         QueryRequest: {
             /** @description Whether each hit is sent with its rank without the correction, and why it has it. */
             explain?: boolean | null;
             /** @description Only targets that meet it are searched. */
             filter?: components["schemas"]["Filter"] | null;
-            /** @description A stored target, to find more like it: asked with its vector, and itself left out. A number or a string, as the collection's ids are. */
-            id?: number | string | null;
+            /** @description A stored target, to find more like it: asked with its vector, and itself left out. */
+            id?: components["schemas"]["StoredId"] | null;
             /** @description How many hits at most; HUBLESS_DEFAULT_LIMIT if not given. */
             limit?: number | null;
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
@@ -916,15 +820,14 @@ export interface components {
             text?: string | null;
             /** @description Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not given. Of a batch, the shortest holds. */
             timeout_ms?: number | null;
-            /** @description A list of numbers, or base64 of little-endian float32; as long as the collection's dim. */
-            vector?: number[] | string | null;
+            /** @description A vector, as long as the collection's dim. */
+            vector?: components["schemas"]["QueryVector"] | null;
             /** @description What each hit is sent with beside id and scores. */
             with?: string[] | null;
-        } & (unknown | unknown | unknown);
-        /**
-         * RankingHubness
-         * @description How often targets are found in one ranking of the queries.
-         */
+        };
+        /** @description Numbers, or base64 of little-endian float32; as long as the collection's dim. */
+        QueryVector: number[] | string;
+        /** @description How often targets are found in one ranking of the queries. */
         RankingHubness: {
             /** @description Share of the targets that are never found. */
             antihub_share: number;
@@ -939,10 +842,7 @@ export interface components {
             /** @description Share of the places that the worst hub takes. */
             top_hub_share: number;
         };
-        /**
-         * RankingOccurrence
-         * @description How often targets are found in one ranking.
-         */
+        /** @description How often targets are found in one ranking. */
         RankingOccurrence: {
             /** @description Share of the targets that no query finds. */
             antihub_share: number;
@@ -954,10 +854,7 @@ export interface components {
             /** @description Of N_10 over all targets; near 0 without hubs. */
             skewness: number;
         };
-        /**
-         * ReadyAnswer
-         * @description The server answers queries.
-         */
+        /** @description The server answers queries. */
         ReadyAnswer: {
             /** @description Each collection's state; one that failed says why, and `log` why its writes cannot be followed. Left out where a key is needed to see them. */
             collections?: {
@@ -972,10 +869,7 @@ export interface components {
             /** @description Of a catalog in object storage; left out as `collections` are. */
             store?: components["schemas"]["StoreAnswer"];
         };
-        /**
-         * SampleFigures
-         * @description Live queries that are kept in files.
-         */
+        /** @description Live queries that are kept in files. */
         SampleFigures: {
             /** @description How often queries were asked since, repeated ones too. */
             asked: number;
@@ -984,19 +878,13 @@ export interface components {
             /** @description When the oldest period began, ISO 8601. */
             since: string;
         };
-        /**
-         * ScanAnswer
-         * @description The last scan for planted hubs that was kept.
-         */
+        /** @description The last scan for planted hubs that was kept. */
         ScanAnswer: {
             collection: string;
             /** @description null if none was kept. */
             scan: components["schemas"]["KeptScan"] | null;
         };
-        /**
-         * ScrollAnswer
-         * @description Some targets, in an order that stays the same as long as the version does.
-         */
+        /** @description Some targets, in an order that stays the same as long as the version does. */
         ScrollAnswer: {
             collection: string;
             /** @description Of the next page; null where this is the last. */
@@ -1004,10 +892,7 @@ export interface components {
             points: components["schemas"]["StoredTarget"][];
             version: string;
         };
-        /**
-         * ScrollRequest
-         * @description Which targets to send, and from where on.
-         */
+        /** @description Which targets to send, and from where on. */
         ScrollRequest: {
             /** @description Of the page before; null for the first. */
             cursor?: string | null;
@@ -1020,10 +905,7 @@ export interface components {
             /** @description What each target is sent with; its payload if not given. */
             with?: string[] | null;
         };
-        /**
-         * SettingRecord
-         * @description Search parameters with their measured recall, and the time of a single query on one thread.
-         */
+        /** @description Search parameters with their measured recall, and the time of a single query on one thread. */
         SettingRecord: {
             latency_ms: number;
             parameters: {
@@ -1031,10 +913,7 @@ export interface components {
             };
             recall_at_10: number;
         };
-        /**
-         * StoreAnswer
-         * @description How the object storage with the catalog is. What is here is served whatever it says.
-         */
+        /** @description How the object storage with the catalog is. What is here is served whatever it says. */
         StoreAnswer: {
             address: string;
             /** @description When all that is there was brought here, in ISO 8601. */
@@ -1042,13 +921,11 @@ export interface components {
             /** @description Why something could not be; null if all was. */
             trouble: string | null;
         };
-        /**
-         * StoredTarget
-         * @description A stored target.
-         */
+        /** @description A number or a string, as the collection's ids are. */
+        StoredId: number | string;
+        /** @description A stored target. */
         StoredTarget: {
-            /** @description A number or a string, as the collection's ids are. */
-            id: number | string;
+            id: components["schemas"]["IdJson"];
             /** @description Its hubness in units of similarity: positive is a hub. */
             offset: number;
             /** @description null where the collection has no payload. */
@@ -1060,20 +937,14 @@ export interface components {
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
         };
-        /**
-         * TargetsWithCount
-         * @description So many targets are found so often.
-         */
+        /** @description So many targets are found so often. */
         TargetsWithCount: {
             /** @description N_10: by so many queries. */
             occurrence: number;
             /** @description How many targets are. */
             targets: number;
         };
-        /**
-         * VersionAnswer
-         * @description What a stored version was built from and how, and what was measured.
-         */
+        /** @description A stored version: its inputs, parameters and measurements. */
         VersionAnswer: {
             bank: components["schemas"]["BankRecord"] | null;
             /** @description The size of its files. */
@@ -1102,18 +973,12 @@ export interface components {
                 [key: string]: string;
             };
         };
-        /**
-         * VersionsAnswer
-         * @description All versions of a collection, oldest first.
-         */
+        /** @description All versions of a collection, oldest first. */
         VersionsAnswer: {
             collection: string;
             versions: components["schemas"]["VersionState"][];
         };
-        /**
-         * VersionState
-         * @description A version of a collection, and what became of it.
-         */
+        /** @description A version of a collection, and what became of it. */
         VersionState: {
             /** @description How many targets it has; null likewise. */
             count: number | null;
@@ -1130,10 +995,7 @@ export interface components {
             state: "served" | "refused" | "damaged" | "stored";
             version: string;
         };
-        /**
-         * WaitingBank
-         * @description A query bank that was put, and that no version has yet.
-         */
+        /** @description A query bank that was put, and that no version has yet. */
         WaitingBank: {
             /** @description Whether it is fitted next; false while more is to come. */
             fit: boolean;
@@ -1142,10 +1004,7 @@ export interface components {
             /** @description How many were put. */
             queries: number;
         };
-        /**
-         * WorkAnswer
-         * @description The last work of the service that made a version, or is to.
-         */
+        /** @description The last work of the service that made a version, or is to. */
         WorkAnswer: {
             began: string;
             /** @description How many rows of the step are done. */
@@ -1169,10 +1028,7 @@ export interface components {
              */
             work: "merge" | "bank";
         };
-        /**
-         * Writes
-         * @description What was written since the version was built.
-         */
+        /** @description What was written since the version was built. */
         Writes: {
             /** @description How many targets stand beside the index, with frozen offsets. */
             added: number;

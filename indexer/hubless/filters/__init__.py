@@ -2,6 +2,6 @@
 
 from hubless.filters.grammar import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.filters.rows import read_row, table_of
-from hubless.filters.schema import filter_schema
+from hubless.filters.schema import filter_schemas
 
-__all__ = ["FILTER_LIMITS", "Filter", "FilterLimits", "filter_schema", "parse_filter", "read_row", "table_of"]
+__all__ = ["FILTER_LIMITS", "Filter", "FilterLimits", "filter_schemas", "parse_filter", "read_row", "table_of"]

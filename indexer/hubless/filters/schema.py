@@ -1,4 +1,4 @@
-"""The JSON schema of a filter, for those who document where filters are taken."""
+"""The JSON schemas of filters, for those who document where filters are taken."""
 
 from typing import Any
 
@@ -9,35 +9,44 @@ _VALUE: Json = {
     "anyOf": [{"type": "boolean"}, {"type": "number"}, {"type": "string"}],
     "description": "As the column's type asks.",
 }
-_TAKEN: dict[str, Json] = {
-    "in": {"type": "array", "items": _VALUE, "description": "One of these."},
-    "exists": {"type": "boolean", "description": "Whether there is a value."},
-    "contains": {**_VALUE, "description": "A list has this element."},
-    "prefix": {"type": "string", "description": "A string begins so."},
-}
 _MEANINGS = {"and": "All filters hold.", "or": "At least one filter holds.", "not": "The filter does not hold."}
 
 
-def filter_schema(reference: str) -> Json:
-    """The JSON schema of all filters that `parse_filter` takes, for some payload.
+def filter_schemas(reference: str) -> dict[str, Json]:
+    """Return the JSON schemas of `Filter`, what `parse_filter` takes for some payload, and of its parts, by name.
 
     Parameters
     ----------
-    reference : where the schema stands, as filters are made of filters
+    reference : where a schema stands, with `{model}` for its name
     """
+
+    def refer(name: str) -> Json:
+        return {"$ref": reference.format(model=name)}
+
+    parts = {f"Filter{name.title()}": name for name in COMBINATIONS}
     return {
-        "anyOf": [_condition(), *(_combination(name, {"$ref": reference}) for name in COMBINATIONS)],
-        "description": "Which targets: by their payload; see docs/filters.md.",
+        "Filter": {
+            "anyOf": [refer("FilterCondition"), *map(refer, parts)],
+            "description": "Which targets: by their payload; see docs/filters.md.",
+        },
+        "FilterValue": _VALUE,
+        "FilterCondition": _condition(refer("FilterValue")),
+        **{part: _combination(name, refer("Filter")) for part, name in parts.items()},
     }
 
 
-def _condition() -> Json:
-    field = {"type": "string", "description": "A payload column."}
+def _condition(value: Json) -> Json:
+    taken: dict[str, Json] = {
+        FIELD: {"type": "string", "description": "A payload column."},
+        **dict.fromkeys(OPERATORS, value),
+        "in": {"type": "array", "items": value, "description": "One of these."},
+        "exists": {"type": "boolean", "description": "True: there is a value."},
+        "prefix": {"type": "string", "description": "A string begins so."},
+    }
     return {
-        "title": "Condition",
         "description": "What is asked of a payload column: all operators have to hold.",
         "type": "object",
-        "properties": {FIELD: field} | {name: _TAKEN.get(name, _VALUE) for name in OPERATORS},
+        "properties": taken,
         "required": [FIELD],
         "minProperties": 2,
         "additionalProperties": False,
@@ -45,12 +54,10 @@ def _condition() -> Json:
 
 
 def _combination(name: str, part: Json) -> Json:
-    parts = part if name == "not" else {"type": "array", "items": part}
     return {
-        "title": name,
         "description": _MEANINGS[name],
         "type": "object",
-        "properties": {name: parts},
+        "properties": {name: part if name == "not" else {"type": "array", "items": part}},
         "required": [name],
         "additionalProperties": False,
     }

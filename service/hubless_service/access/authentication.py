@@ -43,16 +43,29 @@ class Authenticate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with what its key allows, or answer 401, or 429 after too many wrong ones."""
         if scope["type"] == "http":
-            path: str = scope["path"]
-            public = path in self.public or path.startswith(ASSETS)
-            access = self._access(scope, public)
-            if isinstance(access, HttpProblem):
-                if not public:
-                    await respond(access, scope[SCOPE_KEY])(scope, receive, send)
-                    return
-                access = NOTHING
-            scope[ACCESS] = access
+            try:
+                self.admit(scope)
+            except HttpProblem as problem:
+                await respond(problem, scope[SCOPE_KEY])(scope, receive, send)
+                return
         await self.app(scope, receive, send)
+
+    def admit(self, scope: Scope) -> None:
+        """Note what the key of a request allows.
+
+        Raises
+        ------
+        HttpProblem
+            if the request needs a right key, and has none.
+        """
+        path: str = scope["path"]
+        public = path in self.public or path.startswith(ASSETS)
+        access = self._access(scope, public)
+        if isinstance(access, HttpProblem):
+            if not public:
+                raise access
+            access = NOTHING
+        scope[ACCESS] = access
 
     def _access(self, scope: Scope, public: bool) -> Access | HttpProblem:
         """What the key of a request allows, or why that is nothing.
@@ -76,19 +89,6 @@ class Authenticate:
         self.on_failure("wrong_key")
         self.attempts.note(host, presented)
         return _refusal(presented)
-
-
-def known_access(scope: Scope, keys: Keys, attempts: Attempts) -> Access | None:
-    """What the key of a request allows, as `access_of` says from then on; None if that is nothing.
-
-    Keeps no account of wrong keys.
-    """
-    presented = _presented(scope)
-    if presented is None or attempts.seconds_left((scope.get("client") or [""])[0]):
-        return None
-    if found := keys.access(presented):
-        scope[ACCESS] = found
-    return found
 
 
 def access_of(request: Request) -> Access:

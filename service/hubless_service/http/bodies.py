@@ -1,7 +1,8 @@
-"""Bodies and URLs of requests as plain JSON values. `requests` then checks the values."""
+"""Bodies and URLs of requests: received, parsed, and checked by their models."""
 
 import asyncio
-from typing import Any, cast
+from collections.abc import Collection
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
 import orjson
@@ -9,29 +10,60 @@ from fastapi import Request
 from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
+from hubless_service.http import heavy
 from hubless_service.http.heavy import check_nesting, check_shape
 from hubless_service.http.problems import HttpProblem, clip
-from hubless_service.http.trace import BODY_READ, EXCHANGE
+from hubless_service.http.requests import JSON, RequestModel, read
+from hubless_service.http.trace import EXCHANGE, trace_of
+from hubless_service.http.values import Subject
 from hubless_service.settings import Settings
 
-JSON = "application/json"
-BINARY = "application/octet-stream"
+R = TypeVar("R", bound=RequestModel)
 
 
-async def receive(request: Request, settings: Settings, *, batch: bool = False) -> bytes:
+async def read_body(request: Request, model: type[R], subject: Subject, *, required: bool) -> R:
+    """Receive and check a body, in the thread for heavy work if it is large.
+
+    Raises
+    ------
+    HttpProblem, InputError
+    """
+    trace = trace_of(request)
+    kind = media_type(request, *model.kinds) if required else ""
+    body = await receive(request, subject.settings, large=model.large)
+    if not required:
+        kind, body = (media_type(request, *model.kinds), body) if body else (JSON, b"{}")
+    with trace.stage("parse"):
+        if kind == JSON:
+            refuse_url_fields(request)
+            return await heavy.run(len(body), lambda: read(model, parse(body), subject))
+        url = url_fields(request)
+        return await heavy.run(len(body), lambda: model.of_bytes(kind, body, url, subject))
+
+
+def read_url(request: Request, model: type[R], subject: Subject) -> R:
+    """Check the fields of a URL.
+
+    Raises
+    ------
+    InputError
+    """
+    return read(model, url_fields(request, model.texts), subject)
+
+
+async def receive(request: Request, settings: Settings, *, large: bool = False) -> bytes:
     """Receive the body, within the bytes and the seconds that the settings allow.
 
     Parameters
     ----------
-    batch : whether it may be as large as a batch of queries
+    large : whether it may be as large as a batch of queries
 
     Raises
     ------
     HttpProblem
         `body_too_large`, `request_timeout`.
     """
-    request.scope[BODY_READ] = True
-    limit = settings.max_body_bytes if batch else min(settings.max_query_bytes, settings.max_body_bytes)
+    limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
     exchange = request.scope.get(EXCHANGE)
     if exchange and (whole := exchange.whole_body()) is not None:
         if len(whole) > limit:
@@ -107,13 +139,16 @@ def parse(body: bytes) -> Any:
     return document
 
 
-def url_fields(request: Request) -> dict[str, Any]:
-    """The fields of the URL as JSON values; `with` is a list, separated by commas."""
+def url_fields(request: Request, texts: Collection[str] = ()) -> dict[str, Any]:
+    """Return the fields of the URL as JSON values, but for texts; `with` is a list, separated by commas."""
     fields: dict[str, Any] = {}
     for name, text in _url_pairs(request):
         if name in fields:
             raise InputError(clip(name), "one value", "several")
-        fields[name] = text.split(",") if name == "with" else _json_or_text(name, text)
+        if name == "with":
+            fields[name] = text.split(",")
+        else:
+            fields[name] = text if name in texts else _json_or_text(name, text)
     return fields
 
 

@@ -10,17 +10,14 @@ from hubless_service.http.trace import trace_of
 
 def install(app: FastAPI) -> None:
     """Answer exceptions with problem documents. The middleware answers all that are not foreseen."""
-    app.exception_handler(HttpProblem)(_on_problem)
-    app.exception_handler(HublessError)(_on_library_error)
+    app.exception_handler(HttpProblem)(on_problem)
+    app.exception_handler(HublessError)(on_problem)
     app.exception_handler(HTTPException)(_on_http_exception)
 
 
-async def _on_problem(request: Request, error: HttpProblem) -> Response:
-    return respond(error, trace_of(request))
-
-
-async def _on_library_error(request: Request, error: HublessError) -> Response:
-    return respond(from_library(error), trace_of(request))
+async def on_problem(request: Request, error: HttpProblem | HublessError) -> Response:
+    """Answer an error of the service or of the library."""
+    return respond(error if isinstance(error, HttpProblem) else from_library(error), trace_of(request))
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:

@@ -1,18 +1,23 @@
 """What clients may send. The models that check a request are those that `/openapi.json` shows."""
 
 from functools import cache
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import pyarrow as pa
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError, ValidationInfo, model_validator
 
+from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField
-from hubless.filters import Filter
 from hubless.search.collection import MOST_STRENGTH
-from hubless.vectors.arrays import F32
 from hubless_service.http import values
+from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
+from hubless_service.http.heavy import count_values
 from hubless_service.http.problems import clip, describe
-from hubless_service.http.values import Extras, Subject
+from hubless_service.http.values import Json, Subject, vectors_of_bytes
 
+JSON = "application/json"
+BINARY = "application/octet-stream"
+FEWEST_BANK_QUERIES = 2
 _STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
 _EXPECTED = {
     "model_type": "an object",
@@ -25,22 +30,47 @@ _EXPECTED = {
     "greater_than_equal": _STRENGTHS,
     "less_than_equal": _STRENGTHS,
 }
-"""What a client is told for pydantic's own types of errors; the kinds of fields say it themselves."""
+"""What a client is told for pydantic's own types of errors; the types in `values` say it themselves."""
+_LONGEST_VERSION = 200
+_LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as large as heads may be
 
 
 class RequestModel(BaseModel):
-    """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given."""
+    """The fields of a body or a URL. Unknown ones are refused, and null is a field that is not given.
+
+    Attributes
+    ----------
+    kinds : media types of the body
+    large : whether the body may be as large as a batch of queries
+    texts : fields that stand in a URL as they are; others stand there as JSON
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid", arbitrary_types_allowed=True)
+    kinds: ClassVar[tuple[str, ...]] = (JSON,)
+    large: ClassVar[bool] = False
+    texts: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read a body of another type than JSON, beside which the other fields stand in the URL.
+
+        Raises
+        ------
+        HttpProblem, InputError
+        """
+        raise NotImplementedError
+
+
+R = TypeVar("R", bound=RequestModel)
 
 
 class QueryOptions(RequestModel):
     """How to search, whatever for."""
 
-    limit: Annotated[int, values.Whole("max_limit")] | None = Field(
+    limit: Annotated[int, values.whole("max_limit")] | None = Field(
         default=None, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
     )
-    skip: Annotated[int, values.Whole("max_depth", least=0)] | None = Field(
+    skip: Annotated[int, values.whole("max_depth", least=0)] | None = Field(
         default=None, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
     )
     strength: float | None = Field(
@@ -50,220 +80,268 @@ class QueryOptions(RequestModel):
         description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
         "collection, 0 with id.",
     )
-    with_: Annotated[Extras, values.Sent()] | None = Field(
+    with_: values.Sent | None = Field(
         default=None, alias="with", description="What each hit is sent with beside id and scores."
     )
     score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
     explain: bool | None = Field(
         default=None, description="Whether each hit is sent with its rank without the correction, and why it has it."
     )
-    timeout_ms: Annotated[int, values.Whole("max_timeout_ms")] | None = Field(
+    timeout_ms: Annotated[int, values.whole("max_timeout_ms")] | None = Field(
         default=None,
         description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
         "given. Of a batch, the shortest holds.",
     )
-    min_seq: Annotated[int, values.Sequence()] | None = Field(
-        default=None,
-        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
-    )
+    min_seq: values.MinSeq = None
 
 
 class BinaryRequest(QueryOptions):
     """The URL of a binary body."""
 
-    dim: Annotated[int, values.Dimension()] | None = Field(
-        default=None, description="The dimension of the vectors, to be checked, as the body does not tell it."
-    )
+    dim: values.Dimension = None
 
 
 class QueryRequest(QueryOptions):
-    """What to search for, as a vector, as a text or as a stored target, and how."""
+    """What to search for, as either a vector, a text or the id of a stored target, and how."""
 
     model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": ["vector"]}, {"required": ["text"]}, {"required": ["id"]}]},
+        json_schema_extra={"examples": [{"id": "str.split", "limit": 3, "explain": True}, {"text": "split a string"}]}
     )
-    vector: Annotated[F32, values.QueryVector()] | None = Field(
-        default=None,
-        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim.",
-    )
-    text: Annotated[str, values.Text("max_text")] | None = Field(
+    kinds = (JSON, BINARY)
+    vector: values.QueryVector | None = Field(default=None, description="A vector, as long as the collection's dim.")
+    text: Annotated[str, values.text("max_text")] | None = Field(
         default=None, description="A text, for collections that have an encoder."
     )
-    id: Annotated[int | str, values.StoredId()] | None = Field(
-        default=None,
-        description="A stored target, to find more like it: asked with its vector, and itself left out. A number or a "
-        "string, as the collection's ids are.",
+    id: values.StoredId | None = Field(
+        default=None, description="A stored target, to find more like it: asked with its vector, and itself left out."
     )
-    filter: Annotated[Filter, values.Filtering()] | None = Field(
-        default=None, description="Only targets that meet it are searched."
-    )
+    filter: values.FilterJson | None = Field(default=None, description="Only targets that meet it are searched.")
     params: dict[str, Any] | None = Field(
         default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
     )
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read the vector of a binary body."""
+        return cls.model_construct(
+            **_given(read(BinaryRequest, url, subject)), vector=vectors_of_bytes(body, subject.collection, rows=1)
+        )
 
 
 class BatchRequest(RequestModel):
     """Several queries, answered in order, all or none."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "str.split", "limit": 3}]}]})
+    kinds = (JSON, BINARY)
+    large = True
     queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = Field(
         description="At most HUBLESS_MAX_BATCH."
     )
+    _field: str = PrivateAttr("queries")
+
+    @property
+    def field(self) -> str:
+        """What an error about all queries names."""
+        return self._field
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_filters(cls, document: Any, info: ValidationInfo) -> Any:
+        """Refuse a batch whose filters are too large together. To count them takes a small part of reading them."""
+        queries = document.get("queries") if isinstance(document, dict) else None
+        if isinstance(queries, list) and info.context:
+            filters = [query["filter"] for query in queries if isinstance(query, dict) and query.get("filter")]
+            most = info.context.settings.max_batch_filter_values
+            if filters and count_values(filters, most) > most:
+                raise InputError("queries", f"filters of at most {most} values in all", "more")
+        return document
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read the vectors of a binary body. The fields in the URL hold for all of them."""
+        options, most = _given(read(BinaryRequest, url, subject)), subject.settings.max_batch
+        rows = vectors_of_bytes(body, subject.collection)
+        if not 1 <= len(rows) <= most:
+            raise InputError("body", f"1 to {most} queries", str(len(rows)))
+        made = cls.model_construct(
+            queries=[QueryRequest.model_construct(**options, vector=rows[i : i + 1]) for i in range(len(rows))]
+        )
+        made._field = "body"
+        return made
 
 
 class CountRequest(RequestModel):
     """What to count."""
 
-    filter: Annotated[Filter, values.Filtering()] | None = Field(
-        default=None, description="Only targets that meet it; all if not given."
-    )
-    min_seq: Annotated[int, values.Sequence()] | None = Field(
-        default=None,
-        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
-    )
+    filter: values.FilterJson | None = Field(default=None, description="Only targets that meet it; all if not given.")
+    min_seq: values.MinSeq = None
 
 
 class PointRequest(RequestModel):
     """The URL of a single target."""
 
-    with_: Annotated[Extras, values.Sent()] | None = Field(
+    with_: values.Sent | None = Field(
         default=None, alias="with", description="What the target is sent with beside its payload."
     )
-    min_seq: Annotated[int, values.Sequence()] | None = Field(
-        default=None,
-        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
-    )
+    min_seq: values.MinSeq = None
 
 
 class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
-    ids: Annotated[list[Annotated[int | str, values.StoredId()]], values.Several("ids", "max_limit")] = Field(
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["str.split"]}]})
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = Field(
         description="At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
     )
-    with_: Annotated[Extras, values.Sent()] | None = Field(
+    with_: values.Sent | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
     )
-    min_seq: Annotated[int, values.Sequence()] | None = Field(
-        default=None,
-        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
-    )
+    min_seq: values.MinSeq = None
 
 
 class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
-    filter: Annotated[Filter, values.Filtering()] | None = Field(
+    filter: values.FilterJson | None = Field(
         default=None, description="Only targets that meet it; the same for all pages."
     )
-    limit: Annotated[int, values.Whole("max_limit")] | None = Field(
+    limit: Annotated[int, values.whole("max_limit")] | None = Field(
         default=None, description="How many targets at most; HUBLESS_DEFAULT_LIMIT if not given."
     )
     cursor: str | None = Field(default=None, description="Of the page before; null for the first.")
-    with_: Annotated[Extras, values.Sent()] | None = Field(
+    with_: values.Sent | None = Field(
         default=None, alias="with", description="What each target is sent with; its payload if not given."
     )
-    min_seq: Annotated[int, values.Sequence()] | None = Field(
-        default=None,
-        description="What answers has this write, whichever worker it is: the seq that the answer to a write gave.",
+    min_seq: values.MinSeq = None
+
+
+class OccurrenceRequest(RequestModel):
+    """The URL of the occurrence."""
+
+    limit: Annotated[int, values.whole("max_limit")] | None = Field(
+        default=None, description="How many hubs of each ranking, and how many ids never found; 20 if not given."
     )
 
 
-class PointToPut(RequestModel):
-    """A target that comes, or replaces the one of the same id."""
+class FindingsRequest(RequestModel):
+    """The URL of the findings."""
 
-    id: Annotated[int | str, values.StoredId()] = Field(
-        description="A number or a string, as the collection's ids are."
+    texts = frozenset({"id"})
+    id: Annotated[str, values.text("max_text", "the id of a target")] = Field(
+        description="Of the target. A number stands as its digits."
     )
-    vector: Annotated[F32, values.QueryVector()] | None = Field(
-        default=None,
-        description="A list of numbers, or base64 of little-endian float32; as long as the collection's dim. A target "
-        "with neither vector nor text is found by its payload and id only.",
+
+
+class ProjectionRequest(RequestModel):
+    """The URL of the projection."""
+
+    texts = frozenset({"column"})
+    column: Annotated[str, values.text(_LONGEST_COLUMN)] | None = Field(
+        default=None, description="A payload column whose values are sent too."
     )
-    text: Annotated[str, values.Text("max_text")] | None = Field(
-        default=None, description="Instead of the vector, for collections that have an encoder."
-    )
-    payload: Annotated[dict[str, Any], values.PayloadRow()] | None = Field(
-        default=None, description="Values of the collection's payload columns; what is not given is null."
+
+
+class DiffRequest(RequestModel):
+    """The URL of a comparison."""
+
+    texts = frozenset({"since"})
+    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = Field(
+        default=None, description="The id of the other version; that of the one before if not given."
     )
 
 
 class WriteOptions(RequestModel):
     """How to write, whatever it is."""
 
-    durability: Annotated[str, values.Choice("disk", "memory")] | None = Field(
+    large = True
+    durability: Annotated[str, values.choice("disk", "memory")] | None = Field(
         default=None,
         description="memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
         "the server loses none. For loads that you can repeat.",
     )
 
 
-class ArrowPointsRequest(WriteOptions):
+class PutOptions(WriteOptions):
     """The URL of an Arrow body."""
 
-    mode: Annotated[str, values.Choice("upsert", "insert", "ignore", "update")] | None = Field(
-        default=None, description="As in a JSON body."
-    )
-
-
-class PutPointsRequest(WriteOptions):
-    """Targets to store, all or none."""
-
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = Field(
-        description="At most HUBLESS_MAX_WRITE_POINTS."
-    )
-    mode: Annotated[str, values.Choice("upsert", "insert", "update", "ignore")] | None = Field(
+    mode: Annotated[str, values.choice("upsert", "insert", "update", "ignore")] | None = Field(
         default=None,
         description="insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
         "that are not there; upsert, the default, takes all.",
     )
 
 
+class PointToPut(RequestModel):
+    """A target that comes, or replaces the one of the same id. With neither vector nor text no search finds it."""
+
+    id: values.StoredId
+    vector: values.QueryVector | None = None
+    text: Annotated[str, values.text("max_text")] | None = Field(
+        default=None, description="Instead of the vector, for collections that have an encoder."
+    )
+    payload: values.PayloadRow | None = Field(
+        default=None, description="Values of the collection's payload columns; what is not given is null."
+    )
+
+
+class PutPointsRequest(PutOptions):
+    """Targets to store, all or none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
+    kinds = (JSON, ARROW)
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = Field(
+        description="At most HUBLESS_MAX_WRITE_POINTS."
+    )
+    _table: pa.Table | None = PrivateAttr(None)
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The points, if they came as Arrow."""
+        return self._table
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read the table of an Arrow stream."""
+        options, most = _given(read(PutOptions, url, subject)), subject.settings.max_write_points
+        table = read_table(body)
+        if not 1 <= len(table) <= most:
+            raise InputError("body", f"1 to {most} points", str(len(table)))
+        made = cls.model_construct(**options, points=[])
+        made._table = table
+        return made
+
+
 class PointToPatch(RequestModel):
     """What to change in the payload of a target."""
 
-    id: Annotated[int | str, values.StoredId()] = Field(
-        description="A number or a string, as the collection's ids are."
-    )
-    payload: Annotated[dict[str, Any], values.PayloadRow()] = Field(
-        description="The columns to change. Columns that are not given stay."
-    )
+    id: values.StoredId
+    payload: values.PayloadRow = Field(description="The columns to change. Columns that are not given stay.")
 
 
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
     points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = Field(
         description="At most HUBLESS_MAX_WRITE_POINTS."
     )
 
 
 class DeletePointsRequest(WriteOptions):
-    """Which targets to delete: those of some ids, or those that meet a filter."""
+    """Which targets to delete: either those of some ids, or those that meet a filter."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "oneOf": [
-                {"required": ["ids"], "properties": {"ids": {"type": "array"}, "filter": {"type": "null"}}},
-                {"required": ["filter"], "properties": {"filter": {"type": "object"}, "ids": {"type": "null"}}},
-            ]
-        }
+    model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = Field(
+        default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over."
     )
-    ids: Annotated[list[Annotated[int | str, values.StoredId()]], values.Several("ids", "max_write_points")] | None = (
-        Field(default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over.")
-    )
-    filter: Annotated[Filter, values.Filtering()] | None = Field(
-        default=None, description="All targets that meet it are deleted."
-    )
-
-
-_Vectors: TypeAlias = list[Annotated[F32, values.QueryVector()]]
-_Texts: TypeAlias = list[Annotated[str, values.Text("max_text")]]
+    filter: values.FilterJson | None = Field(default=None, description="All targets that meet it are deleted.")
 
 
 class BankOptions(RequestModel):
     """What to do with a query bank."""
 
-    mode: Annotated[str, values.Choice("replace", "append")] | None = Field(
+    large = True
+    mode: Annotated[str, values.choice("replace", "append")] | None = Field(
         default=None,
         description="append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
         "default, takes the place of both.",
@@ -275,41 +353,78 @@ class BankOptions(RequestModel):
         default=None, description="What to fit; that of the collection if not given, auto if that is none."
     )
     parameters: dict[str, Any] | None = Field(default=None, description="Of the correction.")
-    timeout_ms: Annotated[int, values.Whole("max_timeout_ms")] | None = Field(
+    timeout_ms: Annotated[int, values.whole("max_timeout_ms")] | None = Field(
         default=None,
         description="Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
     )
+
+    def check(self, count: int, subject: Subject) -> None:
+        """Raise `InputError` unless so many queries are enough, and the correction is one."""
+        most = subject.settings.max_bank_queries
+        if not 1 <= count <= most:
+            raise InputError("body", f"1 to {most} queries", str(count))
+        if self.fit is not False and self.mode != "append" and count < FEWEST_BANK_QUERIES:
+            raise InputError("vectors", f"at least {FEWEST_BANK_QUERIES} queries, better 100 and more", str(count))
+        if self.correction is not None or self.parameters is not None:
+            make_correction(self.correction or "auto", self.parameters)
 
 
 class BinaryBankRequest(BankOptions):
     """The URL of a binary body."""
 
-    dim: Annotated[int, values.Dimension()] | None = Field(
-        default=None, description="The dimension of the vectors, to be checked, as a binary body does not tell it."
-    )
+    dim: values.Dimension = None
 
 
 class PutBankRequest(BankOptions):
-    """Example queries that the correction is to be fitted on: vectors or texts."""
+    """Example queries that the correction is to be fitted on: either vectors or texts."""
 
-    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["vectors"]}, {"required": ["texts"]}]})
-    vectors: Annotated[_Vectors, values.Several("queries", "max_bank_queries")] | None = Field(
+    model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
+    kinds = (JSON, BINARY, ARROW)
+    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = Field(
         default=None,
         description="Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
     )
-    texts: Annotated[_Texts, values.Several("texts", "max_batch")] | None = Field(
-        default=None, description="For collections that have an encoder. At most HUBLESS_MAX_BATCH."
+    texts_: Annotated[list[Annotated[str, values.text("max_text")]], values.Several("texts", "max_batch")] | None = (
+        Field(
+            default=None, alias="texts", description="For collections that have an encoder. At most HUBLESS_MAX_BATCH."
+        )
     )
+
+    @model_validator(mode="after")
+    def _check(self, info: ValidationInfo[Subject]) -> Self:
+        if (self.vectors is None) == (self.texts_ is None):
+            raise InputError("vectors", "either vectors or texts", "both" if self.texts_ else "neither")
+        self.check(len(self.vectors or self.texts_ or ()), info.context)
+        return self
+
+    @classmethod
+    def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
+        """Read the vectors of a binary or an Arrow body."""
+        options = read(BinaryBankRequest, url, subject)
+        if kind == BINARY:
+            rows = vectors_of_bytes(body, subject.collection)
+        else:
+            table = read_table(body)
+            if table.column_names != [VECTOR]:
+                raise InputError("body", f"one column, {VECTOR}", ", ".join(table.column_names) or "none")
+            rows = vectors_of(table, subject.collection)[0]
+        options.check(len(rows), subject)
+        return cls.model_construct(**_given(options), vectors=[rows])
 
 
 class CreateCollectionRequest(RequestModel):
     """What an empty collection is to hold."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [{"dim": 2, "metric": "cosine", "id_type": "string", "payload_schema": {"price": "float64"}}]
+        }
+    )
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Annotated[str, values.Choice("cosine", "dot")] = Field(
+    metric: Annotated[str, values.choice("cosine", "dot")] = Field(
         description="cosine compares directions, dot takes lengths into account."
     )
-    id_type: Annotated[str, values.Choice("string", "int64")] = Field(description="The type of its ids.")
+    id_type: Annotated[str, values.choice("string", "int64")] = Field(description="The type of its ids.")
     payload_schema: dict[str, str] | None = Field(
         default=None,
         description="Names of types by column. If not given payload is free: JSON objects with any keys.",
@@ -325,35 +440,21 @@ class DeleteCollectionRequest(RequestModel):
 class AliasRequest(RequestModel):
     """What an alias is to stand for."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "stdlib"}]})
     collection: str = Field(description="The name of a collection, not an alias.")
 
 
-REQUESTS = (
-    QueryRequest,
-    BatchRequest,
-    CountRequest,
-    PointsRequest,
-    ScrollRequest,
-    PutPointsRequest,
-    PatchPointsRequest,
-    DeletePointsRequest,
-    PutBankRequest,
-    CreateCollectionRequest,
-    AliasRequest,
-)
-"""All that are bodies."""
 _PARTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {
     BatchRequest: ("queries", QueryRequest),
     PutPointsRequest: ("points", PointToPut),
     PatchPointsRequest: ("points", PointToPatch),
 }
 """Models that are lists of others."""
-R = TypeVar("R", bound=RequestModel)
 
 
 @cache
 def fields_of(model: type[RequestModel]) -> frozenset[str]:
-    """Names of a model's fields as they are in JSON."""
+    """Return the names of a model's fields as they are in JSON."""
     return frozenset(field.alias or name for name, field in model.model_fields.items())
 
 
@@ -378,6 +479,10 @@ def read(model: type[R], document: Any, subject: Subject | None = None) -> R:
             # a field that is missing is refused in the same words as null
             return read(model, document | {wrong["loc"][-1]: None}, subject)
         raise _refusal(wrong["loc"], wrong["type"], wrong["input"], wrong.get("ctx", {})) from error
+
+
+def _given(options: RequestModel) -> dict[str, Any]:
+    return {name: value for name, value in options if value is not None and name != "dim"}
 
 
 def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -> None:

@@ -8,8 +8,6 @@ from starlette.requests import HTTPConnection
 SCOPE_KEY = "hubless.trace"
 EXCHANGE = "hubless.exchange"
 """The key in the scope of our own server's `Cycle`, which says at once what ASGI says by messages."""
-BODY_READ = "hubless.body_read"
-"""The key in the scope of requests whose body was received."""
 REFUSAL = "hubless.refusal"
 """The key in the scope of the `HttpProblem` that answers what is no request."""
 STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", "serialise")

@@ -4,131 +4,109 @@ import asyncio
 from functools import partial
 from pathlib import Path
 from time import perf_counter
-from typing import cast
+from typing import Annotated, cast
 
 import numpy as np
-from fastapi import APIRouter, Request, Response
+from fastapi import Depends, Query, Response
 
 import hubless
 from hubless.builder.lifecycle import check_refittable
 from hubless.errors import HublessError, InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
-from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.app_state import AppState, state_of
-from hubless_service.http import bodies, heavy, responses
-from hubless_service.http.arrow import ARROW
-from hubless_service.http.given_bank import GivenBank, read_bank
-from hubless_service.http.insights import BankAnswer, BankQueryAnswer, WaitingBank, WorkAnswer
+from hubless_service.app_state import AppState
+from hubless_service.http import responses
+from hubless_service.http.insights import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
-from hubless_service.http.trace import trace_of
-from hubless_service.http.values import Subject
 from hubless_service.maintaining.status import Status, as_json
-from hubless_service.routes import examples_of_insights as examples
-from hubless_service.routes.direct import DirectRoute
+from hubless_service.routes.route import Administered, Call, Held
+from hubless_service.routes.route import router as make_router
 
-router = APIRouter(route_class=DirectRoute, tags=["collections"])
+router = make_router("collections")
+_PATH = "/v1/collections/{collection}/bank"
 _LONGEST = 9
 """Digits of a number that is worth reading."""
 _LOOK_SECONDS = 0.05
 _SWITCH_SECONDS = 2.0
-_ANSWERS = openapi.answers(
-    BankAnswer,
-    examples.BANK_ANSWER,
-    "malformed_body",
-    "request_timeout",
-    "body_too_large",
-    "unsupported_media_type",
-    "forbidden",
-    "collection_not_found",
-    "invalid_input",
-    "unknown_field",
-    "dimension_mismatch",
-    "not_finite",
-    "zero_vector",
-    "no_encoder",
-    "unknown_words",
-    "text_refused",
-    "encoder_failed",
-    "encoder_timeout",
-    "log_damaged",
-    *openapi.SEARCHED,
-)
+
+
+def _url(url: Annotated[BinaryBankRequest, Query()]) -> None:
+    """Document the fields that stand in the URL beside a body that is not JSON."""
 
 
 @router.put(
-    "/v1/collections/{collection}/bank",
+    _PATH,
     summary="Fit the correction on a query bank",
-    responses={**_ANSWERS, 202: _ANSWERS[200] | {"description": "It is on the disk, and not fitted yet."}},
-    openapi_extra=openapi.body(
-        PutBankRequest,
-        binary="b · dim · 4 bytes, little-endian float32, one query after the other.",
-        arrow="A stream with one column, `vector`: fixed_size_list<float32>.",
-        url=BinaryBankRequest,
+    response_model=BankAnswer,
+    responses={
+        202: {"model": BankAnswer, "description": "It is on the disk, and not fitted yet."},
+        **openapi.refusals(
+            *openapi.BODY,
+            *openapi.FIELDS,
+            *openapi.VECTORS,
+            *openapi.TEXTS,
+            *openapi.SEARCHED,
+            "forbidden",
+            "collection_not_found",
+            "log_damaged",
+        ),
+    },
+    dependencies=[Depends(_url)],
+    openapi_extra=openapi.binary_body(
+        "b · dim · 4 bytes, little-endian float32, one query after the other; other fields stand in the URL.",
+        "A stream with one column, `vector`: fixed_size_list<float32>; other fields stand in the URL.",
     ),
 )
-async def put_bank(request: Request, collection: str) -> Response:
+async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Response:
     """The service makes a version of all targets, with a correction that is fitted on these queries.
 
     200 if that is served within the time of the request, and else 202: it goes on, after a restart, too, and `GET` says
     how far it is.
     """
-    state = state_of(request)
-    holder = state.shelf.collection(collection, check_admin(request, state.settings.origins))
-    kind = bodies.media_type(request, bodies.JSON, bodies.BINARY, ARROW)
-    _check_refittable(holder)
-    body = await bodies.receive(request, state.settings, batch=True)
-    subject = Subject(holder, state.settings)
-    given = await heavy.run(len(body), partial(read_bank, request, kind, body, subject))
-    deadline = trace_of(request).started + (given.options.timeout_ms or state.settings.default_timeout_ms) / 1000
-    order = await _give(request, state, holder, given)
+    service, name = call.service, held.name
+    check_refittable(held.manifest)
+    if not held.source.targets.room(None):
+        raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
+    deadline = call.trace.started + (body.timeout_ms or service.settings.default_timeout_ms) / 1000
+    order = await _give(call, held, body)
     fitted = False
     if order.fit:
-        state.engine.maintainer.ask(holder.name, "bank")
-        fitted = await _fitted(state, holder.name, order.number, deadline)
-    answer = await _describe(state, state.shelf.collection(holder.name, EVERYTHING))
-    place = {"Location": f"/v1/collections/{holder.name}/bank"}
+        service.engine.maintainer.ask(name, "bank")
+        fitted = await _fitted(service, name, order.number, deadline)
+    answer = await _describe(service, service.shelf.collection(name, EVERYTHING))
+    place = {"Location": f"/v1/collections/{name}/bank"}
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)
 
 
 @router.get(
-    "/v1/collections/{collection}/bank",
+    _PATH,
     summary="The query bank that the correction was fitted on",
-    responses=openapi.answers(BankAnswer, examples.BANK_ANSWER, "collection_not_found", *openapi.UNSERVED),
+    response_model=BankAnswer,
+    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
 )
-async def get_bank(request: Request, collection: str) -> Response:
+async def get_bank(call: Call, held: Held) -> Response:
     """And how far the fit is of a bank that was put."""
-    state, access = state_of(request), access_of(request)
-    holder = state.shelf.collection(collection, access)
-    if await asyncio.to_thread(read_order, _home(state, holder)) is None:
-        holder = await _switched(state, holder)
-    return responses.send(await _describe(state, holder))
+    if await asyncio.to_thread(read_order, _home(call.service, held)) is None:
+        held = await _switched(call.service, held)
+    return responses.send(await _describe(call.service, held))
 
 
 @router.get(
-    "/v1/collections/{collection}/bank/{number}",
+    f"{_PATH}/{{number}}",
     summary="One of the bank queries that are stored",
-    responses=openapi.answers(
-        BankQueryAnswer,
-        examples.BANK_QUERY_ANSWER,
-        "forbidden",
-        "collection_not_found",
-        "invalid_input",
-        *openapi.UNSERVED,
-    ),
+    response_model=BankQueryAnswer,
+    responses=openapi.refusals("forbidden", "collection_not_found", "invalid_input", *openapi.UNSERVED),
 )
-async def get_bank_query(request: Request, collection: str, number: str) -> Response:
+async def get_bank_query(call: Call, held: Held, number: str) -> Response:
     """A version stores at most 512 queries of its bank, at random. They count from 0.
 
     People may have asked them, and texts can be guessed from vectors: `HUBLESS_BANK_READERS` says who may read them.
     """
-    state, access = state_of(request), access_of(request)
-    held = state.shelf.collection(collection, access)
-    if not access.has(state.settings.bank_readers):
-        raise HttpProblem("forbidden", f"Stored bank queries need a key of role {state.settings.bank_readers}.")
-    sample = held.bank_sample
+    role, sample = call.service.settings.bank_readers, held.bank_sample
+    if not call.access.has(role):
+        raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
         raise InputError("number", f"none, as version {held.version} stores no bank queries", clip(number))
     wanted = int(number) if number.isdecimal() and number.isascii() and len(number) <= _LONGEST else -1
@@ -144,22 +122,17 @@ async def get_bank_query(request: Request, collection: str, number: str) -> Resp
     return responses.send(answer)
 
 
-def _check_refittable(holder: hubless.Collection) -> None:
-    """Refuse at once what the work would refuse later."""
-    check_refittable(holder.manifest)
-    if not holder.source.targets.room(None):
-        raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
-
-
-async def _give(request: Request, state: AppState, holder: hubless.Collection, given: GivenBank) -> BankOrder:
+async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> BankOrder:
     """Bring a bank to the disk."""
-    queries, options = given.queries, given.options
-    if given.texts:
-        encoded = await state.engine.encode(request, holder, given.texts, lambda place: f"texts[{place}].")
-        queries = np.concatenate([encoded[place] for place in given.texts])
-    home, append = _home(state, holder), options.mode == "append"
+    if body.vectors is not None:
+        queries = np.concatenate(body.vectors)
+    else:
+        texts = dict(enumerate(body.texts_ or ()))
+        encoded = await call.service.engine.encode(call, held, texts, lambda place: f"texts[{place}].")
+        queries = np.concatenate([encoded[place] for place in texts])
+    home, append = _home(call.service, held), body.mode == "append"
     waiting = await asyncio.to_thread(read_order, home) if append else None
-    count, most = len(queries) + (waiting.queries if waiting else 0), state.settings.max_bank_queries
+    count, most = len(queries) + (waiting.queries if waiting else 0), call.service.settings.max_bank_queries
     if count > most:
         raise InputError("vectors", f"at most {most} queries in all", str(count))
     giving = partial(
@@ -167,10 +140,10 @@ async def _give(request: Request, state: AppState, holder: hubless.Collection, g
         home,
         queries,
         append=append,
-        fit=options.fit is not False,
-        correction=options.correction,
-        parameters=options.parameters,
-        since=holder.manifest.bank_order,
+        fit=body.fit is not False,
+        correction=body.correction,
+        parameters=body.parameters,
+        since=held.manifest.bank_order,
     )
     return await asyncio.to_thread(giving)
 
@@ -222,12 +195,6 @@ def _home(state: AppState, holder: hubless.Collection) -> Path:
     return state.engine.catalog.path / holder.name
 
 
-def _waiting(order: BankOrder | None) -> WaitingBank | None:
-    if order is None:
-        return None
-    return {"queries": order.queries, "mode": "append" if order.append else "replace", "fit": order.fit}
-
-
 async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
     home, bank = _home(state, holder), holder.manifest.bank
     waiting = await asyncio.to_thread(read_order, home)
@@ -238,7 +205,9 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
         "coverage": bank.coverage if bank else None,
         "correction": holder.manifest.correction.name,
         "frozen_share": holder.frozen_share,
-        "waiting": _waiting(waiting),
+        "waiting": None
+        if waiting is None
+        else {"queries": waiting.queries, "mode": "append" if waiting.append else "replace", "fit": waiting.fit},
         "work": None if status is None else cast(WorkAnswer, as_json(status)),
         "collection": holder.name,
         "version": holder.version,

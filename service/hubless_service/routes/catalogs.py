@@ -1,77 +1,115 @@
-"""The collections that are served."""
+"""The collections: what is served, created and deleted."""
 
+import asyncio
+import logging
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Response
 
 import hubless
-from hubless.measures.evenness import ChosenStrength
+from hubless.builder.lifecycle import create
+from hubless.builder.pipeline.engines import delete
+from hubless.builder.recipe import Metric
+from hubless.errors import InputError
+from hubless.store.catalog import check_name
 from hubless_service import openapi
-from hubless_service.access.authentication import access_of
-from hubless_service.app_state import AppState, state_of
+from hubless_service.app_state import AppState
 from hubless_service.http import responses
-from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, HubnessAnswer, LiveFigures, SampleFigures
-from hubless_service.http.trace import trace_of
-from hubless_service.routes import examples
-from hubless_service.routes.direct import DirectRoute
+from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, DeletedCollectionAnswer
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.requests import CreateCollectionRequest, DeleteCollectionRequest
+from hubless_service.routes.route import Admin, Call, Held, Place, UrlOf, Writer
+from hubless_service.routes.route import router as make_router
 
-router = APIRouter(route_class=DirectRoute, tags=["collections"])
+log = logging.getLogger("hubless.catalog")
+router = make_router("collections")
+_PATH = "/v1/collections/{collection}"
 
 
 @router.get(
     "/v1/collections",
     summary="All collections that are served",
-    responses=openapi.answers(CollectionsAnswer, {"collections": [examples.COLLECTION_ANSWER]}, *openapi.UNSERVED),
+    response_model=CollectionsAnswer,
+    responses=openapi.refusals(*openapi.UNSERVED),
 )
-async def list_collections(request: Request) -> Response:
+async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
-    state = state_of(request)
-    served = state.shelf.collections(access_of(request))
-    answer: CollectionsAnswer = {"collections": [describe(state, collection) for collection in served]}
-    return responses.send(answer)
+    served = call.service.shelf.collections(call.access)
+    return responses.send({"collections": [describe(call.service, collection) for collection in served]})
 
 
 @router.get(
-    "/v1/collections/{collection}",
+    _PATH,
     summary="One collection",
-    responses=openapi.answers(CollectionAnswer, examples.COLLECTION_ANSWER, "collection_not_found", *openapi.UNSERVED),
+    response_model=CollectionAnswer,
+    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
 )
-async def get_collection(request: Request, collection: str) -> Response:
+async def get_collection(call: Call, held: Held) -> Response:
     """Its size, its correction, and how well that was measured to work."""
-    state = state_of(request)
-    return responses.send(describe(state, state.shelf.collection(collection, access_of(request))))
+    return responses.send(describe(call.service, held))
 
 
-@router.get(
-    "/v1/collections/{collection}/hubness",
-    summary="How hubby the answers are that a collection gives",
-    responses=openapi.answers(HubnessAnswer, examples.HUBNESS_ANSWER, "collection_not_found", *openapi.SEARCHED),
+@router.put(
+    _PATH,
+    summary="Create an empty collection",
+    response_model=CollectionAnswer,
+    responses={
+        201: {"model": CollectionAnswer, "description": "It was created."},
+        **openapi.refusals(*openapi.BODY, *openapi.FIELDS, "forbidden", "collection_exists", *openapi.UNSERVED),
+    },
 )
-async def get_hubness(request: Request, collection: str) -> Response:
-    """Counted over the recent queries. Each version begins anew."""
-    state = state_of(request)
-    asked = state.shelf.collection(collection, access_of(request))
-    document = await state.engine.run(trace_of(request), partial(state.engine.live.describe, asked), asked)
-    return responses.send(cast(HubnessAnswer, {**document, "collection": asked.name, "version": asked.version}))
+async def create_collection(call: Call, collection: str, access: Writer, body: CreateCollectionRequest) -> Response:
+    """It can be written to at once. Until a query bank is given its offsets are 0.
+
+    If it is there with these settings, the answer is 200, and nothing changes.
+    """
+    service = call.service
+    check_name(collection)
+    if not access.sees(collection):
+        raise HttpProblem("forbidden", "The key is for other collections.")
+    if collection in await asyncio.to_thread(service.engine.catalog.aliases):
+        raise InputError("collection", "a name that is no alias", repr(collection))
+    settings: dict[str, Any] = {"dim": body.dim, "id_type": body.id_type, "payload_schema": body.payload_schema}
+    making = partial(create, service.engine.catalog.path, collection, metric=cast(Metric, body.metric), **settings)
+    created = await asyncio.to_thread(making)
+    if created:
+        log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
+        service.shelf.drop(collection)  # one of that name that was deleted through another worker
+        await asyncio.to_thread(service.engine.look_now)
+    await service.engine.appears(collection)
+    document = describe(service, service.shelf.collection(collection, access))
+    return responses.send(document, status=201 if created else 200)
 
 
-def _live(chosen: ChosenStrength | None) -> LiveFigures | None:
-    if chosen is None:
-        return None
-    return {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state}
+@router.delete(
+    _PATH,
+    summary="Delete a collection, with all its versions and writes",
+    response_model=DeletedCollectionAnswer,
+    responses=openapi.refusals(
+        *openapi.FIELDS, "forbidden", "collection_not_found", "collection_aliased", *openapi.UNSERVED
+    ),
+)
+async def delete_collection(
+    call: Call, collection: str, access: Admin, place: Place, url: UrlOf[DeleteCollectionRequest]
+) -> Response:
+    """Nothing of it can be had back. Needs its own name, not an alias, and a key of role admin.
 
-
-def _sample(state: AppState, collection: str) -> SampleFigures | None:
-    sampling = state.engine.sampling
-    if not sampling or not (kept := sampling.summary(collection)):
-        return None
-    return {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()}
+    Refused while aliases stand for it, unless they are to go, too.
+    """
+    engine = call.service.engine
+    await asyncio.to_thread(partial(delete, engine.catalog, collection, aliases=url.aliases or False))
+    log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
+    call.service.shelf.drop(collection)
+    await asyncio.to_thread(engine.look_now)
+    return responses.send({"collection": collection, "deleted": True})
 
 
 def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
-    """The document of a collection."""
-    manifest, shelf, live = collection.manifest, state.shelf, state.engine.live
+    """Return the document of a collection."""
+    manifest, live = collection.manifest, state.engine.live
+    chosen, sampling = live.recommended(collection), state.engine.sampling
+    kept = sampling.summary(manifest.collection) if sampling else None
     return {
         "name": manifest.collection,
         "version": manifest.version,
@@ -83,8 +121,10 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "index": manifest.index,
         "measured": manifest.measured,
         "strength": live.strength(collection),
-        "live": _live(live.recommended(collection)),
-        "query_sample": _sample(state, manifest.collection),
+        "live": None
+        if chosen is None
+        else {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state},
+        "query_sample": kept and {"queries": kept.queries, "asked": kept.seen, "since": kept.begins.isoformat()},
         "bank": manifest.bank,
         "id_type": manifest.id_type,
         "payload": collection.payload_kind,
@@ -98,6 +138,6 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
             "removed": collection.removed,
             "frozen_share": collection.frozen_share,
         },
-        "versions": [*shelf.version_ids.get(collection.name, ())],
-        "aliases": shelf.aliases_of(collection.name),
+        "versions": [*state.shelf.version_ids.get(collection.name, ())],
+        "aliases": state.shelf.aliases_of(collection.name),
     }

@@ -1,9 +1,7 @@
-"""/openapi.json, with examples that work here as they stand; and /docs, with nothing from another host; and /."""
+"""/docs, with nothing from another host; and /."""
 
-import asyncio
 import base64
 import re
-from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -13,56 +11,21 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.staticfiles import StaticFiles
 
-import hubless
-from hubless_service import openapi
-from hubless_service.access.authentication import CONSOLE, DOCS, access_of
-from hubless_service.app_state import AppState
-from hubless_service.http import responses
-from hubless_service.http.problems import HttpProblem
-from hubless_service.routes import examples
+from hubless_service.access.authentication import CONSOLE, DOCS
 
 _ASSETS = Path(fastapi_offline.__file__).parent / "static"
 
 
 def install(app: FastAPI) -> None:
-    """Serve the OpenAPI document, and Swagger UI from the files of an installed package."""
-    _install_document(app, app.state.hubless)
+    """Serve Swagger UI from the files of an installed package, and lead `/` to the page that people begin with."""
     _install_page(app)
     _install_start(app, CONSOLE if app.state.hubless.settings.console else DOCS)
-
-
-def _install_document(app: FastAPI, state: AppState) -> None:
-    @cache
-    def document() -> openapi.Json:
-        return openapi.app_document(app, state.settings)
-
-    def of_the_demo() -> openapi.Json:
-        return openapi.with_examples(document(), examples.bodies(examples.DEMO), examples.parameters(examples.DEMO, ()))
-
-    def of_the_best(seen: list[hubless.Collection]) -> openapi.Json:
-        # the one that can show the most
-        best = max(seen, key=lambda one: (one.has_encoder, len(one.manifest.payload_columns)))
-        about = examples.shown(best)
-        aliases = [alias for one in seen for alias in state.shelf.aliases_of(one.name)]
-        return openapi.with_examples(document(), examples.bodies(about), examples.parameters(about, aliases))
-
-    async def answer(request: Request) -> Response:
-        # the document must not name a collection that the request may not see
-        try:
-            seen = state.shelf.collections(access_of(request))
-        except HttpProblem:
-            seen = []
-        made = await asyncio.to_thread(of_the_best, seen) if seen else of_the_demo()
-        return responses.send(made)
-
-    app.openapi = of_the_demo  # type: ignore[method-assign]  # the way that FastAPI's documentation has it
-    app.add_route(openapi.PATH, answer, include_in_schema=False)
 
 
 def _install_page(app: FastAPI) -> None:
     # relative, so that the page also works behind a proxy that serves it under a prefix
     made = get_swagger_ui_html(
-        openapi_url=openapi.PATH.removeprefix("/"),
+        openapi_url="openapi.json",
         title=app.title,
         swagger_js_url="docs/assets/swagger-ui-bundle.js",
         swagger_css_url="docs/assets/swagger-ui.css",

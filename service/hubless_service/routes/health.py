@@ -1,30 +1,49 @@
-"""The health of the server, for probes and for Prometheus."""
+"""The server: its health, for probes and for Prometheus, and what a key may do there."""
 
 import asyncio
 import os
 from datetime import UTC, datetime
 
-from fastapi import APIRouter, Request, Response
+from fastapi import Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from hubless_service import openapi
-from hubless_service.access.authentication import access_of
+from hubless_service.access.authentication import ACCESS
 from hubless_service.access.keys import NOTHING
-from hubless_service.app_state import state_of
 from hubless_service.http import responses
 from hubless_service.http.answers import AliveAnswer, ReadyAnswer
+from hubless_service.http.insights import AccessAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
-from hubless_service.routes import examples
-from hubless_service.routes.direct import DirectRoute
+from hubless_service.routes.route import Call
+from hubless_service.routes.route import router as make_router
 from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE
 
+router = make_router("health")
 _DESCRIPTORS = 6
-router = APIRouter(route_class=DirectRoute, tags=["health"])
 
 
-@router.get("/livez", summary="Whether the process answers", responses=openapi.answers(AliveAnswer, {"status": "ok"}))
-async def livez(request: Request) -> Response:
+@router.get("/v1/access", summary="What your key may do", response_model=AccessAnswer, responses=openapi.refusals())
+async def get_access(call: Call) -> Response:
+    """Works with any key that the server knows."""
+    access, limit = call.access, call.access.collections
+    answer: AccessAnswer = {
+        "keys": ACCESS in call.scope,
+        "role": access.role,
+        "collections": None if limit is None else sorted(limit),
+        "bank_queries": access.has(call.service.settings.bank_readers),
+    }
+    return responses.send(answer)
+
+
+@router.get(
+    "/livez",
+    summary="Whether the process answers",
+    response_model=AliveAnswer,
+    responses=openapi.refusals(public=True),
+)
+async def livez(call: Call) -> Response:
     """Reads nothing. Restart the process if there is no answer."""
     return responses.send({"status": "ok"})
 
@@ -32,15 +51,16 @@ async def livez(request: Request) -> Response:
 @router.get(
     "/readyz",
     summary="Whether queries are answered",
-    responses=openapi.answers(ReadyAnswer, examples.READY_ANSWER, "not_ready"),
+    response_model=ReadyAnswer,
+    responses=openapi.refusals("not_ready", public=True),
 )
-async def readyz(request: Request) -> Response:
+async def readyz(call: Call) -> Response:
     """Ready once every collection is loaded and gives the right answers to its canary queries.
 
     Names each collection that cannot be served; the server is ready for the others. Where there are API keys, only a
     request with a key is told the names. With an empty catalog the server is ready too, and `note` says so.
     """
-    state, access = state_of(request), access_of(request)
+    state, access = call.service, call.access
     shelf = state.shelf
     details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
     if state.engine.draining:
@@ -80,17 +100,15 @@ def _store(store: RemoteSource | None) -> dict[str, object]:
 @router.get(
     "/metrics",
     summary="Metrics for Prometheus",
-    responses={
-        200: {"description": "Prometheus' text format.", "content": {"text/plain": {"schema": {"type": "string"}}}},
-        **openapi.refusals("forbidden"),
-    },
+    response_class=PlainTextResponse,
+    responses=openapi.refusals("forbidden"),
 )
-async def metrics(request: Request) -> Response:
+async def metrics(call: Call) -> Response:
     """Requests, errors, latency by stage, collections by state, memory of the process.
 
     A key that is limited to some collections may not read them.
     """
-    if not state_of(request).settings.metrics_public and access_of(request).collections is not None:
+    if not call.service.settings.metrics_public and call.access.collections is not None:
         raise HttpProblem("forbidden", "A key that is limited to some collections may not see the metrics of all.")
     # in a thread, as reading the files of many workers takes time
-    return Response(await asyncio.to_thread(state_of(request).metrics.page), media_type=CONTENT_TYPE_LATEST)
+    return Response(await asyncio.to_thread(call.service.metrics.page), media_type=CONTENT_TYPE_LATEST)

@@ -1,62 +1,105 @@
-"""The versions of a collection: all that are stored, and which one is served."""
+"""The versions of a collection: all that are stored, which one is served, and what differs between two."""
 
 import asyncio
 import logging
-from typing import Literal
+import threading
+from typing import Any, Literal
 
-from fastapi import APIRouter, Request, Response
+import numpy as np
+import pyarrow.compute as pc
+from fastapi import Response
 
 import hubless
+from hubless.errors import VersionNotFound
+from hubless.search.collection import open_collection
+from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless_service import openapi
-from hubless_service.access.authentication import access_of, check_admin
 from hubless_service.access.keys import Access
-from hubless_service.app_state import AppState, state_of
+from hubless_service.app_state import AppState
 from hubless_service.http import responses
 from hubless_service.http.answers import VersionsAnswer, VersionState
-from hubless_service.http.trace import trace_of
-from hubless_service.routes import examples
-from hubless_service.routes.direct import DirectRoute
+from hubless_service.http.insights import ChangedAnswers, ChangedField, DiffAnswer, IdChanges, VersionAnswer
+from hubless_service.http.problems import RETRY_AFTER, HttpProblem
+from hubless_service.http.requests import DiffRequest
+from hubless_service.routes.route import Admin, Call, Place, UrlOf
+from hubless_service.routes.route import router as make_router
+from hubless_service.searching.insight import K
 from hubless_service.searching.slots import Slot, as_problem
 
 log = logging.getLogger("hubless.administration")
-router = APIRouter(route_class=DirectRoute, tags=["versions"])
+router = make_router("versions")
+_PATH = "/v1/collections/{collection}/versions"
+_PROBLEMS = ("collection_not_found", "version_not_found", *openapi.UNSERVED)
+_IDS = 20
+# of a manifest: what differs always, or says nothing to people
+_LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
+_COPIED = ("version", "collection", "created", "count", "dim", "metric", "correction", "index", "measured", "bank")
+_COPIED_TOO = ("strength", "notes", "log_seq", "payload_columns")
+_comparing = threading.Lock()
+"""Opening two versions takes memory and disk, so one pair at a time."""
 
 
 @router.get(
-    "/v1/collections/{collection}/versions",
+    _PATH,
     summary="All versions of a collection",
-    responses=openapi.answers(VersionsAnswer, examples.VERSIONS_ANSWER, "collection_not_found", *openapi.UNSERVED),
+    response_model=VersionsAnswer,
+    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
 )
-async def list_versions(request: Request, collection: str) -> Response:
+async def list_versions(call: Call, place: Place) -> Response:
     """Works for a collection that cannot be served too, and gives the reason."""
-    return responses.send(await _versions(state_of(request), collection, access_of(request)))
+    return responses.send(await _versions(call.service, place[0], call.access))
 
 
 @router.post(
-    "/v1/collections/{collection}/versions/{version}/activate",
+    f"{_PATH}/{{version}}/activate",
     summary="Serve another version",
-    responses=openapi.answers(
-        VersionsAnswer,
-        examples.VERSIONS_ANSWER,
-        "forbidden",
-        "collection_not_found",
-        "version_not_found",
-        *openapi.UNSERVED,
-    ),
+    response_model=VersionsAnswer,
+    responses=openapi.refusals("forbidden", *_PROBLEMS),
 )
-async def activate(request: Request, collection: str, version: str) -> Response:
+async def activate(call: Call, access: Admin, place: Place, version: str) -> Response:
     """Compares the files of the version with its manifest, which may take a while, and makes it current.
 
     The server then opens and proves it beside the version that it serves, as after a build. It serves or refuses it.
     GET .../versions says how far that is.
     """
-    state = state_of(request)
-    access = check_admin(request, state.settings.origins)
-    name, _ = state.shelf.slot(collection, access)
-    await asyncio.to_thread(state.engine.catalog.rollback, name, version)
-    log.info('collection "%s": version %s was activated, id=%s', name, version, trace_of(request).request_id)
-    await asyncio.to_thread(state.engine.look_now)
-    return responses.send(await _versions(state, name, access))
+    engine, (name, _) = call.service.engine, place
+    await asyncio.to_thread(engine.catalog.rollback, name, version)
+    log.info('collection "%s": version %s was activated, id=%s', name, version, call.trace.request_id)
+    await asyncio.to_thread(engine.look_now)
+    return responses.send(await _versions(call.service, name, access))
+
+
+@router.get(
+    f"{_PATH}/{{version}}",
+    summary="One stored version",
+    response_model=VersionAnswer,
+    responses=openapi.refusals(*_PROBLEMS),
+)
+async def get_version(call: Call, place: Place, version: str) -> Response:
+    """What it was built from, and what was measured."""
+    folder = call.service.engine.catalog.folder
+    manifest = await asyncio.to_thread(lambda: read_manifest(folder(place[0], version)))
+    dumped = manifest.model_dump(mode="json")
+    return responses.send(
+        {
+            **{field: dumped[field] for field in (*_COPIED, *_COPIED_TOO)},
+            "bytes": sum(file.size for file in manifest.files.values()),
+            "seed": manifest.provenance.seed,
+            "versions": manifest.provenance.versions,
+            "inputs": dumped["provenance"]["inputs"],
+        }
+    )
+
+
+@router.get(
+    f"{_PATH}/{{version}}/diff",
+    summary="What differs between two versions",
+    response_model=DiffAnswer,
+    responses=openapi.refusals(*openapi.FIELDS, "too_many_requests", *_PROBLEMS),
+)
+async def get_diff(call: Call, place: Place, version: str, url: UrlOf[DiffRequest]) -> Response:
+    """Fields of the manifest, ids, and the first ten of the canary queries. Opens both versions."""
+    return responses.send(await asyncio.to_thread(_diff, call.service, place[0], version, url.since))
 
 
 async def _versions(state: AppState, collection: str, access: Access) -> VersionsAnswer:
@@ -83,3 +126,76 @@ def _state(info: hubless.VersionInfo, slot: Slot) -> VersionState:
         "state": state,
         "detail": detail,
     }
+
+
+def _diff(state: AppState, name: str, version: str, since: str | None) -> DiffAnswer:
+    catalog = state.engine.catalog
+    after = read_manifest(state.engine.catalog.folder(name, version))
+    other = since or _before(catalog, name, version)
+    before = read_manifest(state.engine.catalog.folder(name, other))
+    if not _comparing.acquire(blocking=False):
+        raise HttpProblem("too_many_requests", "Two other versions are being compared.", headers=RETRY_AFTER)
+    try:
+        opened = [open_collection(catalog, name, version=each, hashes=False) for each in (other, version)]
+        old, new = opened
+        return {
+            "version": version,
+            "since": other,
+            "collection": name,
+            "fields": _changed(before, after),
+            "added": _only(new, old),
+            "removed": _only(old, new),
+            "canaries": _canaries(catalog, old, new),
+        }
+    finally:
+        _comparing.release()
+
+
+def _before(catalog: hubless.Catalog, name: str, version: str) -> str:
+    older = [known for known in catalog.version_ids(name) if known < version]
+    if not older:
+        raise VersionNotFound(f"collection {name!r} has no version before {version!r}")
+    return older[-1]
+
+
+def _changed(before: Manifest, after: Manifest) -> list[ChangedField]:
+    old, new = (dict(_flat(manifest.model_dump(mode="json"))) for manifest in (before, after))
+    names = [*new, *(name for name in old if name not in new)]
+    return [
+        {"field": name, "before": old.get(name), "after": new.get(name)}
+        for name in names
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _flat(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
+    """The fields of a document with the names of those in which they stand."""
+    found = []
+    for name, value in document.items():
+        full = f"{prefix}{name}"
+        if full in _LEFT_OUT:
+            continue
+        found += _flat(value, f"{full}.") if isinstance(value, dict) else [(full, value)]
+    return found
+
+
+def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
+    """The ids that one version has and the other has not."""
+    ids = held.stored_ids.array
+    if ids.type == other.stored_ids.array.type:
+        ids = ids.filter(pc.invert(pc.is_in(ids, value_set=other.stored_ids.array)))
+    return {"count": len(ids), "ids": ids[:_IDS].to_pylist()}
+
+
+def _canaries(catalog: hubless.Catalog, old: hubless.Collection, new: hubless.Collection) -> list[ChangedAnswers]:
+    path = catalog.folder(old.name, old.version) / CANARY
+    if old.dim != new.dim or not path.exists() or not (old.count and new.count):
+        return []
+    queries = np.ascontiguousarray(read_arrays(path)["queries"], np.float32)
+    if not len(queries):
+        return []
+    answers = [opened.query(queries, K).ids for opened in (old, new)]
+    return [
+        {"before": before, "after": after, "kept": len(set(before) & set(after))}
+        for before, after in zip(*answers, strict=True)
+    ]

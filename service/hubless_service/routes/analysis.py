@@ -1,0 +1,217 @@
+"""Hubness: of the live queries, of the bank queries, planted, and drawn on a plane."""
+
+import asyncio
+from functools import partial
+from typing import Any, cast
+
+import numpy as np
+from fastapi import Response
+from numpy.typing import NDArray
+
+import hubless
+from hubless import measures
+from hubless.errors import UnknownField
+from hubless.measures.chance import Chance
+from hubless.measures.projection import Projection
+from hubless.store.kept_scan import kept_scan
+from hubless.vectors.arrays import I64
+from hubless_service import openapi
+from hubless_service.http import responses
+from hubless_service.http.answers import HubnessAnswer
+from hubless_service.http.insights import (
+    FindingsAnswer,
+    OccurrenceAnswer,
+    ProjectionAnswer,
+    QueryFinding,
+    RankingOccurrence,
+    ScanAnswer,
+)
+from hubless_service.http.problems import clip
+from hubless_service.http.requests import FindingsRequest, OccurrenceRequest, ProjectionRequest
+from hubless_service.routes.route import Call, Held, Place, UrlOf
+from hubless_service.routes.route import router as make_router
+from hubless_service.searching.insight import K, insight_of
+
+router = make_router("collections")
+_PATH = "/v1/collections/{collection}"
+_PROBLEMS = ("collection_not_found", *openapi.FIELDS, *openapi.SEARCHED)
+_HUBS = 20
+_DIGITS = 5
+_VALUES = 10
+_EMPTY = np.empty((0, 2), np.float32)
+_NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
+
+
+@router.get(
+    f"{_PATH}/hubness",
+    summary="How hubby the answers are that a collection gives",
+    response_model=HubnessAnswer,
+    responses=openapi.refusals("collection_not_found", *openapi.SEARCHED),
+)
+async def get_hubness(call: Call, held: Held) -> Response:
+    """Counted over the recent queries. Each version begins anew."""
+    engine = call.service.engine
+    document = await engine.run(call.trace, partial(engine.live.describe, held), held)
+    return responses.send({**document, "collection": held.name, "version": held.version})
+
+
+@router.get(
+    f"{_PATH}/occurrence",
+    summary="How often targets are found by bank queries, and the hubs",
+    response_model=OccurrenceAnswer,
+    responses=openapi.refusals(*_PROBLEMS),
+)
+async def get_occurrence(call: Call, held: Held, url: UrlOf[OccurrenceRequest]) -> Response:
+    """Of the version as it was built, raw and corrected at strength 1."""
+    work = partial(_occurrence, held.origin, url.limit or _HUBS)
+    return responses.send(await call.service.engine.run(call.trace, work, held))
+
+
+@router.get(
+    f"{_PATH}/occurrence/queries",
+    summary="Which bank queries find a target",
+    response_model=FindingsAnswer,
+    responses=openapi.refusals(*_PROBLEMS, "point_not_found"),
+)
+async def get_findings(call: Call, held: Held, url: UrlOf[FindingsRequest]) -> Response:
+    """Asks the stored bank queries, raw and at strength 1. The first request for a version takes longest."""
+    work = partial(_findings, held.origin, url.id)
+    return responses.send(await call.service.engine.run(call.trace, work, held))
+
+
+@router.get(
+    f"{_PATH}/scan",
+    summary="The last scan for planted hubs that was kept",
+    response_model=ScanAnswer,
+    responses=openapi.refusals("collection_not_found", *openapi.UNSERVED),
+)
+async def get_scan(call: Call, place: Place) -> Response:
+    """`hubless scan --set keep=true` keeps it."""
+    name, _ = place
+    kept = await asyncio.to_thread(kept_scan, call.service.engine.catalog.home(name))
+    return responses.send({"scan": kept, "collection": name})
+
+
+@router.get(
+    f"{_PATH}/projection",
+    summary="Targets and bank queries on their first two principal components",
+    response_model=ProjectionAnswer,
+    responses=openapi.refusals(*_PROBLEMS),
+)
+async def get_projection(call: Call, held: Held, url: UrlOf[ProjectionRequest]) -> Response:
+    """Of the version as it was built: at most 5,000 targets, always with those that are found most often."""
+    known = held.origin.manifest.payload_columns
+    if url.column is not None and url.column not in known:
+        expected = f"one of {', '.join(known)}" if known else "none, as there is no payload"
+        raise UnknownField("column", f"payload columns: {expected}", clip(url.column))
+    answer = await call.service.engine.run(call.trace, partial(_projection, held.origin, url.column), held)
+    return await responses.send_heavy(_VALUES * len(answer["targets"]["id"]), lambda: answer)
+
+
+def _occurrence(version: hubless.Collection, limit: int) -> OccurrenceAnswer:
+    counts, measured = insight_of(version).counts(version), version.manifest.measured
+    answer: OccurrenceAnswer = {
+        "k": K,
+        "queries": 0,
+        "held_out": False,
+        "source": None,
+        "raw": None,
+        "corrected": None,
+        "chance": None,
+        "never": None,
+        "collection": version.name,
+        "version": version.version,
+    }
+    if counts is None:
+        return answer
+    found = counts.occurrence.astype(np.int64)
+    never = found == 0
+    both = np.flatnonzero(never.all(axis=0))
+    chance = Chance.of(counts.queries, found.shape[1], K)
+    return {
+        **answer,
+        "queries": counts.queries,
+        "held_out": counts.stored and measured is not None and measured.held_out,
+        "source": "build" if counts.stored else "sample",
+        "raw": _ranking(version, found, found[0], limit),
+        "corrected": _ranking(version, found, found[1], limit),
+        "chance": {"skewness": chance.skewness, "most": chance.most, "antihub_share": chance.antihubs},
+        "never": {
+            "raw": int(never[0].sum()),
+            "corrected": int(never[1].sum()),
+            "both": len(both),
+            "ids": version.ids(both[:limit]),
+        },
+    }
+
+
+def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64, limit: int) -> RankingOccurrence:
+    often, targets = np.unique(counts, return_counts=True)
+    rows = np.argsort(-counts, kind="stable")[:limit]
+    rows = rows[counts[rows] > 0]
+    columns = (version.ids(rows), version.offsets[rows].tolist(), *found[:, rows].tolist())
+    return {
+        "skewness": measures.skewness(counts),
+        "most": int(counts.max()),
+        "antihub_share": measures.antihub_occurrence(counts),
+        "histogram": [
+            {"occurrence": each, "targets": n} for each, n in zip(often.tolist(), targets.tolist(), strict=True)
+        ],
+        "hubs": [
+            {"id": id_, "offset": offset, "raw": raw, "corrected": corrected}
+            for id_, offset, raw, corrected in zip(*columns, strict=True)
+        ],
+    }
+
+
+def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
+    wanted = version.parse_id(text)
+    row = version.row(wanted)
+    finds = insight_of(version).finds(version)
+    raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)
+    return {
+        "id": wanted,
+        "queries": 0 if finds is None else finds.shape[1],
+        "raw": raw,
+        "corrected": corrected,
+        "collection": version.name,
+        "version": version.version,
+    }
+
+
+def _of_row(version: hubless.Collection, finds: I64, ranking: I64, row: int) -> list[QueryFinding]:
+    queries, places = np.nonzero(ranking == row)
+    firsts = version.ids(finds[1, queries, 0])
+    return [
+        {"query": query, "rank": place + 1, "first": first}
+        for query, place, first in zip(queries.tolist(), places.tolist(), firsts, strict=True)
+    ]
+
+
+def _projection(version: hubless.Collection, column: str | None) -> ProjectionAnswer:
+    insight = insight_of(version)
+    drawn = insight.projection(version) or _NOWHERE
+    rows, counts = drawn.rows, insight.counts(version)
+    raw, corrected = (None, None) if counts is None else counts.occurrence[:, rows].tolist()
+    value = None if column is None else [row and row.get(column) for row in version.payload(rows, [column])]
+    return {
+        "count": version.count,
+        "method": drawn.method,
+        "explained": None if drawn.explained is None else _rounded(drawn.explained),
+        "targets": {
+            "id": version.ids(rows),
+            "x": _rounded(drawn.targets[:, 0]),
+            "y": _rounded(drawn.targets[:, 1]),
+            "offset": _rounded(version.offsets[rows]),
+            "raw": raw,
+            "corrected": corrected,
+            "value": value,
+        },
+        "queries": {"x": _rounded(drawn.queries[:, 0]), "y": _rounded(drawn.queries[:, 1])},
+        "collection": version.name,
+        "version": version.version,
+    }
+
+
+def _rounded(numbers: Any) -> list[float]:
+    return cast(list[float], np.round(numbers.astype(np.float64), _DIGITS).tolist())

@@ -1,0 +1,170 @@
+"""The class of all routes: it brings an endpoint what its signature asks for.
+
+FastAPI makes the contract from the signatures. It would solve dependencies at the cost of a search.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from types import FunctionType
+from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi.routing import APIRoute
+from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
+
+import hubless
+from hubless.errors import CollectionNotFound
+from hubless_service import openapi
+from hubless_service.access.authentication import access_of, check_admin, check_write
+from hubless_service.access.keys import Access
+from hubless_service.app_state import AppState
+from hubless_service.http.bodies import read_body, read_url
+from hubless_service.http.problems import HttpProblem
+from hubless_service.http.trace import SCOPE_KEY, Trace
+from hubless_service.http.values import Subject
+from hubless_service.searching.slots import Slot
+
+T = TypeVar("T")
+UrlOf: TypeAlias = Annotated[T, Query()]
+"""A model of the fields of the URL."""
+
+
+class Call(Request):
+    """A request to an endpoint.
+
+    Attributes
+    ----------
+    service : what the app holds
+    trace : of the request
+    """
+
+    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        super().__init__(scope, receive, send)
+        self.service: AppState = scope["app"].state.hubless
+        self.trace: Trace = scope[SCOPE_KEY]
+
+    @property
+    def access(self) -> Access:
+        """What the key of the request allows."""
+        return access_of(self)
+
+    async def find(self, look: Callable[[str, Access], T]) -> T:
+        """Look up the collection of the path. Another worker may just have created it: wait a little until it appears.
+
+        Raises
+        ------
+        CollectionNotFound, HttpProblem
+        """
+        name, access = self.scope["path_params"]["collection"], self.access
+        try:
+            return look(name, access)
+        except (CollectionNotFound, HttpProblem) as error:
+            absent = not isinstance(error, HttpProblem) or error.code == "not_ready"
+            if not (absent and access.sees(name) and await self.service.engine.appears(name)):
+                raise
+        return look(name, access)
+
+
+async def _readable(call: Call, collection: str) -> hubless.Collection:
+    return await call.find(call.service.shelf.collection)
+
+
+async def _writable(call: Call, collection: str) -> hubless.Collection:
+    check_write(call, call.service.settings.origins)
+    return await call.find(call.service.shelf.collection)
+
+
+async def _administered(call: Call, collection: str) -> hubless.Collection:
+    check_admin(call, call.service.settings.origins)
+    return await call.find(call.service.shelf.collection)
+
+
+async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
+    return await call.find(call.service.shelf.slot)
+
+
+async def _writer(call: Call) -> Access:
+    return check_write(call, call.service.settings.origins)
+
+
+async def _admin(call: Call) -> Access:
+    return check_admin(call, call.service.settings.origins)
+
+
+Held = Annotated[hubless.Collection, Depends(_readable)]
+"""The collection of the path, as it is served."""
+Writable = Annotated[hubless.Collection, Depends(_writable)]
+"""The same, for requests that may write."""
+Administered = Annotated[hubless.Collection, Depends(_administered)]
+"""The same, for requests that may administer."""
+Place = Annotated[tuple[str, Slot], Depends(_slot)]
+"""The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
+Writer = Annotated[Access, Depends(_writer)]
+"""What the request may do, if it may write."""
+Admin = Annotated[Access, Depends(_admin)]
+"""What the request may do, if it may administer."""
+
+
+class DirectRoute(APIRoute):
+    """Calls an endpoint with what it names: parts of the path, headers, what `Depends` brings, and last its input.
+
+    The input is `body` or `url`, a `RequestModel`, about the collection that is `held`.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+        self._parts = [field.alias for field in self.dependant.path_params]
+        self._headers = [(field.name, field.alias) for field in self.dependant.header_params]
+        # parameters without a name are there for the contract only
+        self._needs = [
+            (need.name, need.call, [field.alias for field in need.path_params])
+            for need in self.dependant.dependencies
+            if need.name and isinstance(need.call, FunctionType)
+        ]
+        hints = get_type_hints(endpoint)
+        self._body, self._url = hints.get("body"), hints.get("url")
+        self._required = self.body_field is not None and self.body_field.field_info.is_required()
+        self.app = self._answer
+
+    async def respond(self, call: Call) -> Response:
+        """Return what the endpoint answers."""
+        path: dict[str, str] = call.scope["path_params"]
+        given: dict[str, Any] = {name: path[name] for name in self._parts}
+        for name, header in self._headers:
+            given[name] = call.headers.get(header)
+        for name, need, parts in self._needs:
+            given[name] = await need(call, *[path[part] for part in parts])
+        if self._body or self._url:
+            subject = Subject(cast(hubless.Collection, given.get("held")), call.service.settings)
+            if self._body:
+                given["body"] = await read_body(call, self._body, subject, required=self._required)
+            if self._url:
+                given["url"] = read_url(call, self._url, subject)
+        response: Response = await self.endpoint(call, **given)
+        return response
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self.respond(Call(scope, receive, send))
+        await response(scope, receive, send)
+
+
+def router(tag: str) -> APIRouter:
+    """Return a router for the endpoints of a tag, whose names are the ids of their operations."""
+    return APIRouter(
+        route_class=DirectRoute,
+        tags=[tag],
+        dependencies=openapi.KEYS,
+        generate_unique_id_function=lambda route: route.name,
+    )
+
+
+def match_whole_paths(routes: Iterable[BaseRoute]) -> None:
+    """Let routes match paths to their last character, and parameters hold any character.
+
+    Starlette's patterns end in `$`, which also matches before a line's end: `points/x%0A` would find `x`. And their `.`
+    stands for any character but a line's end, so that an id with one inside would not be found.
+    """
+    for route in routes:
+        if isinstance(route, Route):
+            route.path_regex = re.compile(route.path_regex.pattern.removesuffix("$") + r"\Z", re.DOTALL)
