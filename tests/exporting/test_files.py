@@ -10,7 +10,7 @@ from support import exports, small
 
 import hubless
 from hubless.errors import InputError, StorageError
-from hubless.exporting import rows as rows_module
+from hubless.exporting import target_rows as rows_module
 
 
 def contents(table):
@@ -143,7 +143,7 @@ def test_failed_export_leaves_the_old_file_and_nothing_else(whole, tmp_path, mon
         raise InputError("payload", "that", "this")
         yield
 
-    monkeypatch.setattr(rows_module.Rows, "blocks", fail)
+    monkeypatch.setattr(rows_module.TargetRows, "blocks", fail)
     with pytest.raises(InputError, match="payload"):
         hubless.export(whole, tmp_path / "out.jsonl")
     with pytest.raises(InputError, match="payload"):

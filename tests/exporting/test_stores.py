@@ -86,6 +86,13 @@ STORES = {
 }
 
 
+FILTERS = {
+    "qdrant": '{"must": [{"key": "stock", "range": {"lt": 50}}]}',
+    "chroma": '{"stock": {"$lt": 50}}',
+    **dict.fromkeys(("lancedb", "pgvector", "milvus"), "stock < 50"),
+}
+
+
 def run(script, *words, code=0, **variables):
     done = subprocess.run(
         [PROGRAMS / "python", script, *words], env=os.environ | variables, capture_output=True, text=True, timeout=200
@@ -110,6 +117,9 @@ def test_script_loads_and_finds_what_hubless_finds(engine, whole, text, tmp_path
                 for answer, (wanted, scores) in zip(answers, exports.best(index, strength), strict=True):
                     assert [hit["id"] for hit in answer] == wanted
                     np.testing.assert_allclose([hit["score"] for hit in answer], scores, rtol=1e-4, atol=1e-5)
+            wanted = set(index.query(exports.queries(), filter={"field": "stock", "lt": 50}).ids[0])
+            printed = run(script, "query", tmp_path / "queries.npy", "--filter", FILTERS[engine], **variables)
+            assert {hit["id"] for hit in json.loads(printed.splitlines()[0])} == wanted
             assert "100.0% of the ten best" in run(script, "check", tmp_path / "queries.npy", **variables)
 
 

@@ -1,7 +1,6 @@
-"""Collections to be exported, and scripts of exports that run as they are written."""
+"""Collections to be exported, and their best targets."""
 
 import datetime
-import runpy
 
 import numpy as np
 import pyarrow as pa
@@ -52,11 +51,6 @@ def build(catalog, name="pho-tos", **options):
     options = {"ids": text_ids(), "payload": payload(), "metric": "cosine", "correction": "auto"} | options
     hubless.build(catalog, name, _vectors(COUNT, 1), _vectors(BANK, 2), bank_of_targets=True, progress=False, **options)
     return hubless.open(catalog, name)
-
-
-def script(folder):
-    """The names that the script of an export defines."""
-    return runpy.run_path(str(folder / "recipe.py"))
 
 
 def best(index, strength=None, limit=10):

@@ -10,9 +10,8 @@ import hubless
 from hubless.cli.completion import one_of
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, listed
 from hubless.cli.printing import print_json, warn
-from hubless.exporting.engines import ENGINES
-from hubless.exporting.export import export
-from hubless.exporting.script import SCRIPT
+from hubless.exporting.databases import DATABASES
+from hubless.exporting.export import SCRIPT, export
 
 
 def export_command(
@@ -26,8 +25,8 @@ def export_command(
         str | None,
         typer.Option(
             metavar="NAME",
-            autocompletion=one_of(ENGINES),
-            help=f"Write a script for this database: {listed(ENGINES)}.",
+            autocompletion=one_of(DATABASES),
+            help=f"Write a script for this database: {listed(DATABASES)}.",
         ),
     ] = None,
     json_: JsonOption = False,
@@ -38,8 +37,8 @@ def export_command(
     Example:
       hubless export --catalog c --collection art --to qdrant --output art-qdrant
     """
-    if to is not None and to not in ENGINES:
-        raise typer.BadParameter(f"{to!r} is not one of {listed(ENGINES)}", param_hint="--to")
+    if to is not None and to not in DATABASES:
+        raise typer.BadParameter(f"{to!r} is not one of {listed(DATABASES)}", param_hint="--to")
     written = export(hubless.open(catalog, collection), output, to=to)
     for note in written.notes:
         warn(note)
@@ -62,6 +61,4 @@ def export_command(
         typer.echo("Ask with [q, 1] by inner product: the query q, of length 1 if the metric is cosine, and a 1.")
         return
     script = shlex.quote(str(written.path / SCRIPT))
-    if not ENGINES[to].tested:
-        warn(f"the script for {ENGINES[to].title} is not tested.")
     typer.echo(f"Next, as its head says:\n  python {script} load\n  python {script} query queries.npy")

@@ -1,22 +1,22 @@
 """Exports a collection: to a file, or to a folder with a script for another database."""
 
+import json
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from hubless.errors import InputError
-from hubless.exporting.engines import ENGINES, Engine
-from hubless.exporting.engines.lancedb import LANCEDB
-from hubless.exporting.files import check_new, check_output, new_folder, write_parquet, write_rows
-from hubless.exporting.kinds import Kind
-from hubless.exporting.rows import ID, Rows
-from hubless.exporting.script import DATA, SCRIPT, script_of
+from hubless.exporting.databases import DATABASES, SCRIPTS
+from hubless.exporting.exported_types import ExportedType
+from hubless.exporting.target_rows import ID, TargetRows
+from hubless.exporting.writers import check_new, check_output, new_folder, write_parquet, write_rows
 from hubless.progress import Advance, progress_bars
 from hubless.search.collection import Collection
 
+DATA, SCRIPT, SETTINGS = "targets.parquet", "recipe.py", "settings.json"
 _STEP = "Writing targets"
 
 
@@ -53,7 +53,7 @@ def export(
     collection : what `hubless.open` gave, with a correction that folds into offsets
     output : a file that ends in `.parquet`, `.jsonl` or `.lance`, with the columns `id`, `vector` and those of the
         payload; or with `to` a new folder for Parquet and a script that loads it and asks
-    to : a database: `qdrant`, `pgvector`, `opensearch`, `elasticsearch`, `milvus`, `weaviate`, `chroma` or `lancedb`
+    to : a database: `qdrant`, `pgvector`, `milvus`, `chroma` or `lancedb`
     progress : show a bar; None shows it on a terminal
 
     Raises
@@ -64,42 +64,45 @@ def export(
         if the disk or the folder refuses; nothing is left then.
     """
     path = Path(output)
-    if to is not None and to not in ENGINES:
-        raise InputError("to", f"one of {', '.join(ENGINES)}", to)
+    if to is not None and to not in DATABASES:
+        raise InputError("to", f"one of {', '.join(DATABASES)}", to)
+    database = DATABASES["lancedb" if to is None else to]
     with progress_bars(progress) as steps:
         if to is None:
-            rows = Rows(collection, LANCEDB.columns, LANCEDB.keeps) if path.suffix == ".lance" else Rows(collection)
+            rows = TargetRows(collection, database) if path.suffix == ".lance" else TargetRows(collection)
             check_output(path)
             write_rows(rows, path, steps.step(_STEP, rows.count))
             return Exported(path, rows.count, rows.width, rows.left_out, tuple(_renamed(rows)))
-        engine = ENGINES[to]
-        rows = Rows(collection, engine.columns, engine.keeps, engine.most_id_bytes, engine.most_text_bytes)
-        _check_width(rows, engine)
+        rows = TargetRows(collection, database)
         check_new(path)
-        return _for_engine(rows, engine, path, steps.step(_STEP, rows.count))
+        return _for_database(rows, to, path, steps.step(_STEP, rows.count))
 
 
-def _for_engine(rows: Rows, engine: Engine, path: Path, advance: Advance) -> Exported:
-    collection = rows.collection
-    name = engine.collection.fitted(collection.name)
+def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Exported:
+    """Write the targets, the script of the database, and what it has to know of this export."""
+    collection, database = rows.collection, DATABASES[to]
+    name = database.collection.fitted(collection.name)
     notes = list(_renamed(rows))
     if name != collection.name:
-        notes.insert(0, f"{collection.name} is named {name}, as {engine.title} allows names.")
-    constants: dict[str, Any] = {
-        "NAME": name,
-        "COUNT": rows.count,
-        "WIDTH": rows.width,
-        "METRIC": collection.metric,
-        "STRENGTH": collection.strength,
-        "WHOLE_IDS": pa.types.is_integer(rows.schema.field(ID).type),
-        "JSON_COLUMNS": [new for new in rows.columns.values() if _is_json(rows, new)],
+        notes.insert(0, f"{collection.name} is named {name}, as {database.title} allows names.")
+    types = database.types or {}
+    settings = {
+        "from": _origin(collection),
+        "notes": notes,
+        "name": name,
+        "count": rows.count,
+        "width": rows.width,
+        "metric": collection.metric,
+        "strength": collection.strength,
+        "whole_ids": pa.types.is_integer(rows.schema.field(ID).type),
+        "json_columns": [new for new in rows.columns.values() if _is_json(rows, new)],
+        "columns": {new: types[kind] for new, kind in rows.types.items() if kind in types},
     }
-    if engine.types is not None:
-        types = engine.types
-        constants["COLUMNS"] = {new: types[kind] for new, kind in rows.kinds.items() if kind in types}
     with new_folder(path) as folder:
         write_parquet(rows, folder / DATA, advance)
-        (folder / SCRIPT).write_text(script_of(engine, constants, [_origin(collection), *notes]), "utf-8")
+        (folder / SETTINGS).write_text(json.dumps(settings, indent=1, ensure_ascii=False), "utf-8")
+        shutil.copyfile(SCRIPTS / "shared.py", folder / "shared.py")
+        shutil.copyfile(SCRIPTS / f"{to}.py", folder / SCRIPT)
     return Exported(path, rows.count, rows.width, rows.left_out, tuple(notes))
 
 
@@ -108,18 +111,12 @@ def _origin(collection: Collection) -> str:
     return f"Collection {collection.name}, version {collection.version}{writes}."
 
 
-def _is_json(rows: Rows, column: str) -> bool:
+def _is_json(rows: TargetRows, column: str) -> bool:
     """Whether a column is text that holds JSON."""
-    return rows.kinds[column] is Kind.JSON and pa.types.is_large_string(rows.schema.field(column).type)
+    return rows.types[column] is ExportedType.JSON and pa.types.is_large_string(rows.schema.field(column).type)
 
 
-def _renamed(rows: Rows) -> Iterator[str]:
+def _renamed(rows: TargetRows) -> Iterator[str]:
     for old, new in rows.columns.items():
         if new != old and not rows.is_free:
             yield f"Payload column {old!r} is named {new!r}."
-
-
-def _check_width(rows: Rows, engine: Engine) -> None:
-    if rows.width > engine.most_width:
-        expected = f"at most {engine.most_width - 1:,} for {engine.title}, which needs one more for the offset"
-        raise InputError("dimensions", expected, rows.width - 1)

@@ -1,6 +1,6 @@
 """The targets of a collection as rows of a table: id, vector with the offset in it, payload."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.exporting.kinds import Kind, converted, kind_of, stored_type
-from hubless.exporting.names import ANY, Names
+from hubless.exporting.column_names import ANY
+from hubless.exporting.databases import Database
+from hubless.exporting.exported_types import ExportedType, converted, stored_type, type_of
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.free_payload import is_free
@@ -20,39 +21,24 @@ ID, VECTOR, FREE = "id", "vector", "payload"
 """Columns that are always there, and the one of free payload."""
 
 
-def keep_all(stored: pa.DataType) -> bool:
-    """Keep the type of any column."""
-    return True
-
-
-def keep_none(stored: pa.DataType) -> bool:
-    """Convert every column to its kind."""
-    return False
-
-
 @dataclass(frozen=True)
-class Rows:
+class TargetRows:
     """Targets as rows, in blocks. Those without a vector are left out.
 
     The vector is [t, −h], d + 1 numbers: its inner product with [q, λ] is q·t − λh, the corrected score.
 
     Attributes
     ----------
-    names : that payload columns may have
-    keeps : says of the type of a payload column whether it stays; others become a `Kind`
-    most_id_bytes, most_text_bytes : of an id and of a text of the payload, in UTF-8; None for any
+    database : whose limits of names, types and lengths hold; None for any
 
     Raises
     ------
     InputError
-        if the correction does more than offsets can, or there are no targets with vectors.
+        if the correction does more than offsets can, there are no targets with vectors, or they are too wide.
     """
 
     collection: Collection
-    names: Names = ANY
-    keeps: Callable[[pa.DataType], bool] = keep_all
-    most_id_bytes: int | None = None
-    most_text_bytes: int | None = None
+    database: Database | None = None
 
     def __post_init__(self) -> None:
         if not self.collection.is_folded:
@@ -60,6 +46,10 @@ class Rows:
             raise InputError("collection", "a correction that folds into offsets, such as auto", f"one with {name}")
         if not self.count:
             raise InputError("collection", "at least one target with a vector", "none")
+        if self.database is not None and self.width > self.database.most_width:
+            title, most = self.database.title, self.database.most_width - 1
+            expected = f"at most {most:,} for {title}, which needs one more for the offset"
+            raise InputError("dimensions", expected, self.width - 1)
 
     @property
     def width(self) -> int:
@@ -90,27 +80,29 @@ class Rows:
         """The name here of each payload column."""
         schema = self.collection.payload_schema
         given = [] if schema is None else [FREE] if self.is_free else schema.names
-        return self.names.mapped(given, taken=(ID, VECTOR))
+        names = ANY if self.database is None else self.database.columns
+        return names.mapped(given, taken=(ID, VECTOR))
 
     @cached_property
-    def kinds(self) -> dict[str, Kind]:
-        """The kind of each payload column, by its name here."""
+    def types(self) -> dict[str, ExportedType]:
+        """The type of each payload column, by its name here."""
         schema = self.collection.payload_schema
         if schema is None:
             return {}
         if self.is_free:
-            return dict.fromkeys(self.columns.values(), Kind.JSON)
-        return {new: kind_of(schema.field(old).type) for old, new in self.columns.items()}
+            return dict.fromkeys(self.columns.values(), ExportedType.JSON)
+        return {new: type_of(schema.field(old).type) for old, new in self.columns.items()}
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """Names and types of all columns."""
+        """ColumnNames and types of all columns."""
         id_type = pa.int64() if self.collection.manifest.id_type == "int64" else pa.large_string()
         payload = self.collection.payload_schema
         fields = [(ID, id_type), (VECTOR, pa.list_(pa.float32(), self.width))]
         for old, new in self.columns.items():
             stored = pa.large_string() if self.is_free or payload is None else payload.field(old).type
-            fields.append((new, stored if self.keeps(stored) else stored_type(kind_of(stored))))
+            kept = self.database is None or self.database.keeps(stored)
+            fields.append((new, stored if kept else stored_type(type_of(stored))))
         return pa.schema(fields)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
@@ -150,8 +142,10 @@ class Rows:
             yield values if values.type == field.type else converted(values, field.name)
 
     def _check_texts(self, block: pa.RecordBatch) -> None:
+        if self.database is None:
+            return
         for name, column in zip(block.schema.names, block.columns, strict=True):
-            most = self.most_id_bytes if name == ID else self.most_text_bytes
+            most = self.database.most_id_bytes if name == ID else self.database.most_text_bytes
             if most is not None and pa.types.is_large_string(column.type):
                 longest = pc.max(pc.binary_length(column)).as_py()
                 if longest is not None and longest > most:

@@ -1,4 +1,4 @@
-"""Rows as files: Parquet, JSON lines and Lance, written block by block, whole or not at all."""
+"""TargetRows as files: Parquet, JSON lines and Lance, written block by block, whole or not at all."""
 
 import shutil
 from collections.abc import Callable, Iterator
@@ -9,17 +9,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, StorageError, how_to_install, one_line, storage_errors
-from hubless.exporting.kinds import json_of
-from hubless.exporting.rows import FREE, ID, VECTOR, Rows
+from hubless.exporting.exported_types import json_of
+from hubless.exporting.target_rows import FREE, ID, VECTOR, TargetRows
 from hubless.progress import Advance
 from hubless.store.durable import check_place, replaced, sync
 from hubless.vectors.payload_values import rows_of
 
 GROUP = 10_000
-"""Rows of a group of Parquet, so that a reader needs no more in memory."""
+"""TargetRows of a group of Parquet, so that a reader needs no more in memory."""
 
 
-def write_parquet(rows: Rows, path: Path, advance: Advance) -> None:
+def write_parquet(rows: TargetRows, path: Path, advance: Advance) -> None:
     """Write a Parquet file. The vector is a fixed-size list of float32."""
     # random numbers have no shorter form, and dictionaries of them cost memory
     texts = [name for name in rows.schema.names if name != VECTOR]
@@ -28,7 +28,7 @@ def write_parquet(rows: Rows, path: Path, advance: Advance) -> None:
             writer.write_batch(block, row_group_size=GROUP)
 
 
-def write_jsonl(rows: Rows, path: Path, advance: Advance) -> None:
+def write_jsonl(rows: TargetRows, path: Path, advance: Advance) -> None:
     """Write lines of JSON: `id`, `vector` and the payload columns. Free payload is the object `payload`."""
     import orjson
 
@@ -44,7 +44,7 @@ def write_jsonl(rows: Rows, path: Path, advance: Advance) -> None:
                 file.write(json_of({ID: wanted, VECTOR: vector, **row}) + b"\n")
 
 
-def write_lance(rows: Rows, path: Path, advance: Advance) -> None:
+def write_lance(rows: TargetRows, path: Path, advance: Advance) -> None:
     """Write a Lance dataset, a folder.
 
     Raises
@@ -63,7 +63,7 @@ def write_lance(rows: Rows, path: Path, advance: Advance) -> None:
         raise InputError("output", "payload that Lance has types for", one_line(error)) from error
 
 
-WRITERS: dict[str, Callable[[Rows, Path, Advance], None]] = {
+WRITERS: dict[str, Callable[[TargetRows, Path, Advance], None]] = {
     ".parquet": write_parquet,
     ".jsonl": write_jsonl,
     ".lance": write_lance,
@@ -96,7 +96,7 @@ def check_new(folder: Path) -> None:
         pass
 
 
-def write_rows(rows: Rows, path: Path, advance: Advance) -> None:
+def write_rows(rows: TargetRows, path: Path, advance: Advance) -> None:
     """Write rows to a file or, for Lance, a folder, in the format of its ending.
 
     Raises
@@ -132,7 +132,7 @@ def new_folder(path: Path, *, keep: bool = True) -> Iterator[Path]:
                 shutil.rmtree(temporary)
 
 
-def _counted(rows: Rows, advance: Advance) -> Iterator[pa.RecordBatch]:
+def _counted(rows: TargetRows, advance: Advance) -> Iterator[pa.RecordBatch]:
     for block in rows.blocks():
         yield block
         advance(block.num_rows)

@@ -1,13 +1,21 @@
-"""LanceDB: distance dot. It takes Arrow as it is, but for maps."""
+"""Load an export into LanceDB and ask it, with the hubness taken out of the ranking.
 
-import pyarrow as pa
+    pip install numpy pyarrow 'lancedb>=0.25'
+    python recipe.py load                 # --replace deletes what has the name first
+    python recipe.py check queries.npy    # compares what it finds with all targets
+    python recipe.py query queries.npy    # prints ids and scores
 
-from hubless.exporting.engines.base import Engine
-from hubless.exporting.names import Names
+targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
+product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
+Tested with LanceDB 0.40, in one process.
+"""
 
-_SCRIPT = '''
+import os
+
 import lancedb
 import pyarrow as pa
+import pyarrow.parquet as pq
+from shared import COUNT, DATA, HERE, NAME, STRENGTH, augmented, counted, main, refuse_unless
 
 URI = os.environ.get("LANCEDB_URI", str(HERE / "lancedb"))
 """A folder, or an address of object storage or of LanceDB Cloud."""
@@ -16,10 +24,12 @@ INDEX_FROM = int(os.environ.get("LANCEDB_INDEX_FROM", 100_000))
 
 
 def connect():
+    """Return a client of LanceDB."""
     return lancedb.connect(URI, api_key=os.environ.get("LANCEDB_API_KEY"))
 
 
 def load(client, replace):
+    """Load all targets, as they stand in targets.parquet."""
     if NAME in client.list_tables(limit=1_000_000).tables:
         refuse_unless(replace)
     with pq.ParquetFile(DATA) as file:
@@ -30,31 +40,17 @@ def load(client, replace):
         table.create_index(metric="dot", index_type="IVF_FLAT", vector_column_name="vector")
 
 
-def query(client, vector, limit=10, strength=STRENGTH):
-    """The ids and corrected scores of the best targets, best first."""
+def query(client, vector, limit=10, strength=STRENGTH, where=None):
+    """Return ids and corrected scores of the best targets, best first.
+
+    `where` is SQL, as `year >= 2000`.
+    """
     asked = client.open_table(NAME).search(augmented(vector, strength), vector_column_name="vector")
+    if where is not None:
+        asked = asked.where(where, prefilter=True)
     found = asked.distance_type("dot").nprobes(50).select(["id", "_distance"]).limit(limit).to_list()
     return [(row["id"], 1 - row["_distance"]) for row in found]
-'''
 
 
-def _is_no_map(stored: pa.DataType) -> bool:
-    inside = [stored]
-    while inside:
-        kind = inside.pop()
-        if pa.types.is_map(kind):
-            return False
-        inside += [kind.field(number).type for number in range(kind.num_fields)]
-    return True
-
-
-LANCEDB = Engine(
-    title="LanceDB",
-    packages=("lancedb>=0.25",),
-    script=_SCRIPT,
-    tested="LanceDB 0.40, in one process",
-    most_width=2**31 - 1,
-    collection=Names(r"[A-Za-z0-9_.-]"),
-    columns=Names(r"[^.]"),
-    keeps=_is_no_map,
-)
+if __name__ == "__main__":
+    main("LanceDB", "LANCEDB_URI", connect, load, query)

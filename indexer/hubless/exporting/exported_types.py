@@ -15,7 +15,7 @@ from hubless.vectors.payload_values import rows_of
 _ZONE = "UTC"
 
 
-class Kind(StrEnum):
+class ExportedType(StrEnum):
     """Kinds of values. Dates and times are text in ISO 8601, an instant in UTC with a Z; `JSON` is text that holds it.
 
     What JSON has no type for stands in it as a service sends it: bytes in base64, other things as Python writes them.
@@ -31,49 +31,49 @@ class Kind(StrEnum):
     JSON = "json"
 
 
-def kind_of(stored: pa.DataType) -> Kind:
+def type_of(stored: pa.DataType) -> ExportedType:
     """Return the kind of a column of payload."""
     types = pa.types
     if types.is_boolean(stored):
-        return Kind.BOOL
+        return ExportedType.BOOL
     if types.is_integer(stored):
-        return Kind.WHOLE
+        return ExportedType.WHOLE
     if types.is_floating(stored) or types.is_decimal(stored):
-        return Kind.NUMBER
+        return ExportedType.NUMBER
     if types.is_string(stored) or types.is_large_string(stored):
-        return Kind.TEXT
+        return ExportedType.TEXT
     if types.is_date(stored):
-        return Kind.DATE
+        return ExportedType.DATE
     if types.is_timestamp(stored):
-        return Kind.TIME if stored.tz is None else Kind.INSTANT
-    return Kind.JSON
+        return ExportedType.TIME if stored.tz is None else ExportedType.INSTANT
+    return ExportedType.JSON
 
 
-_STORED = {Kind.BOOL: pa.bool_(), Kind.WHOLE: pa.int64(), Kind.NUMBER: pa.float64()}
+_STORED = {ExportedType.BOOL: pa.bool_(), ExportedType.WHOLE: pa.int64(), ExportedType.NUMBER: pa.float64()}
 
 
-def stored_type(kind: Kind) -> pa.DataType:
+def stored_type(kind: ExportedType) -> pa.DataType:
     """Return the Arrow type of a converted column."""
     return _STORED.get(kind, pa.large_string())
 
 
 def converted(column: pa.Array, name: str) -> pa.Array:
-    """Return a column as its kind: `stored_type(kind_of(column.type))`. Nulls stay.
+    """Return a column as its kind: `stored_type(type_of(column.type))`. Nulls stay.
 
     Raises
     ------
     InputError
         naming a column whose values do not fit, such as whole numbers beyond 64 bits.
     """
-    kind = kind_of(column.type)
+    kind = type_of(column.type)
     try:
-        if kind is Kind.DATE:
+        if kind is ExportedType.DATE:
             return column.cast(pa.large_string())
-        if kind is Kind.TIME:
+        if kind is ExportedType.TIME:
             return _written(column.cast(pa.timestamp("us")), "%Y-%m-%dT%H:%M:%S")
-        if kind is Kind.INSTANT:
+        if kind is ExportedType.INSTANT:
             return _written(column.cast(pa.timestamp("us", _ZONE)), "%Y-%m-%dT%H:%M:%SZ")
-        if kind is Kind.JSON:
+        if kind is ExportedType.JSON:
             rows = rows_of(pa.record_batch([column], [name]))
             return pa.array([None if row[name] is None else json_of(row[name]).decode() for row in rows], _TEXT)
         return column.cast(stored_type(kind))

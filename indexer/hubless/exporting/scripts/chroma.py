@@ -1,18 +1,28 @@
-"""Chroma: space ip. Its ids are strings, and metadata is flat and without nulls."""
+"""Load an export into Chroma and ask it, with the hubness taken out of the ranking.
 
-from hubless.exporting.engines.base import Engine
-from hubless.exporting.names import Names
+    pip install numpy pyarrow 'chromadb>=1.0'
+    python recipe.py load                 # --replace deletes what has the name first
+    python recipe.py check queries.npy    # compares what it finds with all targets
+    python recipe.py query queries.npy    # prints ids and scores
 
-_SCRIPT = '''
+targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
+product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
+Tested with Chroma 1.5, in one process.
+"""
+
+import json
+import os
 from urllib.parse import urlsplit
 
 import chromadb
+from shared import HERE, NAME, STRENGTH, WHOLE_IDS, augmented, blocks, main, refuse_unless
 
 URL = os.environ.get("CHROMA_URL", str(HERE / "chroma"))
 """A folder, for Chroma in this process; or of a server. Chroma's own port is 8000, which hubless has too."""
 
 
 def connect():
+    """Return a client of Chroma."""
     settings = chromadb.Settings(anonymized_telemetry=False)
     if not URL.startswith("http"):
         return chromadb.PersistentClient(URL, settings)
@@ -25,6 +35,7 @@ def connect():
 
 
 def load(client, replace):
+    """Load all targets, as they stand in targets.parquet."""
     if NAME in [each.name for each in client.list_collections(limit=1_000_000)]:
         refuse_unless(replace)
         client.delete_collection(NAME)
@@ -37,19 +48,18 @@ def load(client, replace):
         collection.upsert([str(each) for each in ids], vectors, metadata)
 
 
-def query(client, vector, limit=10, strength=STRENGTH):
-    """The ids and corrected scores of the best targets, best first."""
-    collection = client.get_collection(NAME, embedding_function=None)
-    found = collection.query(augmented(vector, strength)[None], n_results=limit, include=["distances"])
-    ids = [int(each) if WHOLE_IDS else each for each in found["ids"][0]]
-    return [(wanted, 1 - distance) for wanted, distance in zip(ids, found["distances"][0])]
-'''
+def query(client, vector, limit=10, strength=STRENGTH, where=None):
+    """Return ids and corrected scores of the best targets, best first.
 
-CHROMA = Engine(
-    title="Chroma",
-    packages=("chromadb>=1.0",),
-    script=_SCRIPT,
-    tested="Chroma 1.5, in one process",
-    most_width=2**31 - 1,
-    collection=Names(r"[A-Za-z0-9._-]", r"[A-Za-z0-9]", most=512, fewest=3),
-)
+    `where` is JSON, as `{"year": {"$gte": 2000}}`.
+    """
+    collection = client.get_collection(NAME, embedding_function=None)
+    wanted = None if where is None else json.loads(where)
+    asked = augmented(vector, strength)[None]
+    found = collection.query(asked, n_results=limit, where=wanted, include=["distances"])
+    ids = [int(each) if WHOLE_IDS else each for each in found["ids"][0]]
+    return [(wanted, 1 - distance) for wanted, distance in zip(ids, found["distances"][0], strict=True)]
+
+
+if __name__ == "__main__":
+    main("Chroma", "CHROMA_URL", connect, load, query)

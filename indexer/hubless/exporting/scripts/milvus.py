@@ -1,11 +1,19 @@
-"""Milvus: metric IP. Names are words, and texts have a limit."""
+"""Load an export into Milvus and ask it, with the hubness taken out of the ranking.
 
-from hubless.exporting.engines.base import Engine
-from hubless.exporting.kinds import Kind
-from hubless.exporting.names import Names
+    pip install numpy pyarrow 'pymilvus>=2.6'
+    python recipe.py load                 # --replace deletes what has the name first
+    python recipe.py check queries.npy    # compares what it finds with all targets
+    python recipe.py query queries.npy    # prints ids and scores
 
-_SCRIPT = '''
+targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
+product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
+Tested with milvus-lite 3.2.
+"""
+
+import os
+
 from pymilvus import DataType, MilvusClient
+from shared import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
 
 URI = os.environ.get("MILVUS_URI", "http://localhost:19530")
 MOST_TEXT = 65_535
@@ -13,10 +21,12 @@ MOST_TEXT = 65_535
 
 
 def connect():
+    """Return a client of Milvus."""
     return MilvusClient(uri=URI, token=os.environ.get("MILVUS_TOKEN", ""))
 
 
 def load(client, replace):
+    """Load all targets, as they stand in targets.parquet."""
     if client.has_collection(NAME):
         refuse_unless(replace)
         client.drop_collection(NAME)
@@ -34,35 +44,29 @@ def load(client, replace):
     index.add_index("vector", index_type="HNSW", metric_type="IP", params={"M": 16, "efConstruction": 200})
     client.create_collection(NAME, schema=schema, index_params=index, consistency_level="Strong")
     for ids, vectors, payloads in blocks(500):
-        rows = zip(ids, vectors.tolist(), payloads)
+        rows = zip(ids, vectors.tolist(), payloads, strict=True)
         client.upsert(NAME, [{"id": wanted, "vector": vector, **payload} for wanted, vector, payload in rows])
     client.flush(NAME)
 
 
-def query(client, vector, limit=10, strength=STRENGTH):
-    """The ids and corrected scores of the best targets, best first."""
+def query(client, vector, limit=10, strength=STRENGTH, where=None):
+    """Return ids and corrected scores of the best targets, best first.
+
+    `where` is an expression, as `year >= 2000`.
+    """
     client.load_collection(NAME)
     how = {"metric_type": "IP", "params": {"ef": max(200, limit)}}
-    asked = [augmented(vector, strength).tolist()]
-    found = client.search(NAME, asked, anns_field="vector", limit=limit, search_params=how, output_fields=["id"])
+    found = client.search(
+        NAME,
+        [augmented(vector, strength).tolist()],
+        filter=where or "",
+        anns_field="vector",
+        limit=limit,
+        search_params=how,
+        output_fields=["id"],
+    )
     return [(hit["id"], hit["distance"]) for hit in found[0]]
-'''
 
-MILVUS = Engine(
-    title="Milvus",
-    packages=("pymilvus>=2.6",),
-    script=_SCRIPT,
-    tested="milvus-lite 3.2",
-    most_width=32_768,
-    collection=Names(r"[A-Za-z0-9_]", r"[A-Za-z_]"),
-    columns=Names(r"[A-Za-z0-9_]", r"[A-Za-z_]"),
-    types={
-        Kind.BOOL: "BOOL",
-        Kind.WHOLE: "INT64",
-        Kind.NUMBER: "DOUBLE",
-        Kind.JSON: "JSON",
-        **dict.fromkeys((Kind.TEXT, Kind.DATE, Kind.TIME, Kind.INSTANT), "VARCHAR"),
-    },
-    most_id_bytes=65_535,
-    most_text_bytes=65_535,
-)
+
+if __name__ == "__main__":
+    main("Milvus", "MILVUS_URI", connect, load, query)

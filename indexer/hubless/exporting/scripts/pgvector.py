@@ -1,12 +1,20 @@
-"""PostgreSQL with pgvector: operator <#>. Its HNSW index takes 2,000 dimensions."""
+"""Load an export into PostgreSQL with pgvector and ask it, with the hubness taken out of the ranking.
 
-from hubless.exporting.engines.base import Engine
-from hubless.exporting.kinds import Kind
-from hubless.exporting.names import Names
+    pip install numpy pyarrow 'psycopg[binary]>=3.1'
+    python recipe.py load                 # --replace deletes what has the name first
+    python recipe.py check queries.npy    # compares what it finds with all targets
+    python recipe.py query queries.npy    # prints ids and scores
 
-_SCRIPT = '''
+targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
+product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
+Tested with PostgreSQL 16 with pgvector 0.6.
+"""
+
+import os
+
 import psycopg
 from psycopg import sql
+from shared import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
 
 MOST_INDEXED = 2000
 """Numbers of a vector that an HNSW index takes."""
@@ -14,15 +22,18 @@ TABLE = sql.Identifier(NAME)
 
 
 def connect():
+    """Return a client of PostgreSQL with pgvector."""
     # without DATABASE_URL, PGHOST, PGDATABASE and so on are used
     return psycopg.connect(os.environ.get("DATABASE_URL", ""))
 
 
 def as_text(vector):
+    """Return a vector as PostgreSQL reads it."""
     return "[" + ",".join(map(str, vector.tolist())) + "]"
 
 
 def load(client, replace):
+    """Load all targets, as they stand in targets.parquet."""
     if client.execute("SELECT to_regclass(quote_ident(%s))", [NAME]).fetchone()[0] is not None:
         refuse_unless(replace)
         client.execute(sql.SQL("DROP TABLE {}").format(TABLE))
@@ -33,7 +44,7 @@ def load(client, replace):
     names = sql.SQL(", ").join(map(sql.Identifier, kinds))
     with client.cursor().copy(sql.SQL("COPY {} ({}) FROM STDIN").format(TABLE, names)) as copy:
         for ids, vectors, payloads in blocks(1000, parsed=False):
-            for wanted, vector, payload in zip(ids, vectors, payloads):
+            for wanted, vector, payload in zip(ids, vectors, payloads, strict=True):
                 copy.write_row([wanted, as_text(vector), *payload.values()])
     if WIDTH <= MOST_INDEXED:
         # vector_ip_ops, not vector_cosine_ops: that would divide by the length, and the offset with it
@@ -42,32 +53,18 @@ def load(client, replace):
     client.commit()
 
 
-def query(client, vector, limit=10, strength=STRENGTH):
-    """The ids and corrected scores of the best targets, best first."""
+def query(client, vector, limit=10, strength=STRENGTH, where=None):
+    """Return ids and corrected scores of the best targets, best first.
+
+    `where` is SQL, as `year >= 2000`.
+    """
     asked = as_text(augmented(vector, strength))
     # of 20,000 targets, 200 finds 98 % of the ten best, 400 finds 99.7 %
     client.execute(f"SET hnsw.ef_search = {min(max(400, limit), 1000)}")
-    statement = "SELECT id, -(vector <#> %s::vector) FROM {} ORDER BY vector <#> %s::vector LIMIT %s"
-    return client.execute(sql.SQL(statement).format(TABLE), [asked, asked, limit]).fetchall()
-'''
+    condition = sql.SQL("" if where is None else f"WHERE {where}")
+    statement = "SELECT id, -(vector <#> %s::vector) FROM {} {} ORDER BY vector <#> %s::vector LIMIT %s"
+    return client.execute(sql.SQL(statement).format(TABLE, condition), [asked, asked, limit]).fetchall()
 
-PGVECTOR = Engine(
-    title="PostgreSQL with pgvector",
-    packages=("psycopg[binary]>=3.1",),
-    script=_SCRIPT,
-    tested="PostgreSQL 16 with pgvector 0.6",
-    most_width=16_000,
-    collection=Names(most=63),
-    columns=Names(most=63),
-    types={
-        Kind.BOOL: "boolean",
-        Kind.WHOLE: "bigint",
-        Kind.NUMBER: "double precision",
-        Kind.TEXT: "text",
-        Kind.DATE: "date",
-        Kind.TIME: "timestamp",
-        Kind.INSTANT: "timestamptz",
-        Kind.JSON: "jsonb",
-    },
-    most_id_bytes=2_000,  # an index of PostgreSQL holds a third of a page
-)
+
+if __name__ == "__main__":
+    main("PostgreSQL with pgvector", "DATABASE_URL", connect, load, query)

@@ -1,0 +1,104 @@
+"""Databases that an export can be for: what each allows. The scripts that load and ask them are in `scripts/`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from hubless.exporting.column_names import ANY, ColumnNames
+from hubless.exporting.exported_types import ExportedType
+
+SCRIPTS = Path(__file__).parent / "scripts"
+
+
+def _keep_none(stored: pa.DataType) -> bool:
+    return False
+
+
+def _is_no_map(stored: pa.DataType) -> bool:
+    inside = [stored]
+    while inside:
+        kind = inside.pop()
+        if pa.types.is_map(kind):
+            return False
+        inside += [kind.field(number).type for number in range(kind.num_fields)]
+    return True
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database that an export can be for.
+
+    Attributes
+    ----------
+    title : its name
+    most_width : numbers of a vector, at most
+    collection, columns : names that it allows
+    types : its type of each type of payload, where the script has to name them
+    keeps : whether it takes an Arrow type as it is; other columns become an `ExportedType`
+    most_id_bytes, most_text_bytes : of an id and of a text of the payload, in UTF-8; None for any
+    """
+
+    title: str
+    most_width: int
+    collection: ColumnNames
+    columns: ColumnNames = ANY
+    types: Mapping[ExportedType, str] | None = None
+    keeps: Callable[[pa.DataType], bool] = _keep_none
+    most_id_bytes: int | None = None
+    most_text_bytes: int | None = None
+
+
+_WORD = ColumnNames(r"[A-Za-z0-9_]", r"[A-Za-z_]")
+_TEXTS = (ExportedType.TEXT, ExportedType.DATE, ExportedType.TIME, ExportedType.INSTANT)
+
+DATABASES: dict[str, Database] = {
+    # ids of Qdrant are whole numbers from 0, or UUIDs, so the id is in the payload too
+    "qdrant": Database("Qdrant", most_width=65_535, collection=ColumnNames(r"[A-Za-z0-9_-]")),
+    "pgvector": Database(
+        "PostgreSQL with pgvector",
+        most_width=16_000,
+        collection=ColumnNames(most=63),
+        columns=ColumnNames(most=63),
+        types={
+            ExportedType.BOOL: "boolean",
+            ExportedType.WHOLE: "bigint",
+            ExportedType.NUMBER: "double precision",
+            ExportedType.TEXT: "text",
+            ExportedType.DATE: "date",
+            ExportedType.TIME: "timestamp",
+            ExportedType.INSTANT: "timestamptz",
+            ExportedType.JSON: "jsonb",
+        },
+        most_id_bytes=2_000,  # an index of PostgreSQL holds a third of a page
+    ),
+    "milvus": Database(
+        "Milvus",
+        most_width=32_768,
+        collection=_WORD,
+        columns=_WORD,
+        types={
+            ExportedType.BOOL: "BOOL",
+            ExportedType.WHOLE: "INT64",
+            ExportedType.NUMBER: "DOUBLE",
+            ExportedType.JSON: "JSON",
+            **dict.fromkeys(_TEXTS, "VARCHAR"),
+        },
+        most_id_bytes=65_535,
+        most_text_bytes=65_535,
+    ),
+    # ids of Chroma are strings, and metadata is flat and without nulls
+    "chroma": Database(
+        "Chroma",
+        most_width=2**31 - 1,
+        collection=ColumnNames(r"[A-Za-z0-9._-]", r"[A-Za-z0-9]", most=512, fewest=3),
+    ),
+    "lancedb": Database(
+        "LanceDB",
+        most_width=2**31 - 1,
+        collection=ColumnNames(r"[A-Za-z0-9_.-]"),
+        columns=ColumnNames(r"[^.]"),
+        keeps=_is_no_map,
+    ),
+}
