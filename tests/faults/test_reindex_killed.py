@@ -101,7 +101,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
     folder = tmp_path / "job"
     jobs.write(folder, correction={"name": "sn"})
     monkeypatch.setattr(checkpoints, "SHARD_ROWS", 16)
-    kept, worked = checkpoints.StoredCheckpoints.arrays, []
+    kept, worked = checkpoints.Checkpoints.arrays, []
 
     class Killed(BaseException):
         pass
@@ -120,7 +120,7 @@ def test_killed_job_goes_on_from_its_checkpoints(tmp_path, monkeypatch):
         return arrays
 
     for after in range(1, 20):
-        monkeypatch.setattr(checkpoints.StoredCheckpoints, "arrays", dying(after))
+        monkeypatch.setattr(checkpoints.Checkpoints, "arrays", dying(after))
         try:
             jobs.run(folder)
             break

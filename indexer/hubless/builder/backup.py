@@ -29,15 +29,6 @@ def back_up(catalog: Catalog, folder: Path) -> Verdict:
     """Copy all collections of a catalog into a new folder, verify the copy, and return what was found.
 
     Each collection is copied as it is at one moment. The folder appears when it is complete.
-
-    Raises
-    ------
-    InputError
-        if the folder is there.
-    StorageError, LogDamaged
-        if something cannot be read, or the disk refuses.
-    BundleDamaged
-        if the copy is not sound.
     """
     if folder.exists():
         raise InputError("folder", "a new folder", f"{folder}, which is there")
@@ -63,19 +54,6 @@ def restore(folder: Path, catalog: Catalog, collection: str | None = None) -> Ve
     """Copy collections of a backup into a catalog, which may be new, and return what was found in them.
 
     Each appears when all are copied and verified. Aliases come with their collections, unless they are taken.
-
-    Parameters
-    ----------
-    collection : the one to restore; None for all
-
-    Raises
-    ------
-    CollectionNotFound
-        if the backup does not have it.
-    InputError
-        if the catalog has one of them, or an alias of its name.
-    StorageError, LogDamaged, BundleDamaged
-        as `back_up`.
     """
     backup = Catalog(folder)
     names = backup.collections() if collection is None else [collection]

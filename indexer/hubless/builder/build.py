@@ -8,8 +8,8 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.draft import Contents
-from hubless.builder.pipeline.engines import follow, placing
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.places import follow, placing
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
@@ -172,13 +172,7 @@ def build(
 
 
 def _included(catalog: Catalog, collection: str, replace_writes: bool) -> int:
-    """Return the number of the last write that the targets have.
-
-    Raises
-    ------
-    InputError
-        if there were writes, which would be lost or come back later, and nobody said that the targets have them.
-    """
+    """Return the number of the last write that the targets have."""
     check_name(collection)
     log = catalog.log(collection)
     seq = log.last()

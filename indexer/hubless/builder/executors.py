@@ -52,11 +52,6 @@ def executing(executor: str, folder: Path) -> Iterator[None]:
     executor : "local", this process; "processes" or "processes:4", of this machine; "ray", the cluster that RAY_ADDRESS
         names or that this machine is part of, or else a new one on this machine; "ray://HOST:PORT", a cluster that has
         a Ray client server there
-
-    Raises
-    ------
-    InputError
-        if there is no such executor, it does not answer, or Ray is not installed.
     """
     check_executor(executor, CPU)
     if executor == LOCAL:

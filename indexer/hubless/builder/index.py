@@ -14,9 +14,8 @@ from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payl
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
 from hubless.builder.pipeline.draft import Contents
-from hubless.builder.pipeline.engines import follow, placing
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import InFile
+from hubless.builder.pipeline.places import InFile, follow, placing
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
@@ -50,23 +49,8 @@ UNNAMED, UNSAVED = "index", "unsaved"
 class Index(Collection):
     """Targets that can be searched, with their hubness corrected; targets can be added and removed.
 
-    Parameters
-    ----------
-    correction : a name in `hubless.CORRECTIONS`
-    metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
-    parameters : of the correction
-    index : a name in `hubless.knn.INDEXES`. "auto" chooses by the number of targets and the next three
-    recall : share of the exact top 10 that the index has to find
-    memory : the most that the index may take: bytes, or a text such as "4GB". None sets no limit
-    latency : the most that a single query may take on one thread: milliseconds, or such as "2ms". None for any
-    seed : for the choice of held-out bank queries and the training of the index
-    device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"
-    filter_cache : bytes for the matches of recent filters
-
-    Raises
-    ------
-    InputError
-        naming the parameter that is not what it has to be.
+    The parameters are those of `hubless.build`, but for `metric`, which has to be given, and `filter_cache`, the bytes
+    for the matches of recent filters. Raises `InputError` naming the parameter that is wrong.
     """
 
     def __init__(
@@ -139,14 +123,7 @@ class Index(Collection):
         query_bank : (b, d) example queries. All of them serve. Hubness is measured with a fit of its own, which a
             tenth of them, at most 1,000, is held out from
         targets : (n, d) what can be found
-        target_bank : (g, d) extra targets, for the corrections that use one
-        ids : (n,) unique strings or whole numbers; by default a column `id` of the payload, else the row numbers
-        payload : (n,) rows of further columns: a list of dicts, a dict of columns, an Arrow, pandas or polars table, or
-            a file
-        encoder : of texts, as for `hubless.build`
-        bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
-        live_queries : (m, d) queries that people asked, to choose the default strength by, as for `hubless.build`
-        target_prior : (n,) how often each target should be found, as for `hubless.build`
+        ids, payload, others : as for `hubless.build`
         progress : show progress bars; None does if standard error is a terminal
 
         Raises
@@ -253,12 +230,7 @@ class Index(Collection):
         return self._parts
 
     def follow(self, catalog: Catalog, log: Log) -> None:
-        """Take in what was written to the collection since its version was built. Close the log.
-
-        Raises
-        ------
-        LogDamaged, StorageError
-        """
+        """Take in what was written to the collection since its version was built. Close the log."""
         living = Living(Collection(self._parts, self._filter_cache), log)
         living.catch_up()
         log.close()

@@ -13,8 +13,8 @@ from hubless.builder.index import open_index
 from hubless.builder.inputs.reading import BuildVectors, read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
 from hubless.builder.pipeline.draft import Contents, empty_draft
-from hubless.builder.pipeline.engines import follow, placing, prune
 from hubless.builder.pipeline.fit import fit_version
+from hubless.builder.pipeline.places import follow, placing, prune
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
@@ -294,13 +294,7 @@ def check_refittable(made: Manifest) -> None:
 
 
 def _fitted_bank(parts: Parts) -> F32 | None:
-    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction.
-
-    Raises
-    ------
-    InputError
-        if the correction does not keep them.
-    """
+    """Return the queries (b, d) that a collection was fitted on, as they are compared. None without a correction."""
     name = parts.manifest.correction.name
     if name == NONE:
         return None

@@ -47,12 +47,7 @@ def offsets(
     query_bank : (b, d) example queries
     metric : "cosine" compares directions, "dot" takes lengths into account; it has to be given
     correction : a name in `hubless.CORRECTIONS` that folds into offsets
-    parameters : of the correction
-    target_bank : (g, d) extra targets, for the corrections that use one
-    device : that computes them: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"
-    bank_of_targets : take a query bank of which more than a tenth are targets; it is refused otherwise
-    target_prior : (n,) how often each target should be found, in any unit and above 0, for `sn`, `dbsn` and `auto`; by
-        default all equally often
+    parameters, target_bank, device, bank_of_targets, target_prior : as for `hubless.build`
 
     Returns
     -------

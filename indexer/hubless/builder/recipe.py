@@ -32,13 +32,7 @@ FAISS = "faiss"
 
 @dataclass(frozen=True)
 class Recipe:
-    """The settings of a build: see `hubless.build`.
-
-    Raises
-    ------
-    InputError
-        naming the parameter that is wrong.
-    """
+    """The settings of a build: see `hubless.build`."""
 
     metric: Metric
     correction: str = "auto"
@@ -125,15 +119,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
-    """Return name and parameters of a correction from a parameter file, as `tune` writes it.
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if it is no parameter file, or names an unknown correction or parameter.
-    """
+    """Return name and parameters of a correction from a parameter file, as `tune` writes it."""
     path = Path(path)
     name = f"correction from ({path.name})"
     if not path.is_file():
@@ -152,13 +138,7 @@ def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
 
 
 def read_strength(path: str | Path) -> float | None:
-    """Return the strength that live queries chose, from a file that `read_correction` has read; None without any.
-
-    Raises
-    ------
-    InputError
-        if it is no number from 0 to 2.
-    """
+    """Return the strength that live queries chose, from a file that `read_correction` has read; None without any."""
     evidence = json.loads(Path(path).read_text("utf-8")).get("tuned")
     chosen = evidence.get("strength") if isinstance(evidence, dict) else None
     if chosen is None:

@@ -22,12 +22,7 @@ class Problem:
 
 @dataclass
 class Verdict:
-    """What was looked at, and what is wrong with it.
-
-    Attributes
-    ----------
-    writes : the last write of each collection
-    """
+    """What was looked at, and what is wrong with it."""
 
     versions: int = 0
     writes: dict[str, int] = field(default_factory=dict)
@@ -47,11 +42,6 @@ def verify_catalog(catalog: Catalog) -> Verdict:
     """Compare all files with their hashes, sampled hits and offsets with what they should be, and logs with versions.
 
     The service can serve and write meanwhile. All versions are looked at, each with what was written since.
-
-    Raises
-    ------
-    StorageError
-        if there is no catalog.
     """
     verdict = Verdict()
     for name in catalog.collections():

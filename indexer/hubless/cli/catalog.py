@@ -7,7 +7,7 @@ import typer
 
 from hubless.builder.backup import back_up, restore
 from hubless.builder.lifecycle import merge
-from hubless.builder.pipeline.engines import delete, follow, prune
+from hubless.builder.pipeline.places import delete, follow, prune
 from hubless.builder.verification import Verdict, verify_catalog
 from hubless.cli.completion import aliases, collections, versions
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption

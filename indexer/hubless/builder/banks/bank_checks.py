@@ -86,14 +86,7 @@ def check_bank(
     ----------
     bank : (b, d) as it is compared
     targets : (n, d) as they are compared
-    bank_of_targets : take a bank that holds targets
     among : the share of `looked_up` queries that are targets; None to look them up here
-
-    Raises
-    ------
-    InputError
-        if more than a tenth of the bank are targets; the message says what to do instead. A bank of fewer than 20 gets
-        notes only.
     """
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
     if among is None:

@@ -25,10 +25,6 @@ class Review:
 
     Attributes
     ----------
-    good : whether nothing speaks against it
-    against : reasons against it, a sentence each
-    notes : what else is worth knowing
-    record : its numbers
     chosen : the strength that fresh live queries speak for; None without such queries
     """
 

@@ -37,13 +37,6 @@ def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, se
     ----------
     parts : sources of queries and their shares of the bank, above 0 and 1 in sum
     size : b at most; by default, and at most, as many as the shares allow: the smallest of rows / share
-    seed : of the draws
-
-    Raises
-    ------
-    InputError
-        if the shares do not add up to 1, or a part would have no query.
-    DimensionMismatch
     """
     shares = [share for _, share in parts]
     if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= ROUNDING):  # NaN is refused, too

@@ -24,12 +24,7 @@ def drawn(live_queries: VectorSource) -> F32:
 
 
 def refuse_targets(live: F32, targets: VectorSource, among: float | None = None) -> None:
-    """Raise `InputError` if more than a tenth of the live queries are targets: each finds itself, as no query does.
-
-    Parameters
-    ----------
-    among : the share that are targets; None to look it up
-    """
+    """Raise `InputError` if more than a tenth of the live queries are targets: each finds itself, as no query does."""
     if (share := share_among(live, targets) if among is None else among) > MOST_TARGETS:
         raise InputError("live queries", "queries that people asked", f"{share:.0%} targets")
 

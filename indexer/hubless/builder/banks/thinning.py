@@ -69,11 +69,6 @@ def thin(
     client_share : most of what is left that one client may have, above 0; with few clients an equal share each, so
         that a single one has everything
 
-    Raises
-    ------
-    InputError
-        if a parameter is out of range.
-
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
     """
     if not same > 0:
@@ -110,10 +105,6 @@ def demand(thinned: ThinnedQueries, targets: int) -> F64:
     Queries that count as one confirm an answer if two or more of them find it first. A single query confirms nothing:
     it may have found a hub. Repeats of a query do not count, so that one person cannot make demand by asking again.
     Give it to `sn`, `dbsn` or `auto` as target prior.
-
-    Parameters
-    ----------
-    targets : n
     """
     asked = thinned.like >= 0
     pairs = np.stack([thinned.like[asked], thinned.answers[asked]], axis=1)

@@ -24,7 +24,6 @@ class IndexGrowth:
 
     Parameters
     ----------
-    base : the stored index
     file : of the stored index, or that it would have in one file; None for one in memory
     kept : (r,) its rows that stay, ascending
     more : (a, d) the others, as they are compared
@@ -44,12 +43,6 @@ def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps:
     Parameters
     ----------
     shard_targets : the most targets in a shard; None for as many as take 4 GiB
-    path : of the file of the index if there is one only
-
-    Raises
-    ------
-    StorageError
-        if a file cannot be written.
     """
     base, shards = rows.base, shards_of(rows.base)
     most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
@@ -110,7 +103,6 @@ def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, s
 
     Parameters
     ----------
-    file : of the shard
     base, path : of the files that the index has and is to have in one file
     """
     if base is not None and shards > 1:

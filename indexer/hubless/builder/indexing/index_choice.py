@@ -33,14 +33,7 @@ class ExactAnswers:
 
 @dataclass(frozen=True)
 class IndexResult:
-    """An index, opened as it will be served, with the chosen search parameters.
-
-    Parameters
-    ----------
-    curve : the settings that were measured
-    setting : the one that was chosen
-    notes : what a reader should know about the choice
-    """
+    """An index, opened as it will be served, with the chosen search parameters."""
 
     targets: Embedded
     curve: list[Setting]
@@ -64,19 +57,11 @@ def build_index(
 
     Parameters
     ----------
-    name : of a kind, or "auto"
     targets : (n, d)
     offsets : (n,) centred
     bank : (b, d) example queries
     path : of the file to write; shards are written beside it, as `index_paths` says. None keeps the index in memory
     shard_targets : the most targets in a shard; None for as many as take 4 GiB
-
-    Raises
-    ------
-    InputError
-        if the memory is too small, or a target does not fit what the kind stores.
-    StorageError
-        if a file cannot be written.
     """
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
     kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims)
@@ -139,12 +124,7 @@ def ladder(targets: Embedded) -> list[dict[str, Any]]:
 
 
 def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) -> IndexRecord:
-    """What the manifest says of an index.
-
-    Parameters
-    ----------
-    shard_targets : what was asked for
-    """
+    """What the manifest says of an index."""
     kind, setting, shards = indexed.targets.kind, indexed.setting, shards_of(indexed.targets)
     return IndexRecord(
         type=kind.name,

@@ -27,12 +27,7 @@ TOGETHER = 8
 
 
 def check_shard_targets(given: int | None) -> int | None:
-    """Return the most targets in a shard: the given number, rounded up to a multiple of 8.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the most targets in a shard: the given number, rounded up to a multiple of 8."""
     if given is None:
         return None
     if type(given) is not int or given < SHARD_LEAST:
@@ -41,12 +36,7 @@ def check_shard_targets(given: int | None) -> int | None:
 
 
 def most_in_a_shard(kind: IndexType, dim: int, asked: int | None) -> int:
-    """Return how many targets of d' dimensions are in a shard at most.
-
-    Parameters
-    ----------
-    asked : this many; None for those that take 4 GiB
-    """
+    """Return how many targets of d' dimensions are in a shard at most."""
     million = 10**6
     return asked or max(SHARD_LEAST, SHARD_BYTES * million // kind.size(million, dim) // TOGETHER * TOGETHER)
 
@@ -80,19 +70,7 @@ def remove_files(path: Path, count: int) -> None:
 def build_shards(
     kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps, dim: int
 ) -> list[faiss.Index]:
-    """Return the shards of vectors (n, d'), opened from their files, which are written if they are not there.
-
-    Parameters
-    ----------
-    sizes : number of targets in each
-    path : of the file if there is one only
-    dim : d
-
-    Raises
-    ------
-    StorageError
-        if a file cannot be written.
-    """
+    """Return the shards of vectors (n, d'), opened from their files, which are written if they are not there."""
     paths = index_paths(path, len(sizes))
     if not all(each.exists() for each in paths):
         empty = _empty(kind, vectors, sizes, path, seed, steps, dim)
@@ -122,12 +100,7 @@ def _empty(
 
 
 def write_whole(index: faiss.Index, path: Path) -> None:
-    """Write an index to a file that appears as a whole.
-
-    Raises
-    ------
-    StorageError
-    """
+    """Write an index to a file that appears as a whole."""
     new = path.with_name(f"{path.name}.new")
     write_index(index, new)
     with storage_errors(path):

@@ -70,13 +70,7 @@ class Inputs:
         return {name: given for name, given in vars(self).items() if name != "payload_schema"}
 
     def open(self) -> "OpenInputs":
-        """Open the inputs, and check them against each other.
-
-        Raises
-        ------
-        InputError, StorageError
-            naming the input and what is wrong with it.
-        """
+        """Open the inputs, and check them against each other."""
         items = as_items(self.targets, "targets")
         # without a bank, some of the targets choose and check the index
         bank = in_memory(sample(items.vectors, MOST_STANDING_IN)) if self.query_bank is None else self.query_bank
@@ -133,30 +127,10 @@ class OpenInputs:
     records: dict[str, InputRecord]
 
 
-@dataclass(frozen=True)
-class TargetContents:
-    """Targets, opened and checked: vectors (n, d), ids (n,) if there are any, and payload (n,) rows."""
-
-    vectors: VectorSource
-    ids: pa.Array | None
-    payload: Dataset | None
-    payload_columns: list[str]
-
-
-def open_targets(
-    targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None
-) -> TargetContents:
-    """Open a file of targets and what stands beside it, by the parameters of `build`.
-
-    Raises
-    ------
-    InputError, StorageError
-        naming the file and what is wrong with it.
-    """
-    items = as_items(targets, "targets")
-    items = _with_payload(items, ids, payload, payload_schema)
-    found = items.ids if ids is None else _ids(ids, items.vectors.shape[0])
-    return TargetContents(items.vectors, found, items.payload, list(items.payload_columns))
+def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None) -> Items:
+    """Open a file of targets, and those of its ids and payload, by the parameters of `build`."""
+    items = _with_payload(as_items(targets, "targets"), ids, payload, payload_schema)
+    return items if ids is None else replace(items, ids=_ids(ids, items.vectors.shape[0]))
 
 
 def _with_payload(
@@ -239,15 +213,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
-    """Write payload twice: as Parquet for other tools, and as an Arrow file that can be mapped.
-
-    Raises
-    ------
-    InputError
-        if its rows cannot be read, or a service could not send them.
-    OSError
-        if the disk refuses.
-    """
+    """Write payload twice: as Parquet for other tools, and as an Arrow file that can be mapped."""
     with reading_payload():
         schema, batches = _stored_batches(payload, columns)
         with (
@@ -267,15 +233,7 @@ def held_payload(payload: Dataset, columns: list[str]) -> Payload:
 
 
 def added_payload(payload: PayloadLike | None, schema: pa.Schema | None, count: int) -> pa.Table | None:
-    """Rows to add to a payload of this schema, in its columns. What is not given is null.
-
-    Raises
-    ------
-    UnknownField
-        naming a column that the payload does not have.
-    InputError
-        for values that do not fit a column, and if there is no payload to add to.
-    """
+    """Rows to add to a payload of this schema, in its columns. What is not given is null."""
     if schema is None:
         if payload is not None:
             raise InputError("payload", "none, as the index has no payload", "a payload")

@@ -64,15 +64,7 @@ def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None
 
     Parameters
     ----------
-    seed : for the choice of the bank queries to look up
     folder : on the disk that the temporary files go to; None for the system's place for such
-
-    Raises
-    ------
-    InputError, NotFinite, ZeroVector
-        naming the input and the row.
-    OSError
-        if the disk refuses.
     """
     read: dict[str, VectorSource] = {}
     records: dict[str, InputRecord] = {}
@@ -116,13 +108,7 @@ def read_source(
     files: Sequence[Path] | None = None,
     seers: Sequence[Seer] = (),
 ) -> tuple[VectorSource, InputRecord]:
-    """Read one source as `read_vectors` does: its rows as they are compared, and its record.
-
-    Parameters
-    ----------
-    held : keep the rows in memory
-    files : that the source is read from; None for none
-    """
+    """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
     count, dim = source.shape
     hashes: list[str] = []
     rows = _checked(_hashed(source, files, hashes), source.name, metric, seers)

@@ -16,7 +16,7 @@ from hubless.builder.indexing.growth import IndexGrowth, grown_index
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexResult, index_record, ladder
 from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
 from hubless.builder.inputs.reading import in_file
-from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints, NoCheckpoints
+from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.builder.pipeline.draft import Contents, VersionDraft, empty_draft
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.places import Place
@@ -61,7 +61,6 @@ class NextTargets:
     before : the collection as it is now; None if there is none
     kept, bare : rows of it that stay, with a vector and without, ascending
     put : (p, d) those that come, as they are compared, after the kept ones; None for none
-    contents : of all of them, in this order
     payload : (n,) the payload of `contents` in memory; None without payload
     """
 
@@ -122,12 +121,7 @@ class NextTargets:
         return StackedVectors(sources, TARGETS) if sources else None
 
     def vectors(self, folder: Path) -> VectorSource:
-        """Return all vectors, ready to be read again and again.
-
-        Parameters
-        ----------
-        folder : on the disk that a temporary file goes to
-        """
+        """Return all vectors, ready to be read again and again."""
         every = self.since(0)
         if every is None:
             raise InputError(TARGETS, "at least one target", "none")
@@ -180,10 +174,6 @@ def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Part
     Parameters
     ----------
     until : the number of the last write to take in; None for all
-
-    Raises
-    ------
-    CollectionNotFound, BundleError, LogDamaged, StorageError
     """
     version, log = open_with_log(lambda: open_collection(catalog, name, lenient=True), lambda: catalog.log(name, until))
     with closing(log):
@@ -216,16 +206,11 @@ def carry_over(
 
     Parameters
     ----------
-    folder : of the version
     file : of the index of the version before, or that it would have in one file; None for one in memory
     grow : add rows to the index, instead of training it anew, unless its recall then misses the aim
     measuring : queries to measure with; None takes the stored sample of the bank, which the fit has seen
-
-    Raises
-    ------
-    InputError, StorageError
     """
-    before, kept = rows.parts, checkpoints or NoCheckpoints()
+    before, kept = rows.parts, checkpoints or Checkpoints()
     offsets, draft = rows.offsets(steps, kept), None
     about = {"seed": before.manifest.provenance.seed}
     about |= {name: getattr(before.manifest, name) for name in _CARRIED}

@@ -36,62 +36,23 @@ MOST_SHARDS = 256
 _JSON = "json"
 
 
-class Checkpoints(Protocol):
-    """Where the steps of a build keep what they computed."""
-
-    def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
-        """What the work gives, or gave before."""
-
-    def fits(
-        self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
-    ) -> list[FittedCorrection]:
-        """The fits of a correction on some banks."""
-
-    def pieces(self, name: str, targets: VectorSource, work: "OnRows", advance: Advance) -> Iterator[Arrays]:
-        """What the work gives for each piece of the targets, in order."""
-
-    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
-        """The index that the work builds at a path."""
-
-
 class OnRows(Protocol):
-    """Work on some rows of the targets. What it gives for a row does not depend on which others are with it."""
+    """Work on some rows of the targets. The result for a row does not depend on the others."""
 
     def __call__(self, rows: VectorSource, here: slice, advance: Advance, /) -> Arrays:
-        """What it gives for the rows, whose numbers are `here`."""
+        """Return the result for the rows, whose numbers are `here`."""
 
 
-class NoCheckpoints:
-    """Keeps nothing: every step works."""
+class Checkpoints:
+    """The results of the steps of a build, kept in a folder, so that a killed build goes on. None keeps none."""
 
-    def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
-        return work()
-
-    def fits(
-        self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
-    ) -> list[FittedCorrection]:
-        return work()
-
-    def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
-        yield work(targets, slice(0, targets.shape[0]), advance)
-
-    def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
-        return work(path)
-
-
-class StoredCheckpoints:
-    """Keeps them in a folder.
-
-    Raises
-    ------
-    StorageError
-        from every method, if the disk refuses.
-    """
-
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path | None = None) -> None:
         self.folder = folder
 
     def arrays(self, name: str, work: Callable[[], Arrays]) -> Arrays:
+        """Return the result of the work, or its result of before."""
+        if self.folder is None:
+            return work()
         path = self.folder / f"{name}.npz"
         if not path.exists():
             arrays = work()
@@ -102,6 +63,10 @@ class StoredCheckpoints:
     def fits(
         self, correction: str, banks: Sequence[VectorSource], work: Callable[[], list[FittedCorrection]]
     ) -> list[FittedCorrection]:
+        """Return the fits of a correction on some banks."""
+        if self.folder is None:
+            return work()
+
         def states() -> Arrays:
             fits = work()
             stored = {_JSON: _as_array([fitted.details for fitted in fits])}
@@ -114,24 +79,36 @@ class StoredCheckpoints:
         for number, (bank, details) in enumerate(zip(banks, _from_array(arrays[_JSON]), strict=True)):
             prefix = f"{number}."
             state = {name.removeprefix(prefix): each for name, each in arrays.items() if name.startswith(prefix)}
-            fits.append(_on(bank, FITTED[correction].from_state(state, details)))
+            fitted = FITTED[correction].from_state(state, details)
+            # the bank itself, which other fits may share, in place of a copy
+            fits.append(replace(fitted, bank=bank) if isinstance(fitted, FittedSoftmax | FittedNeighbours) else fitted)
         return fits
 
     def pieces(self, name: str, targets: VectorSource, work: OnRows, advance: Advance) -> Iterator[Arrays]:
+        """Give the result of the work for each piece of the targets, in order."""
         count = targets.shape[0]
+        if self.folder is None:
+            yield work(targets, slice(0, count), advance)
+            return
         for number, here in enumerate(slices(count, max(SHARD_ROWS, -(-count // MOST_SHARDS)))):
             rows = rows_of(targets, here.start, here.stop)
             yield self.arrays(f"{name}-{number}", partial(work, rows, here, no_progress))
             advance(rows.shape[0])
 
     def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
-        """Build the index here, and link it to the path: a killed build finds it again, or the shards that it has."""
+        """Return the index that the work builds at a path.
+
+        With a folder it is built there, and linked to the path: a killed build finds it again, or the shards that it
+        has.
+        """
+        if self.folder is None:
+            return work(path)
         own = self.folder / bundle.INDEX
 
         def record() -> Arrays:
             built = work(own)
             targets = built.targets
-            told = {
+            facts = {
                 "kind": targets.kind.name,
                 "dim": targets.dim,
                 "shards": len(shards_of(targets)),
@@ -140,22 +117,17 @@ class StoredCheckpoints:
                 "notes": built.notes,
             }
             pivot = {} if targets.pivot is None else {"pivot": targets.pivot}
-            return {_JSON: _as_array(told), **pivot}
+            return {_JSON: _as_array(facts), **pivot}
 
         arrays = self.arrays("index", record)
-        told = _from_array(arrays[_JSON])
-        setting, shards = Setting(**told["setting"]), told["shards"]
+        facts = _from_array(arrays[_JSON])
+        setting, shards = Setting(**facts["setting"]), facts["shards"]
         if path is not None:
             for file, linked in zip(paths_of(own, shards), paths_of(path, shards), strict=True):
                 link(file, linked)
         indexes = [read_index(file) for file in index_paths(path or own, shards)]
-        targets = embedded(INDEXES[told["kind"]], indexes, told["dim"], setting.parameters, arrays.get("pivot"))
-        return IndexResult(targets, [Setting(**each) for each in told["curve"]], setting, told["notes"])
-
-
-def _on(bank: VectorSource, fitted: FittedCorrection) -> FittedCorrection:
-    """The same with the bank that it was fitted on, which other fits may share, in place of a copy."""
-    return replace(fitted, bank=bank) if isinstance(fitted, FittedSoftmax | FittedNeighbours) else fitted
+        targets = embedded(INDEXES[facts["kind"]], indexes, facts["dim"], setting.parameters, arrays.get("pivot"))
+        return IndexResult(targets, [Setting(**each) for each in facts["curve"]], setting, facts["notes"])
 
 
 def _as_array(value: Any) -> NDArray[np.uint8]:

@@ -46,14 +46,7 @@ class Contents:
         return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
 
     def write(self, folder: Path) -> None:
-        """Write them into the folder of a version.
-
-        Raises
-        ------
-        DuplicateIds, InputError
-        OSError
-            if the disk refuses.
-        """
+        """Write them into the folder of a version."""
         write_ids(self.ids, folder / bundle.IDS)
         if self.encoder is not None:
             self.encoder.save(folder)
@@ -63,13 +56,7 @@ class Contents:
 
 @dataclass(frozen=True)
 class VersionDraft:
-    """All parts of a version but its contents.
-
-    Attributes
-    ----------
-    trained : whether the index was trained for this version
-    about : further fields of the manifest, and the `seed`
-    """
+    """All parts of a version but its contents."""
 
     targets: StoredTargets
     offsets: F32
@@ -90,17 +77,7 @@ class VersionDraft:
         return replace(self, offsets=np.pad(self.offsets, (0, more)), occurrence=occurrence) if more else self
 
     def write(self, folder: Path, projection: str = PCA) -> None:
-        """Write all files but those of the index and the contents.
-
-        Parameters
-        ----------
-        projection : see `hubless.measures.projection.project`
-
-        Raises
-        ------
-        OSError
-            if the disk refuses.
-        """
+        """Write all files but those of the index and the contents."""
         arrays = {
             bundle.OFFSETS: self.offsets,
             bundle.PIVOT: self.targets.pivot,

@@ -11,7 +11,7 @@ from hubless.builder.banks.held_out import MeasuringQueries, bank_sample, hold_o
 from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
 from hubless.builder.indexing.index_choice import ExactAnswers
 from hubless.builder.inputs.reading import BuildVectors
-from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints, NoCheckpoints
+from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import IndexOrder, Place
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
@@ -44,16 +44,9 @@ def fit_version(
 
     Parameters
     ----------
-    place : for the vectors
     checkpoints : keep what was computed, so that a killed build goes on; None keeps nothing
-    bank_of_targets : take a bank that holds targets
-
-    Raises
-    ------
-    InputError
-        if the banks are not what the correction needs, or the memory is too small for the index.
     """
-    kept = checkpoints or NoCheckpoints()
+    kept = checkpoints or Checkpoints()
     targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
     record, notes = None, [WITHOUT_BANK]
     if vectors.bank_given:

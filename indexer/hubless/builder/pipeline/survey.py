@@ -75,12 +75,7 @@ def survey(
     checkpoints: Checkpoints,
     advance: Advance,
 ) -> Survey:
-    """Read all targets (n, d) once, and find the ten best of each query (m, d).
-
-    Parameters
-    ----------
-    prior : of the targets, if the fits have one
-    """
+    """Read all targets (n, d) once, and find the ten best of each query (m, d)."""
     k = min(K_OCCURRENCE, targets.shape[0])
     work = partial(_survey_part, fits, queries, k)
 

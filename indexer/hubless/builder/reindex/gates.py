@@ -69,14 +69,7 @@ def measure_gates(
 
     Parameters
     ----------
-    folder : of the job file
     ids : (n,) of its targets
-    before : the collection as it was before
-
-    Raises
-    ------
-    InputError, StorageError
-        if labelled pairs cannot be read, or do not fit.
     """
     now = _Searched(Ranker(draft.targets, draft.offsets, draft.query_time), ids, draft.about["strength"])
     earlier = None
@@ -107,13 +100,7 @@ def measure_gates(
 
 
 def foresee_gates(plan: Plan) -> list[GateResult]:
-    """Compare with the gates of a job what its plan tells: the number of targets.
-
-    Raises
-    ------
-    InputError, StorageError, BundleError
-        if the current version cannot be opened.
-    """
+    """Compare with the gates of a job what its plan tells: the number of targets."""
     if plan.job.gates.rows is None or not plan.why:
         return []
     before = None if plan.base is None else current_parts(plan.catalog, plan.job.collection, plan.seq)

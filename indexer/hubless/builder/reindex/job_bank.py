@@ -37,7 +37,6 @@ class JobBank:
     Attributes
     ----------
     demand : (n,) how often each target should be found, as people agree on it; see `banks.thinning.demand`
-    notes : of thinning
     """
 
     queries: VectorSource
@@ -59,10 +58,6 @@ def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
     Parameters
     ----------
     targets : (n, d) as they are compared; None if nothing is thinned
-
-    Raises
-    ------
-    InputError, StorageError
     """
     job, parts, notes = plan.job, list[VectorSource](), list[str]()
     prior = np.ones(0 if targets is None else targets.shape[0])
@@ -90,13 +85,7 @@ def open_vectors(path: str, entry: str, name: str, plan: Plan) -> tuple[VectorSo
 
 
 def job_prior(asked: PriorChoice | None, payload: pa.Table | None, bank: JobBank) -> TargetPrior | None:
-    """Return the target prior of the job. Targets whose column does not say count as the median of the others.
-
-    Raises
-    ------
-    InputError
-        if there is no such column of numbers, or no query sample to learn the demand from.
-    """
+    """Return the target prior of the job. Targets whose column does not say count as the median of the others."""
     if asked is None:
         return None
     if asked.column is None:

@@ -276,15 +276,7 @@ def schema() -> dict[str, Any]:
 
 
 def read_job(path: Path) -> ReindexJob:
-    """Return the job of a file.
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        naming the line and the key that is wrong, and for an unknown key the nearest known one.
-    """
+    """Return the job of a file."""
     content, node = _read_yaml(path)
     if not isinstance(content, dict):
         raise InputError(path.name, "keys and values, such as version: 1", _shown(content))

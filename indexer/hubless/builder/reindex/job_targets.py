@@ -31,12 +31,6 @@ def job_targets(
     Parameters
     ----------
     before : the collection as it is now; None if there is none
-    folder : on the disk that a temporary file goes to
-
-    Raises
-    ------
-    InputError
-        naming what does not fit the collection: the type of ids, or a column of the payload.
     """
     puts = list(changes.put())
     ids = [put.ids for put in puts]
@@ -51,17 +45,7 @@ def job_targets(
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
-    """Return the rows of a collection that stay, ascending: neither put anew nor gone.
-
-    Parameters
-    ----------
-    put, gone : ids
-
-    Raises
-    ------
-    InputError
-        if the ids have another type than those of the collection.
-    """
+    """Return the rows of a collection that stay, ascending: neither put anew nor gone."""
     if before is None:
         return np.empty(0, np.int64)
     known = before.ids.array

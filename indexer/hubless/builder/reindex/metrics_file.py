@@ -10,17 +10,7 @@ from hubless.errors import storage_errors
 
 
 def write_metrics(path: Path, collection: str, done: Outcome | None) -> None:
-    """Write the metrics of a run. The file is replaced as a whole.
-
-    Parameters
-    ----------
-    done : None if the run failed
-
-    Raises
-    ------
-    StorageError
-        if the file cannot be written.
-    """
+    """Write the metrics of a run. The file is replaced as a whole."""
     registry = CollectorRegistry()
 
     def gauge(name: str, about: str, value: float, **labels: str) -> None:

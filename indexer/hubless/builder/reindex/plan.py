@@ -104,19 +104,7 @@ def make_plan(
     full: bool = False,
     now: datetime | None = None,
 ) -> Plan:
-    """Compare a job with what there is. Changed files are read; nothing is written.
-
-    Parameters
-    ----------
-    folder : of the job file
-    read_all : read all files, whatever their times say
-    full : fit and train anew
-
-    Raises
-    ------
-    InputError, StorageError
-        naming the entry of the job, or the file, and what is wrong with it.
-    """
+    """Compare a job with what there is. Changed files are read; nothing is written."""
     recipe, base = _recipe(job, folder), _current(catalog, job)
     record = base.job if base else None
     files, paths = found_sources(job.targets, folder), _bank_paths(job, folder)
@@ -299,13 +287,7 @@ def _refit(
     frozen: float,
     now: datetime,
 ) -> list[str]:
-    """Return why the correction has to be fitted anew.
-
-    Parameters
-    ----------
-    changed : whether the targets or the index are others
-    frozen : share of the targets that came after the fit
-    """
+    """Return why the correction has to be fitted anew."""
     why = _differences("", fit, record.fit)
     if changed and fit["correction"] in QUERY_TIMES:
         why.append(f"correction {fit['correction']} prepares all targets together")

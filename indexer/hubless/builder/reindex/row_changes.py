@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from hubless.builder.inputs.build_inputs import TargetContents, held_payload, open_targets, reading_payload
+from hubless.builder.inputs.build_inputs import held_payload, open_targets, reading_payload
 from hubless.builder.reindex.source_files import SourceFile, Stamps, same
 from hubless.errors import DuplicateIds, InputError
 from hubless.store.bundle import SourceRecord
 from hubless.vectors.arrays import I64
+from hubless.vectors.files import Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.payload import Dataset, PayloadTypes, open_dataset
 from hubless.vectors.payload_values import rows_of
@@ -60,18 +61,15 @@ class RowChanges:
 
     Attributes
     ----------
-    files : the change of each, those that are gone last
-    sources : of the files that there are, for the record
     table : id, file and digest of each target in them, for the record
     opened, puts : new and changed files, and their rows to put, by the number of the file
-    gone : ids of targets that left the files
     dim : of the vectors that were read; None if none were
     """
 
     files: list[FileChange]
     sources: list[SourceRecord]
     table: pa.Table
-    opened: dict[int, TargetContents]
+    opened: dict[int, Items]
     puts: dict[int, I64]
     gone: pa.Array
     dim: int | None
@@ -104,13 +102,6 @@ def row_changes(
     Parameters
     ----------
     known, table : the files of the current version and their targets; none and None for the first time
-
-    Raises
-    ------
-    DuplicateIds
-        if an id stands in two files, or twice in one; names the id and the files.
-    InputError, StorageError
-        naming the file and what is wrong with it.
     """
     now = [stamps.of(file.files) for file in files]
     known_at = {record.files[0].path: number for number, record in enumerate(known)}
@@ -162,7 +153,7 @@ def _compared(rows: pa.Table, known: pa.Table) -> NDArray[np.int8]:
     return np.where(equal, _SAME, np.where(there, _OTHER, _NEW)).astype(np.int8)
 
 
-def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> TargetContents:
+def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: PayloadTypes | None) -> Items:
     opened = open_targets(file.path, file.ids, file.payload, payload_schema)
     if opened.ids is not None:
         return opened
@@ -172,7 +163,7 @@ def _opened(file: SourceFile, files: Sequence[SourceFile], payload_schema: Paylo
     return replace(opened, ids=pa.array(np.arange(opened.vectors.shape[0])))
 
 
-def _digests(opened: TargetContents) -> pa.Array:
+def _digests(opened: Items) -> pa.Array:
     """Return a digest of the vector and the payload of each target."""
     payload = None if opened.payload is None else _payload_rows(opened.payload, sorted(opened.payload_columns))
     digests = bytearray()
@@ -193,9 +184,9 @@ def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
                 yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
 
 
-def _payload_of(payload: Dataset, columns: list[str], rows: I64) -> pa.Table:
+def _payload_of(payload: Dataset, names: Sequence[str], rows: I64) -> pa.Table:
     """Return the payload of some rows, ascending, in the types that a version stores."""
-    batches, start = [], 0
+    batches, start, columns = [], 0, list(names)
     with reading_payload():
         scanner = payload.scanner(columns=columns)
         for batch in scanner.to_batches():
@@ -208,14 +199,7 @@ def _payload_of(payload: Dataset, columns: list[str], rows: I64) -> pa.Table:
 
 
 def _joined(parts: Sequence[pa.Table], files: Sequence[SourceFile]) -> pa.Table:
-    """Return the targets of all files as one table.
-
-    Raises
-    ------
-    DuplicateIds
-    InputError
-        if ids are numbers in one file and strings in another.
-    """
+    """Return the targets of all files as one table."""
     types = {part[ID_COLUMN].type: file.path.name for part, file in zip(parts, files, strict=True)}
     if len(types) > 1:
         raise InputError("targets", "ids of one type", ", ".join(f"{kind} in {name}" for kind, name in types.items()))

@@ -15,11 +15,10 @@ from hubless.builder.banks.held_out import MeasuringQueries, hold_out
 from hubless.builder.executors import executing
 from hubless.builder.inputs.reading import BuildVectors, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
-from hubless.builder.pipeline.checkpoints import StoredCheckpoints
+from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
-from hubless.builder.pipeline.engines import follow, placing, prune
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import Place
+from hubless.builder.pipeline.places import Place, follow, placing, prune
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
@@ -158,13 +157,7 @@ def reindex(
 
 
 def opened(job_file: str | Path, catalog: str | Path | None) -> tuple[ReindexJob, Path, str | Path]:
-    """Return the job of a file, the folder that its paths start from, and the folder or the address of the catalog.
-
-    Raises
-    ------
-    InputError, StorageError
-        if the job is wrong, or nothing names the catalog.
-    """
+    """Return the job of a file, the folder that its paths start from, and the folder or the address of the catalog."""
     path = Path(job_file)
     job = read_job(path)
     if catalog is None and job.catalog is None:
@@ -245,7 +238,7 @@ def _fit(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps
     prior = job_prior(job.target_prior, rows.payload, opened_bank)
     column = None if job.target_prior is None else job.target_prior.column
     vectors = BuildVectors(targets, bank, given["target_bank"], given["live_queries"], prior, column)
-    work = StoredCheckpoints(plan.work)
+    work = Checkpoints(plan.work)
     draft = fit_version(vectors, plan.recipe, steps, place, work, bank_of_targets=job.bank_of_targets)
     return draft.extended(rows.count), opened_bank.notes
 
@@ -262,7 +255,7 @@ def _carry(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Ste
         # the collection follows a log, and so has no folder of its own
         file=plan.catalog.folder(plan.job.collection, before.manifest.version) / bundle.INDEX,
         grow=grow,
-        checkpoints=StoredCheckpoints(plan.work),
+        checkpoints=Checkpoints(plan.work),
         measuring=_measuring(plan),
     )
     bank = _bank_now(before, draft)

@@ -22,13 +22,7 @@ class ServiceWait:
 
 
 def wait_for_service(url: str, collection: str, version: str, timeout: float) -> ServiceWait:
-    """Ask a service for the version of a collection until it is this one or a newer one.
-
-    Parameters
-    ----------
-    url : of the service, without /v1
-    timeout : seconds
-    """
+    """Ask a service for the version of a collection until it is this one or a newer one."""
     import httpx  # takes a tenth of a second, and few runs wait
 
     end, seen, said = time.monotonic() + timeout, 0, "nothing"

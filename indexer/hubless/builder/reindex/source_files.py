@@ -36,15 +36,7 @@ class SourceFile:
 
 
 def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFile]:
-    """Return the files of targets, in the order of the job file, and of their names.
-
-    Raises
-    ------
-    InputError
-        if a file is named twice, or several files share one with ids or payload.
-    StorageError
-        if there is no such file.
-    """
+    """Return the files of targets, in the order of the job file, and of their names."""
     found: dict[Path, SourceFile] = {}
     for number, entry in enumerate(entries):
         name = f"targets.{number}"
@@ -63,15 +55,7 @@ def found_sources(entries: Iterable[TargetFiles], folder: Path) -> list[SourceFi
 
 
 def found_files(given: str, folder: Path, name: str) -> list[Path]:
-    """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches.
-
-    Raises
-    ------
-    InputError
-        for an address instead of a path.
-    StorageError
-        if there are none.
-    """
+    """Return the files that a path stands for: itself, those of a folder, or those that a pattern matches."""
     if _ADDRESS.match(given) and address_of(given) is None:
         raise InputError(f"{name}.path", "a path, or an address that begins with s3://, gs:// or az://", given)
     path = folder / local(given, name)
@@ -101,8 +85,6 @@ class Stamps:
     Parameters
     ----------
     folder : of the job file; paths in stamps are seen from there
-    known : stamps of the last time
-    read_all : read all files, whatever their times say
     """
 
     def __init__(self, folder: Path, known: Iterable[FileStamp] = (), *, read_all: bool = False) -> None:
