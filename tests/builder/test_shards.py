@@ -52,11 +52,6 @@ def test_size_of_a_shard_is_a_whole_number_from_a_thousand(tmp_path, wrong):
         shards.build(tmp_path, shard_targets=wrong)
 
 
-def test_milvus_takes_no_size_of_a_shard(tmp_path):
-    with pytest.raises(InputError, match="shard_targets: expected none, as the engine is milvus"):
-        shards.build(tmp_path, engine="milvus", index="auto")
-
-
 def test_shards_begin_at_multiples_of_eight(tmp_path):
     assert shards.build(tmp_path, shard_targets=1001).index.shards == [1008, 1008, 884]
 

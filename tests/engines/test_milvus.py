@@ -167,6 +167,7 @@ def test_token_stands_in_no_file(tmp_path, monkeypatch):
         ({"index": "fastscan"}, "index: expected auto or one of flat, hnsw"),
         ({"memory": "1GB"}, "memory: expected none, as the engine is milvus"),
         ({"latency": "1ms"}, "latency: expected none, as the engine is milvus"),
+        ({"shard_targets": 2000}, "shard_targets: expected none, as the engine is milvus"),
     ],
 )
 def test_build_for_milvus_refuses_what_is_for_faiss(tmp_path, options, message):
