@@ -7,8 +7,8 @@ from support import small
 import hubless
 from hubless.builder.lifecycle import create
 from hubless.errors import CollectionAliased, CollectionExists, CollectionNotFound, InputError
-from hubless.search.living import Living
-from hubless.search.writes import Put, Remove
+from hubless.search.delta.transaction import WritableCollection
+from hubless.search.delta.writes import Put, Remove
 from hubless.store.log import Log
 from hubless.vectors.free_payload import free_table
 from hubless.vectors.ids import id_array
@@ -134,7 +134,7 @@ def test_aliased_collection_is_deleted_only_with_its_aliases(catalog):
 def test_log_of_a_deleted_collection_takes_no_write_though_there_is_another_of_its_name(catalog):
     home = catalog.path / "notes"
     write(catalog, put("a"))
-    living = Living(hubless.Collection(hubless.open(catalog.path, "notes").unchanged()[0]), Log(home))
+    living = WritableCollection(hubless.Collection(hubless.open(catalog.path, "notes").unchanged()[0]), Log(home))
     catalog.delete("notes")
     for _ in range(2):
         with pytest.raises(CollectionNotFound), living.log.writing():

@@ -10,7 +10,7 @@ from support import small
 
 import hubless
 from hubless.knn import INDEXES
-from hubless.search.writes import Remove
+from hubless.search.delta.writes import Remove
 from hubless.store import bundle
 from hubless.store.bank_order import give_bank, read_bank
 from hubless.store.log import LOG, LOG_LAST, Log

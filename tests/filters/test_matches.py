@@ -96,7 +96,7 @@ def test_threads_that_share_a_cache_get_right_matches_within_its_room(payload):
 
 
 def test_matches_know_their_filter_and_what_is_left_out_of_them():
-    from hubless.search.changed import Left
+    from hubless.search.delta.overlay import Left
 
     table = pa.table({"n": [0, 1, 2, 3]})
     filter = parse_filter({"field": "n", "lt": 3}, table.schema)

@@ -14,7 +14,7 @@ from support.serving import serving, wait_until_ready
 from support.small import DIM
 
 import hubless
-from hubless.search.writes import Put
+from hubless.search.delta.writes import Put
 from hubless.store.log import Log
 from hubless.vectors.free_payload import FREE_SCHEMA
 from hubless.vectors.payload_text import TYPES

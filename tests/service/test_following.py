@@ -8,7 +8,7 @@ from support.writing import NAME, writable
 
 import hubless
 from hubless.errors import StorageError
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless.store.log import LOG
 from hubless_service.searching import log_follower
 from hubless_service.searching.log_follower import Follower
@@ -57,7 +57,7 @@ def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, mo
     small.build(tmp_path)
     caplog.set_level("INFO", "hubless.writes")
     log = Unreadable(tmp_path / LOG)
-    living = Living(hubless.Collection(hubless.open(tmp_path, NAME).unchanged()[0]), log)
+    living = WritableCollection(hubless.Collection(hubless.open(tmp_path, NAME).unchanged()[0]), log)
     follower = Follower(lambda: [living], lambda: None, lambda: None)
     began = monotonic()
     follower.start()
@@ -66,7 +66,7 @@ def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, mo
         assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * log_follower.SECONDS
         assert len(caplog.records) == 1
         log.well = True
-        until(lambda: living.trouble is None)
+        until(lambda: living.error is None)
         looks = log.looks
         until(lambda: log.looks > looks + 3)
     finally:

@@ -43,7 +43,7 @@ def test_write_that_comes_after_the_stop_is_told_so():
     for thread in writer.stop():
         thread.join()
     with pytest.raises(HttpProblem, match="stopping") as caught:
-        asyncio.run(writer.write(Trace("request"), NAME, 1, lambda draft: (None, {}), 0.0))
+        asyncio.run(writer.write(Trace("request"), NAME, 1, lambda transaction: (None, {}), 0.0))
     assert caught.value.code == "not_ready"
 
 

@@ -13,7 +13,7 @@ from support.writing import NAME, build, model, point, writable
 import hubless
 from hubless.errors import StorageError
 from hubless.search.collection import open_collection
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.locks import lease
 from hubless_service.maintaining import due, work
@@ -170,7 +170,7 @@ def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tm
 def living(catalog):
     """The collection as a server has it."""
     log = hubless.Catalog(catalog).log(NAME)
-    found = Living(open_collection(catalog, NAME), log)
+    found = WritableCollection(open_collection(catalog, NAME), log)
     found.look()
     return [found]
 

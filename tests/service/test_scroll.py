@@ -12,7 +12,7 @@ from support.until import until
 from support.writing import NAME, point
 
 import hubless
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless.store.log import Log
 
 
@@ -48,7 +48,9 @@ def clients_of(server, count, stack):
 def test_places_are_the_same_however_the_writes_were_grouped(tmp_path):
     writing.build(tmp_path)
     step, at_once = (
-        Living(hubless.open(tmp_path, NAME, version=hubless.Catalog(tmp_path).current(NAME)), Log(tmp_path / NAME))
+        WritableCollection(
+            hubless.open(tmp_path, NAME, version=hubless.Catalog(tmp_path).current(NAME)), Log(tmp_path / NAME)
+        )
         for _ in range(2)
     )
     with writing.writable(tmp_path) as client:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from hubless.search.changed import ChangedTargets
-from hubless.search.changes import Changes
+from hubless.search.delta.changes import Delta
+from hubless.search.delta.overlay import DeltaTargets
 from hubless.store import catalog
 from hubless_service.http.problems import internal_error
 from hubless_service.searching import writer
@@ -19,7 +19,7 @@ def numbers_twice():
 
 def scroll_places():
     """Let a cursor count the points that were ever added, which each process does in its own way."""
-    with_more, place, row_from = Changes.with_more, ChangedTargets.place, ChangedTargets.row_from
+    with_more, place, row_from = Delta.with_more, DeltaTargets.place, DeltaTargets.row_from
 
     def counted(self, more):
         before = self.added.ranks.rows
@@ -36,7 +36,7 @@ def scroll_places():
         ranks = self.beside.ranks.rows[self.beside.slots]
         return self.numbering.of_base + int(np.searchsorted(ranks, rank))
 
-    Changes.with_more, ChangedTargets.place, ChangedTargets.row_from = counted, counted_place, row_from_count
+    Delta.with_more, DeltaTargets.place, DeltaTargets.row_from = counted, counted_place, row_from_count
 
 
 def one_for_all():

@@ -42,7 +42,7 @@ def following(catalog):
     opened = open_collection(catalog, NAME, lenient=True)
     log = hubless.Catalog(catalog).log(NAME)
     try:
-        yield Living(opened, log)
+        yield WritableCollection(opened, log)
     finally:
         log.close()
 
@@ -54,11 +54,11 @@ def put(living, number):
     write = Put(rows / np.linalg.norm(rows), pa.array([f"put-{number}"], pa.large_string()), payload)
     with living.log.writing() as appender, living.changing:
         living.catch_up()
-        draft = living.draft()
-        draft.add(appender.add(write.kind, write.encode()), write)
-        draft.state()
+        transaction = living.begin()
+        transaction.add(appender.add(write.kind, write.encode()), write)
+        transaction.state()
         appender.commit()
-        living.adopt(draft)
+        living.commit(transaction)
 
 
 def build(catalog, told):
@@ -143,7 +143,7 @@ def state(catalog):
         rows = np.arange(opened.count)
         vectors, payload = opened.vectors(rows).round(6).tolist(), opened.payload(rows)
         targets = sorted(zip(opened.ids(rows), vectors, map(str, payload), strict=True))
-    return json.dumps([targets, sorted(found.aliases()), living.trouble])
+    return json.dumps([targets, sorted(found.aliases()), living.error])
 
 
 def leftovers(catalog):
@@ -299,8 +299,8 @@ if __name__ == "__main__":
     from hubless.builder.lifecycle import merge
     from hubless.errors import CollectionNotFound
     from hubless.search.collection import open_collection
-    from hubless.search.living import Living
-    from hubless.search.writes import Put
+    from hubless.search.delta.transaction import WritableCollection
+    from hubless.search.delta.writes import Put
 
     small.vectors(1, 0)
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

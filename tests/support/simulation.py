@@ -35,7 +35,7 @@ from support.history import Attempt, History, Value, Wrong, request_of, taken, u
 import hubless
 from hubless.builder.lifecycle import merge
 from hubless.errors import HublessError
-from hubless.search.writes import Put
+from hubless.search.delta.writes import Put
 from hubless.store import bank_order, locks
 from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
@@ -105,8 +105,8 @@ class Desk(SearchService):
 def faulty(plan):
     """A plan whose write turns out to be wrong late: when its offset is computed."""
 
-    def planned(draft):
-        write, document = plan(draft)
+    def planned(transaction):
+        write, document = plan(transaction)
         return Put(np.zeros((len(write.ids), 5), np.float32), write.ids, write.payload), document
 
     return planned

@@ -23,10 +23,10 @@ from hubless.errors import BundleDamaged, InputError, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import Progressing, progress_bars
-from hubless.search.changes import Added, Changes
 from hubless.search.collection import FILTER_CACHE, Collection
+from hubless.search.delta.changes import Added, Delta
+from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless.search.engines.sharded import Embedded
-from hubless.search.living import Living, open_with_log
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
@@ -79,7 +79,7 @@ class Index(Collection):
             device=device,
         )
         self._filter_cache = filter_cache
-        self._changes: Changes | None = None
+        self._changes: Delta | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         self._changing = RLock()
 
@@ -195,7 +195,7 @@ class Index(Collection):
             parts = self._parts
             given = as_items(vectors, "vectors").vectors
             check_dim(given.shape[1], self.dim, given.name)
-            changes = self._changes or Changes.of(parts, self._filter_cache)
+            changes = self._changes or Delta.of(parts, self._filter_cache)
             schema = None if parts.payload is None else parts.payload.schema
             ids, payload = _parted(ids, payload, schema)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
@@ -221,7 +221,7 @@ class Index(Collection):
             parts = self._parts
             plain = [wanted.item() if isinstance(wanted, np.generic) else wanted for wanted in ids]
             rows: I64 = np.unique(np.array([parts.ids.row(wanted) for wanted in plain], np.int64))
-            changes = self._changes or Changes.of(parts, self._filter_cache)
+            changes = self._changes or Delta.of(parts, self._filter_cache)
             self._change(changes.removing(rows))
 
     @property
@@ -231,7 +231,7 @@ class Index(Collection):
 
     def follow(self, catalog: Catalog, log: Log) -> None:
         """Take in what was written to the collection since its version was built. Close the log."""
-        living = Living(Collection(self._parts, self._filter_cache), log)
+        living = WritableCollection(Collection(self._parts, self._filter_cache), log)
         living.catch_up()
         log.close()
         self._home = catalog.path, self.name
@@ -239,7 +239,7 @@ class Index(Collection):
             self._become(replace(living.changes.parts(), seq=living.current.seq))
             self._changes = living.changes
 
-    def _change(self, changes: Changes) -> None:
+    def _change(self, changes: Delta) -> None:
         self._become(replace(changes.parts(), seq=self.seq))
         self._changes = changes
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from hubless.errors import CollectionNotFound, HublessError
 from hubless.search.collection import open_collection
-from hubless.search.living import Living, open_with_log
+from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless.search.soundness import collection_problem
 from hubless.store.catalog import Catalog
 
@@ -88,6 +88,6 @@ def _version_problem(catalog: Catalog, name: str, version: str) -> str | None:
         opened.check_canaries()
         if (problem := collection_problem(opened)) is not None:
             return problem
-        living = Living(opened, log)
+        living = WritableCollection(opened, log)
         living.catch_up()
         return None if living.current is opened else collection_problem(living.current)

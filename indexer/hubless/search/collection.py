@@ -16,8 +16,8 @@ from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.projection import Projection
 from hubless.search import canaries
-from hubless.search.changed import ChangedTargets
-from hubless.search.changes import Changes, rows_of
+from hubless.search.delta.changes import Delta, rows_of
+from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
@@ -198,10 +198,10 @@ class Collection:
         return self._parts.ids
 
     def unchanged(self) -> tuple[Parts, int]:
-        """The parts of this version, and the bytes for what filters matched: what `Changes.of` begins with."""
+        """The parts of this version, and the bytes for what filters matched: what `Delta.of` begins with."""
         return self._parts, self._filter_cache
 
-    def changed(self, changes: Changes, seq: int) -> "Collection":
+    def changed(self, changes: Delta, seq: int) -> "Collection":
         """Another collection, in which some targets came or went.
 
         Parameters
@@ -228,12 +228,12 @@ class Collection:
         write. Rows are in the order of their places.
         """
         targets = self._parts.targets
-        return targets.place(row) if isinstance(targets, ChangedTargets) else (0, row)
+        return targets.place(row) if isinstance(targets, DeltaTargets) else (0, row)
 
     def row_from(self, seq: int, rank: int) -> int:
         """Return the first row that stands at a place or after it; `count` if there is none."""
         targets = self._parts.targets
-        if isinstance(targets, ChangedTargets):
+        if isinstance(targets, DeltaTargets):
             return targets.row_from(seq, rank)
         return self.count if seq else min(rank, self.count)
 
@@ -566,7 +566,7 @@ class Collection:
     def seqs(self, rows: NDArray[np.integer]) -> I64:
         """The number of the last write that changed each of some rows, or a higher one that the version has."""
         targets, of_version = self._parts.targets, self.manifest.log_seq
-        if isinstance(targets, ChangedTargets):
+        if isinstance(targets, DeltaTargets):
             return targets.seqs(rows, of_version)
         return np.full(len(rows), of_version)
 

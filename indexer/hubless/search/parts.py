@@ -14,7 +14,7 @@ from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.search.canaries import Canary
-from hubless.search.changed import Numbering
+from hubless.search.delta.overlay import Numbering
 from hubless.search.engines.base import Targets
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Manifest

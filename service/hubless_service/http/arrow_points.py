@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 import hubless
 from hubless.errors import InputError, UnknownField, one_line
-from hubless.search.writes import Put
+from hubless.search.delta.writes import Put
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.payload_types import check_values
 from hubless.vectors.payload_values import UNREADABLE

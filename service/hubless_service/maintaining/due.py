@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterable
 
 from hubless.errors import HublessError
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless.store.catalog import Catalog
 
 SHARE = 0.02
 """Of the targets: a merge copies all of them, so a large collection waits for more."""
 
 
-def merges_due(served: Iterable[Living], merge_at: int) -> list[str]:
+def merges_due(served: Iterable[WritableCollection], merge_at: int) -> list[str]:
     """Names the collections whose added targets, gone targets or writes are so many, and 2 % of the targets.
 
     Writes count too, as a collection whose targets are changed again and again would have an ever longer log.
@@ -23,7 +23,7 @@ def merges_due(served: Iterable[Living], merge_at: int) -> list[str]:
     return [living.base.name for living in served if merge_at and _is_due(living, merge_at)]
 
 
-def _is_due(living: Living, merge_at: int) -> bool:
+def _is_due(living: WritableCollection, merge_at: int) -> bool:
     now, base = living.current, living.base
     if living.log is None or max(now.added, now.removed, now.seq - base.seq) < max(merge_at, SHARE * base.count):
         return False

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hubless.errors import InputError, PointNotFound, PreconditionFailed
 from hubless.filters import Filter, table_of
 from hubless.search.collection import Collection
-from hubless.search.living import Draft
-from hubless.search.writes import Put, Remove, Write
+from hubless.search.delta.transaction import Transaction
+from hubless.search.delta.writes import Put, Remove, Write
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow_points import put_of
@@ -86,12 +86,12 @@ def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
     if header.strip() != "*" and not tags:
         raise InputError("If-Match", 'the seq of the target, such as "42", or *', clip(header) or "nothing")
 
-    def checked(draft: Draft) -> Planned:
-        seq = draft.seq_of(wanted)
+    def checked(transaction: Transaction) -> Planned:
+        seq = transaction.seq_of(wanted)
         if seq is None or (tags and str(seq) not in tags):
             found = "is not there" if seq is None else f"has seq {seq}"
             raise PreconditionFailed(f"the target {clip(repr(wanted))} {found}; nothing was written: read it again")
-        return plan(draft)
+        return plan(transaction)
 
     return checked
 
@@ -135,9 +135,9 @@ def check_writable(collection: Collection) -> None:
         raise InputError("collection", expected, f"correction {name}, which is prepared for all targets together")
 
 
-def _put(put: Put, mode: str, draft: Draft) -> Planned:
+def _put(put: Put, mode: str, transaction: Transaction) -> Planned:
     ids = put.ids.to_pylist()
-    there = [draft.has(wanted) for wanted in ids]
+    there = [transaction.has(wanted) for wanted in ids]
     for wanted, known in zip(ids, there, strict=True):
         if mode == "insert" and known:
             raise HttpProblem("point_exists", f"A target has the id {clip(repr(wanted))} already; nothing was stored.")
@@ -150,8 +150,8 @@ def _put(put: Put, mode: str, draft: Draft) -> Planned:
     return put, {"inserted": len(ids) - updated, "updated": updated}
 
 
-def _patch(points: Sequence[PointToPatch], ids: pa.Array, draft: Draft) -> Planned:
-    collection = draft.collection()
+def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transaction) -> Planned:
+    collection = transaction.collection()
     schema = collection.payload_schema
     rows = np.array([collection.row(point.id) for point in points], np.int64)
     stored = collection.payload(rows)
@@ -166,13 +166,13 @@ def _patch(points: Sequence[PointToPatch], ids: pa.Array, draft: Draft) -> Plann
     return put, {"inserted": 0, "updated": len(points)}
 
 
-def _delete(ids: Sequence[str | int], draft: Draft) -> Planned:
-    found = [wanted for wanted in ids if draft.has(wanted)]
+def _delete(ids: Sequence[str | int], transaction: Transaction) -> Planned:
+    found = [wanted for wanted in ids if transaction.has(wanted)]
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 
 
-def _delete_matches(filter: Filter, draft: Draft) -> Planned:
-    collection = draft.collection()
+def _delete_matches(filter: Filter, transaction: Transaction) -> Planned:
+    collection = transaction.collection()
     found = collection.ids(collection.matches(filter).rows)
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 

@@ -8,7 +8,7 @@ from time import monotonic
 from weakref import WeakKeyDictionary
 
 from hubless.errors import HublessError, LogCut, VersionReplaced
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 
 log = logging.getLogger("hubless.writes")
 
@@ -26,7 +26,7 @@ class Follower:
     """A thread that looks at the logs of all collections that are served."""
 
     def __init__(
-        self, served: Callable[[], list[Living]], prepare: Callable[[], object], on_cut: Callable[[], None]
+        self, served: Callable[[], list[WritableCollection]], prepare: Callable[[], object], on_cut: Callable[[], None]
     ) -> None:
         """Make the thread, to be started.
 
@@ -38,7 +38,8 @@ class Follower:
         self._served = served
         self._on_cut = on_cut
         self._prepare = prepare
-        self._pauses: WeakKeyDictionary[Living, tuple[float, float]] = WeakKeyDictionary()  # seconds, and their end
+        # seconds of a pause, and their end
+        self._pauses: WeakKeyDictionary[WritableCollection, tuple[float, float]] = WeakKeyDictionary()
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
 
@@ -64,14 +65,14 @@ class Follower:
                 continue
             if follow(living):
                 self._on_cut()
-            if living.trouble is None:
+            if living.error is None:
                 self._pauses.pop(living, None)
             else:
                 pause = min(2 * pause, LONGEST)
                 self._pauses[living] = pause, monotonic() + pause
 
 
-def follow(living: Living, *, wait: bool = False) -> bool:
+def follow(living: WritableCollection, *, wait: bool = False) -> bool:
     """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
 
     Return whether only a newer version can go on from here.
@@ -80,18 +81,18 @@ def follow(living: Living, *, wait: bool = False) -> bool:
     ----------
     wait : for a write or another thread that changes it now; else it is left alone
     """
-    name, before = living.base.name, living.trouble
+    name, before = living.base.name, living.error
     try:
-        looked = living.look(wait=wait) is not None
+        looked = living.refresh(wait=wait) is not None
     except Exception as error:
         if before is None or str(error) != str(before):
             cut, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
             level, what = (INFO, "a newer version is to be served") if cut else (ERROR, "writes cannot be followed")
             log.log(level, 'collection "%s": %s: %s', name, what, error, exc_info=unforeseen)
         # its traceback would hold on to collections
-        living.trouble = error.with_traceback(None)
+        living.error = error.with_traceback(None)
     else:
         if before is not None and looked:
-            living.trouble = None
+            living.error = None
             log.info('collection "%s": writes are followed again', name)
-    return isinstance(living.trouble, REPLACED)
+    return isinstance(living.error, REPLACED)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import hubless
 from hubless.errors import CollectionNotFound, EngineError
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.searching.slots import STATES, Slot, as_problem
@@ -78,7 +78,7 @@ class Shelf:
         """All collections that are ready."""
         return [collection for slot in self._slots.values() if (collection := slot.collection)]
 
-    def living(self) -> list[Living]:
+    def living(self) -> list[WritableCollection]:
         """The same, with their logs."""
         return [slot.living for slot in self._slots.values() if slot.living]
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import hubless
 from hubless.errors import BundleError, EngineError, LogDamaged, NoEngine, StorageError
-from hubless.search.living import Living
+from hubless.search.delta.transaction import WritableCollection
 from hubless_service.http.problems import HttpProblem, from_library
 
 STATES = ("loading", "ready", "failed")
@@ -23,7 +23,7 @@ class Slot:
     silent : why its engine does not answer now; None if it does. Queries are answered again as soon as it does
     """
 
-    living: Living | None = None
+    living: WritableCollection | None = None
     tried: str | None = None
     failure: Exception | None = None
     seconds: float = 0.0
@@ -46,7 +46,7 @@ class Slot:
 
     @property
     def _damage(self) -> LogDamaged | None:
-        trouble = self.living.trouble if self.living else None
+        trouble = self.living.error if self.living else None
         return trouble if isinstance(trouble, LogDamaged) else None
 
     @property
@@ -66,8 +66,8 @@ class Slot:
         if hindrance := self.silent or self._damage:
             problem = as_problem(hindrance)
             served |= {"code": problem.code, "detail": problem.detail}
-        if self.living and self.living.trouble:
-            problem = as_problem(self.living.trouble)
+        if self.living and self.living.error:
+            problem = as_problem(self.living.error)
             served["log"] = {"code": problem.code, "detail": problem.detail}
         return served | ({"refused": {"version": self.tried, **reason}} if reason else {})
 

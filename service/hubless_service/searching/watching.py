@@ -12,7 +12,7 @@ from time import perf_counter
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
-from hubless.search.living import Living, open_with_log
+from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.log_follower import follow
@@ -212,9 +212,9 @@ class Watcher:
         if not hashes:  # which would have read the files
             collection.warm()
         collection.check_canaries()
-        living = Living(collection, written)
+        living = WritableCollection(collection, written)
         if follow(living):
-            log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.trouble)
+            log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.error)
         seconds = perf_counter() - started
         log.info(
             'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',

@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import Any
 
 from hubless.errors import HublessError, NotFoundError, StorageError
+from hubless.search.delta.transaction import Transaction, WritableCollection
+from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
-from hubless.search.living import Draft, Living
-from hubless.search.writes import Write
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.log_follower import REPLACED, follow
@@ -26,7 +26,7 @@ from hubless_service.searching.shelf import Shelf
 
 log = logging.getLogger("hubless.writes")
 
-Plan = Callable[[Draft], tuple[Write | None, dict[str, Any]]]
+Plan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
@@ -221,20 +221,20 @@ class Writer:
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
             living.catch_up()
-            draft = living.draft()
+            transaction = living.begin()
             for task in self._begin(tasks):
                 try:
-                    write, document = self._planned(task, draft)
+                    write, document = self._planned(task, transaction)
                 except (HttpProblem, HublessError) as error:
                     answers.append((task, error.with_traceback(None)))
                     continue
                 if write is not None:
-                    draft.check(write)
-                    draft.add(appender.add(write.kind, write.encode()), write)
+                    transaction.check(write)
+                    transaction.add(appender.add(write.kind, write.encode()), write)
                 answers.append((task, {"seq": appender.last, **document}))
-            draft.state()  # what fails here fails before anything is on the disk
+            transaction.state()  # what fails here fails before anything is on the disk
             appender.commit()
-            living.adopt(draft)
+            living.commit(transaction)
         following = self._shelf.known(tasks[0].name).living
         if following is not None and following is not living:
             follow(following)  # another version took its place meanwhile
@@ -249,18 +249,20 @@ class Writer:
                 task.begun = True
             return begun
 
-    def _planned(self, task: QueuedWrite, draft: Draft) -> tuple[Write | None, dict[str, Any]]:
+    def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, dict[str, Any]]:
         """What to write for a task, and what to answer."""
         now = perf_counter()
         if now > task.deadline:
             raise HttpProblem("deadline_exceeded", "The time was over before it was written.")
-        if task.points and draft.added + task.points > self._most_added:
-            detail = f"{draft.added} points stand beside the index, and at most {self._most_added} may: merge them."
+        if task.points and transaction.added + task.points > self._most_added:
+            detail = (
+                f"{transaction.added} points stand beside the index, and at most {self._most_added} may: merge them."
+            )
             raise HttpProblem("merge_needed", detail, headers={"Retry-After": "60"})
         with within(task.deadline - now):
-            return task.plan(draft)
+            return task.plan(transaction)
 
-    def _living(self, name: str) -> Living:
+    def _living(self, name: str) -> WritableCollection:
         living = self._shelf.known(name).living
         if living is None:
             raise HttpProblem("not_ready", "The collection is not served any more.", headers=RETRY_AFTER)

@@ -30,12 +30,12 @@ from hubless.measures import k_occurrence
 from hubless.measures.projection import PCA, UMAP, is_installed
 from hubless.progress import Advance, Steps
 from hubless.search import canaries
-from hubless.search.changed import ChangedTargets
 from hubless.search.collection import open_collection
+from hubless.search.delta.overlay import DeltaTargets
+from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.sharded import Embedded, shards_of
-from hubless.search.living import Living, open_with_log
 from hubless.search.parts import Parts
 from hubless.search.priors import later_prior
 from hubless.search.projected import stored_projection
@@ -102,7 +102,7 @@ class NextTargets:
         """For each target of the collection before its row in the index; −1 for those that are not in it."""
         targets = self.parts.targets
         rows: I64 = np.arange(len(targets))
-        return targets.numbering.base_rows(rows) if isinstance(targets, ChangedTargets) else rows
+        return targets.numbering.base_rows(rows) if isinstance(targets, DeltaTargets) else rows
 
     @property
     def parts(self) -> Parts:
@@ -177,7 +177,7 @@ def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Part
     """
     version, log = open_with_log(lambda: open_collection(catalog, name, lenient=True), lambda: catalog.log(name, until))
     with closing(log):
-        written = Living(version, log)
+        written = WritableCollection(version, log)
         written.catch_up()
     if written.changes is None:
         return version.unchanged()[0]
@@ -297,7 +297,7 @@ def _grown(
 ) -> VersionDraft | None:
     """Add rows to the index, and measure it as a build does. None if its recall misses the aim."""
     before, aims = rows.parts, recipe.aims
-    base = before.targets.base if isinstance(before.targets, ChangedTargets) else before.targets
+    base = before.targets.base if isinstance(before.targets, DeltaTargets) else before.targets
     if not isinstance(base, Embedded):
         raise TypeError("not made of an index")
     in_index = rows.base_rows[rows.kept]

@@ -19,7 +19,7 @@ from hubless.builder.reindex.row_changes import RowChanges, read_table, row_chan
 from hubless.builder.reindex.source_files import Stamps, found_files, found_sources, same
 from hubless.corrections import QUERY_TIMES
 from hubless.errors import CollectionNotFound, DimensionMismatch, InputError, LogDamaged
-from hubless.search.writes import KINDS, Put
+from hubless.search.delta.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog

@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import LogDamaged, one_line
-from hubless.search.changes import Added, Changes
 from hubless.search.collection import Collection
+from hubless.search.delta.changes import Added, Delta
+from hubless.search.delta.writes import KINDS, Put, Remove, Write
 from hubless.search.priors import later_prior
-from hubless.search.writes import KINDS, Put, Remove, Write
 from hubless.store.log import Log
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import ArrayVectors
@@ -24,11 +24,11 @@ L = TypeVar("L", bound=Log | None)
 class State(NamedTuple):
     """What a version and some writes have come to; never changed."""
 
-    changes: Changes
+    changes: Delta
     collection: Collection
 
 
-class Living:
+class WritableCollection:
     """A version of a collection with the writes of its log. `current` is a collection that never changes.
 
     Parameters
@@ -47,16 +47,16 @@ class Living:
         self.base = base
         self.current = base
         self.log = log
-        self.trouble: Exception | None = None
+        self.error: Exception | None = None
         self.changing = RLock()
         self._state: State | None = None
 
     @property
-    def changes(self) -> Changes | None:
+    def changes(self) -> Delta | None:
         """What changed since the version was built; None for nothing."""
         return self._state and self._state.changes
 
-    def look(self, *, wait: bool = False) -> bool | None:
+    def refresh(self, *, wait: bool = False) -> bool | None:
         """Catch up if the log has more writes. Return whether anything changed; None while a write is under way.
 
         Parameters
@@ -92,29 +92,29 @@ class Living:
                 pass
             return self.current is not before
 
-    def draft(self) -> "Draft":
+    def begin(self) -> "Transaction":
         """Writes to come, planned one after another. Hold `changing` until they are adopted or given up."""
-        return Draft(self, self._state or State(Changes.of(*self.base.unchanged()), self.current))
+        return Transaction(self, self._state or State(Delta.of(*self.base.unchanged()), self.current))
 
-    def adopt(self, draft: "Draft") -> None:
-        """Serve what a draft has come to. Its writes are in the log now."""
+    def commit(self, transaction: "Transaction") -> None:
+        """Serve what a transaction has come to. Its writes are in the log now."""
         with self.changing:
-            state = draft.state()
+            state = transaction.state()
             if state.collection is not self.current:
                 self._state, self.current = state, state.collection
 
     def _read(self, log: Log) -> bool:
         """Apply the next entries of the log; False if there are no more."""
-        draft, schema = self.draft(), self.base.payload_schema
+        transaction, schema = self.begin(), self.base.payload_schema
         entries = log.since(self.current.seq)
         for entry in entries:
             try:
-                draft.add(entry.seq, KINDS[entry.kind].decode(entry.body, schema))
+                transaction.add(entry.seq, KINDS[entry.kind].decode(entry.body, schema))
             except (pa.ArrowException, KeyError, ValueError) as error:
-                self.adopt(draft)
+                self.commit(transaction)
                 problem = f"write {entry.seq} cannot be applied ({one_line(error)}); those before it are served"
                 raise LogDamaged(log.path, problem) from error
-        self.adopt(draft)
+        self.commit(transaction)
         return bool(entries)
 
 
@@ -127,7 +127,7 @@ def open_with_log(version: Callable[[], C], log: Callable[[], L]) -> tuple[C, L]
             return opened, found
 
 
-class Draft:
+class Transaction:
     """Writes that nobody sees yet, on top of what a collection has come to.
 
     Attributes
@@ -135,7 +135,7 @@ class Draft:
     added : how many targets stand beside the index, at most
     """
 
-    def __init__(self, living: Living, state: State) -> None:
+    def __init__(self, living: WritableCollection, state: State) -> None:
         self._living = living
         self._state = state
         self._waiting: list[tuple[int, Write]] = []
@@ -189,9 +189,7 @@ class Draft:
         return self._state
 
 
-def _changed(
-    changes: Changes, correction: Callable[[], CentredCorrection], writes: Sequence[tuple[int, Write]]
-) -> Changes:
+def _changed(changes: Delta, correction: Callable[[], CentredCorrection], writes: Sequence[tuple[int, Write]]) -> Delta:
     """The changes after some writes and their numbers. What comes of them in the end is done once."""
     last: dict[str | int, tuple[int, int] | None] = {}  # of each id: which write put it last, and in which row
     for number, (_, write) in enumerate(writes):

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from hubless.corrections import QueryTime
 from hubless.errors import DuplicateIds, PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
-from hubless.search.beside import Beside
-from hubless.search.changed import ChangedIds, ChangedPayload, ChangedTargets, Left, Numbering
+from hubless.search.delta.memtable import Memtable
+from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets, Left, Numbering
 from hubless.search.engines.base import StoredTargets, StoredVectors
 from hubless.search.matches import MatchesCache
 from hubless.search.parts import Ids, Parts
@@ -45,7 +45,7 @@ class Added:
 
 
 @dataclass(frozen=True, eq=False)
-class Changes:
+class Delta:
     """A base, what is left of it, and what was added. Never changed: its methods give new ones.
 
     Parameters
@@ -62,10 +62,10 @@ class Changes:
     payload: Payload | None
     known: MatchesCache | None
     left: Left
-    added: Beside
+    added: Memtable
 
     @classmethod
-    def of(cls, base: Parts, filter_cache: int) -> "Changes":
+    def of(cls, base: Parts, filter_cache: int) -> "Delta":
         """No changes yet.
 
         Parameters
@@ -73,16 +73,16 @@ class Changes:
         filter_cache : bytes to keep of what filters matched in the base
         """
         targets, ids, payload = base.targets, base.ids, base.payload
-        if isinstance(targets, ChangedTargets) or not isinstance(ids, IdTable):
+        if isinstance(targets, DeltaTargets) or not isinstance(ids, IdTable):
             raise TypeError("the base is changed already")
         if not (payload is None or isinstance(payload, Payload)):
             raise TypeError("the base is changed already")
         known = None if payload is None else MatchesCache(payload, filter_cache)
         schema = None if payload is None else payload.schema
-        added = Beside.nothing(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
+        added = Memtable.nothing(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
         return cls(base, cast(StoredTargets, targets), ids, payload, known, Left(len(targets)), added)
 
-    def adding(self, more: Added, known: Ids) -> "Changes":
+    def adding(self, more: Added, known: Ids) -> "Delta":
         """With more targets.
 
         Parameters
@@ -101,7 +101,7 @@ class Changes:
                 raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
         return self.with_more(more)
 
-    def with_more(self, more: Added) -> "Changes":
+    def with_more(self, more: Added) -> "Delta":
         """With more targets, whose ids no target has."""
         half = self.targets.kind.precision == "float16"
         if half:
@@ -120,14 +120,14 @@ class Changes:
         )
         return replace(self, added=added)
 
-    def removing(self, rows: I64) -> "Changes":
+    def removing(self, rows: I64) -> "Delta":
         """Without some of the rows that there are now."""
         numbering = self._numbering
         inside = rows < numbering.of_base
         left = self.left.without(numbering.in_base(rows[inside]))
         return replace(self, left=left, added=self.added.without(self.added.slots[rows[~inside] - numbering.of_base]))
 
-    def without(self, ids: Iterable[str | int]) -> "Changes":
+    def without(self, ids: Iterable[str | int]) -> "Delta":
         """Without the targets of some ids; ids that no target has are passed over."""
         slots, rows = [], []
         for wanted in ids:
@@ -177,16 +177,16 @@ class Changes:
     def parts(self) -> Parts:
         """What a collection of these targets is made of."""
         base, numbering, added = self.base, self._numbering, self.added
-        targets = ChangedTargets(self.targets, numbering, added)
+        targets = DeltaTargets(self.targets, numbering, added)
         payload = None
         if self.payload is not None and self.known is not None and added.payload is not None:
-            payload = ChangedPayload(self.payload, self.known, numbering, added.payload, added.slots)
+            payload = DeltaPayload(self.payload, self.known, numbering, added.payload, added.slots)
         return replace(
             base,
             manifest=base.manifest.model_copy(update={"count": numbering.count}),
             targets=targets,
             offsets=np.concatenate([self.left.kept("offsets", base.offsets), added.offsets.rows[added.slots]]),
-            ids=ChangedIds(self.ids, numbering, added),
+            ids=DeltaIds(self.ids, numbering, added),
             payload=payload,
             prepared=cache(lambda: self._prepared(targets)),
             occurrence=cache(lambda: self._occurrence(numbering)),
@@ -194,7 +194,7 @@ class Changes:
             numbering=numbering,
         )
 
-    def _prepared(self, targets: ChangedTargets) -> QueryTime | None:
+    def _prepared(self, targets: DeltaTargets) -> QueryTime | None:
         if self.base.prepared() is None or not len(targets):
             return None
         return self.base.correction().query_time(StoredVectors(targets, "targets"))

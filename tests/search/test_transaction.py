@@ -9,8 +9,8 @@ import pytest
 from support import small, writing
 
 import hubless
-from hubless.search.living import Living
-from hubless.search.writes import Remove
+from hubless.search.delta.transaction import WritableCollection
+from hubless.search.delta.writes import Remove
 from hubless.store.log import LOG, Log
 
 
@@ -23,7 +23,7 @@ def home(tmp_path):
 @pytest.fixture
 def living(home):
     log = Log(home)
-    yield Living(hubless.Collection(hubless.open(home.parent, writing.NAME).unchanged()[0]), log)
+    yield WritableCollection(hubless.Collection(hubless.open(home.parent, writing.NAME).unchanged()[0]), log)
     log.close()
 
 
@@ -40,18 +40,18 @@ def times(home):
 
 
 def test_look_finds_a_write_that_leaves_the_times_of_the_files_as_they_were(living, home):
-    assert not living.look()
+    assert not living.refresh()
     remove(home, "target-8")
-    assert living.look()
-    assert not living.look()
+    assert living.refresh()
+    assert not living.refresh()
     before = times(home)
     remove(home, "target-9")
     for path, when in before.items():
         os.utime(path, ns=(when, when))
     assert times(home) == before
-    assert living.look()
+    assert living.refresh()
     assert (living.current.seq, living.current.count) == (2, len(small.IDS) - 2)
-    assert not living.look()
+    assert not living.refresh()
 
 
 def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_it_is_to_wait(living, home):
@@ -66,8 +66,8 @@ def test_look_leaves_a_collection_alone_while_another_thread_changes_it_unless_i
     with ThreadPoolExecutor(2) as pool:
         changing = pool.submit(change)
         held.wait()
-        assert living.look() is None
-        waiting = pool.submit(living.look, wait=True)
+        assert living.refresh() is None
+        waiting = pool.submit(living.refresh, wait=True)
         assert not waiting.done()
         release.set()
         assert waiting.result()

@@ -25,16 +25,16 @@ _TOGETHER = 64
 """Queries whose scores are in memory at a time."""
 
 
-class SlotIds:
+class MemtableIds:
     """The ids of s slots, never changed: `with_more` gives another, which shares the memory of this one."""
 
     def __init__(self) -> None:
         self._memory = _IdMemory()
         self._count = 0
 
-    def with_more(self, ids: Sequence[str | int]) -> "SlotIds":
+    def with_more(self, ids: Sequence[str | int]) -> "MemtableIds":
         """These, and then more."""
-        grown = SlotIds()
+        grown = MemtableIds()
         grown._memory = self._memory
         if len(self._memory.names) != self._count:  # others have grown from this already
             grown._memory = _IdMemory()
@@ -73,7 +73,7 @@ class _IdMemory:
 
 
 @dataclass(frozen=True, eq=False)
-class Beside:
+class Memtable:
     """Targets in s slots, of which a are taken. Never changed: its methods give new ones.
 
     Parameters
@@ -92,7 +92,7 @@ class Beside:
     has_vector: Growing
     seqs: Growing
     ranks: Growing
-    ids: SlotIds
+    ids: MemtableIds
     payload: Payload | None
     taken: NDArray[np.bool_]
     id_type: pa.DataType
@@ -104,7 +104,7 @@ class Beside:
         object.__setattr__(self, "searched", np.flatnonzero(self.taken & self.has_vector.rows))
 
     @classmethod
-    def nothing(cls, dim: int, folded_dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Beside":
+    def nothing(cls, dim: int, folded_dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memtable":
         """No slots yet, for targets of d and d' dimensions."""
         return cls(
             vectors=Growing(np.empty((0, dim), np.float32)),
@@ -113,7 +113,7 @@ class Beside:
             has_vector=Growing(np.empty(0, np.bool_)),
             seqs=Growing(np.empty(0, np.int64)),
             ranks=Growing(np.empty(0, np.int64)),
-            ids=SlotIds(),
+            ids=MemtableIds(),
             payload=None if schema is None else Payload(schema.empty_table()),
             taken=np.empty(0, np.bool_),
             id_type=id_type,
@@ -132,9 +132,9 @@ class Beside:
         payload: pa.Table | None,
         seqs: I64,
         ranks: I64,
-    ) -> "Beside":
+    ) -> "Memtable":
         """These, and then more."""
-        return Beside(
+        return Memtable(
             vectors=self.vectors.with_rows(vectors),
             folded=self.folded.with_rows(folded),
             offsets=self.offsets.with_rows(offsets),
@@ -147,7 +147,7 @@ class Beside:
             id_type=self.id_type,
         )
 
-    def without(self, slots: I64) -> "Beside":
+    def without(self, slots: I64) -> "Memtable":
         """These, some slots emptied."""
         if not len(slots):
             return self
@@ -185,17 +185,17 @@ class Beside:
         ]
         return np.concatenate([scores for scores, _ in parts]), np.concatenate([rows for _, rows in parts])
 
-    def _moved_together(self) -> "Beside":
+    def _moved_together(self) -> "Memtable":
         slots = self.slots
         payload = None if self.payload is None else Payload(self.payload.table().take(slots).combine_chunks())
-        return Beside(
+        return Memtable(
             vectors=Growing(self.vectors.rows[slots]),
             folded=Growing(self.folded.rows[slots]),
             offsets=Growing(self.offsets.rows[slots]),
             has_vector=Growing(self.has_vector.rows[slots]),
             seqs=Growing(self.seqs.rows[slots]),
             ranks=Growing(self.ranks.rows[slots]),
-            ids=SlotIds().with_more(self.ids.of(slots)),
+            ids=MemtableIds().with_more(self.ids.of(slots)),
             payload=payload,
             taken=np.ones(len(slots), np.bool_),
             id_type=self.id_type,

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.errors import PointNotFound
-from hubless.search.beside import Beside
+from hubless.search.delta.memtable import Memtable
 from hubless.search.engines.base import How, Kind, StoredTargets, best_of, check_scores
 from hubless.search.matches import Matches, MatchesCache
 from hubless.vectors.arrays import F32, I64
@@ -132,7 +132,7 @@ class Numbering:
 
 
 @dataclass(frozen=True, eq=False)
-class ChangedTargets:
+class DeltaTargets:
     """The targets of a base that are left, and added ones.
 
     The index of the base stays as it is: what was removed is left out inside its search, not after it, so that k hits
@@ -146,7 +146,7 @@ class ChangedTargets:
 
     base: StoredTargets
     numbering: Numbering
-    beside: Beside
+    beside: Memtable
     _parted: WeakKeyDictionary[Matches, tuple[Matches, I64]] = field(default_factory=WeakKeyDictionary, repr=False)
 
     def __len__(self) -> int:
@@ -268,10 +268,10 @@ def _selected(rows: NDArray[np.integer], total: int, filter: Masks | None, witho
     return Matches(mask, filter, without)
 
 
-class ChangedIds:
+class DeltaIds:
     """The ids of a base that are left, and those of added rows."""
 
-    def __init__(self, base: IdTable, numbering: Numbering, beside: Beside) -> None:
+    def __init__(self, base: IdTable, numbering: Numbering, beside: Memtable) -> None:
         self._base = base
         self._numbering = numbering
         self._beside = beside
@@ -308,7 +308,7 @@ class ChangedIds:
         return self._base.parse(text)
 
 
-class ChangedPayload:
+class DeltaPayload:
     """The payload of the rows of a base that are left, and of added ones.
 
     Parameters
