@@ -7,8 +7,8 @@ from support import small
 import hubless
 from hubless.builder.lifecycle import create
 from hubless.errors import CollectionAliased, CollectionExists, CollectionNotFound, InputError
-from hubless.search.delta.transaction import WritableCollection
 from hubless.search.delta.writes import Put, Remove
+from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
 from hubless.vectors.free_payload import free_table
 from hubless.vectors.ids import id_array

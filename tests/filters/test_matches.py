@@ -96,10 +96,10 @@ def test_threads_that_share_a_cache_get_right_matches_within_its_room(payload):
 
 
 def test_matches_know_their_filter_and_what_is_left_out_of_them():
-    from hubless.search.delta.overlay import Left
+    from hubless.search.parts import Numbering
 
     table = pa.table({"n": [0, 1, 2, 3]})
     filter = parse_filter({"field": "n", "lt": 3}, table.schema)
     assert find_matches(filter, Payload(table)).filter is filter
-    left = Left(4).without(np.array([2, 0])).without(np.array([3])).matches
+    left = Numbering(4).without(np.array([2, 0])).without(np.array([3])).matches
     assert (left.rows.tolist(), left.filter, left.without.tolist()) == ([1], None, [0, 2, 3])

@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hubless.search.delta import memtable as module
-from hubless.search.delta.memtable import Memtable, MemtableIds
+from hubless.search.delta.memtable import GrowingRows, Memtable, MemtableIds, NewTargets
 
 DIM = 4
 SCHEMA = pa.schema([("n", pa.int64())])
 
 
 def nothing():
-    return Memtable.nothing(DIM, DIM, pa.large_string(), SCHEMA)
+    return Memtable.empty(DIM, DIM, pa.large_string(), SCHEMA)
 
 
 def added(memtable, ids, arrived, without=()):
@@ -22,7 +22,8 @@ def added(memtable, ids, arrived, without=()):
     has_vector = np.array([wanted not in without for wanted in ids], np.bool_)
     table = pa.table([pa.array(range(arrived, arrived + len(ids)), pa.int64())], SCHEMA)
     seqs, ranks = np.full(len(ids), arrived), np.arange(len(ids))
-    return memtable.with_more(vectors, vectors, vectors[:, 0], has_vector, ids, table, seqs, ranks)
+    more = NewTargets(vectors, vectors[:, 0], pa.array([*ids], pa.large_string()), table, has_vector, seqs, ranks)
+    return memtable.with_more(more, vectors)
 
 
 def vector_of(wanted, arrived):
@@ -57,12 +58,12 @@ def test_every_one_keeps_its_targets_whatever_others_grow_from_it(steps):
 
 def check(memtable, model):
     assert memtable.id_array().to_pylist() == [*model]
-    places = memtable.seqs.rows[memtable.slots] + memtable.ranks.rows[memtable.slots]
+    places = memtable.rows("seqs")[memtable.slots] + memtable.rows("ranks")[memtable.slots]
     assert places.tolist() == [place for place, _ in model.values()]
     numbers = memtable.payload.take(memtable.slots)
     assert numbers == [{"n": place} for place, _ in model.values()]
     for wanted, (_, arrived) in model.items():
-        stored = memtable.vectors.rows[memtable.slot(wanted)]
+        stored = memtable.rows("vectors")[memtable.slot(wanted)]
         np.testing.assert_array_equal(stored, vector_of(wanted, arrived).astype(np.float32))
     assert memtable.ids.of(memtable.searched) == [wanted for wanted in model if wanted != "h"]
     assert all(memtable.slot(wanted) == -1 for wanted in set("abcdefgh") - model.keys())
@@ -77,7 +78,7 @@ def test_best_of_some_slots_are_those_of_a_sort(share):
     slots = np.sort(rng.choice(200, int(200 * share), replace=False))
     queries = rng.normal(size=(130, DIM)).astype(np.float32)
     scores, rows = memtable.best(queries, 7, slots)
-    exact = queries @ memtable.folded.rows[slots].T
+    exact = queries @ memtable.rows("folded")[slots].T
     expected = np.argsort(-exact, axis=1, kind="stable")[:, :7]
     np.testing.assert_array_equal(rows, slots[expected])
     np.testing.assert_allclose(scores, np.take_along_axis(exact, expected, axis=1), rtol=1e-5)
@@ -88,7 +89,7 @@ def test_replacing_one_target_again_and_again_copies_the_others_rarely():
     memories = set()
     for turn in range(3000):
         memtable = added(memtable.without(np.array([memtable.slot("a")])), ["a"], 8 + turn)
-        memories.add(memtable.vectors.rows.__array_interface__["data"][0])
+        memories.add(memtable.rows("vectors").__array_interface__["data"][0])
     assert len(memories) < 15
     assert len(memtable.taken) < 2 * module._MOST_EMPTY
     assert len(memtable.payload.batches) < 15
@@ -99,3 +100,23 @@ def test_ids_are_found_whoever_grew_from_the_same_memory():
     second, third = first.with_more(["a"]), first.with_more(["c", "a"])
     assert [ids.slot("a") for ids in (first, second, third)] == [0, 2, 3]
     assert [ids.slot("c") for ids in (first, second, third)] == [-1, -1, 2]
+
+
+@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 200)), max_size=20))
+def test_growing_rows_stay_as_they_are_whatever_others_grow_from_it(steps):
+    made = [(GrowingRows(np.arange(6.0).reshape(3, 2)), np.arange(6.0).reshape(3, 2))]
+    for number, (base, count) in enumerate(steps):
+        growing, rows = made[base % len(made)]
+        more = np.full((count, 2), number + 0.5)
+        made.append((growing.with_rows(more), np.concatenate([rows, more])))
+    for growing, rows in made:
+        np.testing.assert_array_equal(growing.rows, rows)
+
+
+def test_rows_are_copied_when_there_is_no_room_only():
+    growing = GrowingRows(np.zeros((0, 2)))
+    memories = set()
+    for _ in range(1000):
+        growing = growing.with_rows(np.ones((1, 2)))
+        memories.add(growing.rows.__array_interface__["data"][0])
+    assert len(memories) < 8

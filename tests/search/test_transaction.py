@@ -9,8 +9,8 @@ import pytest
 from support import small, writing
 
 import hubless
-from hubless.search.delta.transaction import WritableCollection
 from hubless.search.delta.writes import Remove
+from hubless.search.transaction import WritableCollection
 from hubless.store.log import LOG, Log
 
 

@@ -8,7 +8,7 @@ from support.writing import NAME, writable
 
 import hubless
 from hubless.errors import StorageError
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless.store.log import LOG
 from hubless_service.searching import log_follower
 from hubless_service.searching.log_follower import Follower

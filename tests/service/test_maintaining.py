@@ -13,7 +13,7 @@ from support.writing import NAME, build, model, point, writable
 import hubless
 from hubless.errors import StorageError
 from hubless.search.collection import open_collection
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.locks import lease
 from hubless_service.maintaining import due, work

@@ -12,7 +12,7 @@ from support.until import until
 from support.writing import NAME, point
 
 import hubless
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
 
 

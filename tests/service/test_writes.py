@@ -13,8 +13,8 @@ from support.until import until
 from support.writing import NAME, point, put
 
 import hubless
-from hubless.search.delta.transaction import WritableCollection
 from hubless.search.delta.writes import Remove
+from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
 
 FILTER = {"field": "title", "eq": "new"}
@@ -338,7 +338,7 @@ def test_copy_of_a_folder_under_another_name_is_a_collection_of_its_own(tmp_path
 def test_worker_that_lags_behind_a_cut_log_loads_the_newer_version_at_once(catalog, monkeypatch):
     with writing.writable(catalog, poll_seconds=1000) as client:
         with monkeypatch.context() as deaf:
-            deaf.setattr(WritableCollection, "look", lambda living: False)
+            deaf.setattr(WritableCollection, "refresh", lambda living: False)
             write, log = Remove(pa.array(["target-8"])), Log(catalog / NAME)
             with log.writing() as appender:
                 appender.add(write.kind, write.encode())

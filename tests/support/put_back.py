@@ -22,7 +22,7 @@ def scroll_places():
     with_more, place, row_from = Delta.with_more, DeltaTargets.place, DeltaTargets.row_from
 
     def counted(self, more):
-        before = self.added.ranks.rows
+        before = self.added.rows("ranks")
         first = int(before[-1]) + 1 if len(before) else 0
         return with_more(self, replace(more, ranks=np.arange(first, first + len(more.ids))))
 
@@ -33,7 +33,7 @@ def scroll_places():
     def row_from_count(self, seq, rank):
         if not seq:
             return row_from(self, seq, rank)
-        ranks = self.beside.ranks.rows[self.beside.slots]
+        ranks = self.memtable.rows("ranks")[self.memtable.slots]
         return self.numbering.of_base + int(np.searchsorted(ranks, rank))
 
     Delta.with_more, DeltaTargets.place, DeltaTargets.row_from = counted, counted_place, row_from_count

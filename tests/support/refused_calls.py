@@ -299,8 +299,8 @@ if __name__ == "__main__":
     from hubless.builder.lifecycle import merge
     from hubless.errors import CollectionNotFound
     from hubless.search.collection import open_collection
-    from hubless.search.delta.transaction import WritableCollection
     from hubless.search.delta.writes import Put
+    from hubless.search.transaction import WritableCollection
 
     small.vectors(1, 0)
     main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

@@ -24,12 +24,12 @@ from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection
-from hubless.search.delta.changes import Added, Delta
-from hubless.search.delta.transaction import WritableCollection, open_with_log
+from hubless.search.delta.changes import Delta
+from hubless.search.delta.memtable import NewTargets
 from hubless.search.engines.sharded import Embedded
 from hubless.search.opening import open_parts
-from hubless.search.parts import Parts
-from hubless.search.priors import later_prior
+from hubless.search.parts import Parts, later_prior
+from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store import bundle
 from hubless.store.bundle import Manifest
 from hubless.store.catalog import Catalog
@@ -204,7 +204,7 @@ class Index(Collection):
             with on_device(self._recipe.device):
                 prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
                 offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)
-            self._change(changes.adding(Added(prepared, offsets, named, rows), parts.ids))
+            self._change(changes.adding(NewTargets.unwritten(prepared, offsets, named, rows), parts.ids))
 
     def remove(self, ids: Sequence[str | int]) -> None:
         """Remove the targets of some ids. If one of the ids is unknown, nothing is removed.

@@ -29,8 +29,7 @@ from hubless.errors import (
 )
 from hubless.progress import Progressing, progress_bars
 from hubless.search.opening import open_parts
-from hubless.search.parts import Parts
-from hubless.search.priors import later_prior
+from hubless.search.parts import Parts, later_prior
 from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog, check_name

@@ -6,8 +6,8 @@ from typing import Any
 
 from hubless.errors import CollectionNotFound, HublessError
 from hubless.search.collection import open_collection
-from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless.search.soundness import collection_problem
+from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store.catalog import Catalog
 
 

@@ -22,8 +22,8 @@ from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Ids, Parts
+from hubless.search.parts import projection as projection_of_parts
 from hubless.search.payloads import WithPayload, taken, taking
-from hubless.search.projected import projection as projection_of_parts
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog

@@ -35,6 +35,13 @@ class Matches:
         self.without = without
         self._take(np.packbits(mask, bitorder="little"), len(mask))
 
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.integer], total: int, filter: Masks | None, without: I64 | None) -> "Matches":
+        """Return some of so many rows as matches."""
+        mask = np.zeros(total, np.bool_)
+        mask[rows] = True
+        return cls(mask, filter, without)
+
     def _take(self, bits: NDArray[np.uint8], total: int) -> None:
         """Take bits, all 0 beyond the last target."""
         self.bits = bits

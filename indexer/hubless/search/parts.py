@@ -1,7 +1,7 @@
 """What a collection is made of: read from the files of a version, or made in memory."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
+from hubless.errors import BundleError, StorageError
+from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.delta.overlay import Numbering
 from hubless.search.engines.base import Targets
+from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import Manifest
-from hubless.vectors.arrays import F32
+from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading
+from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.payload import PayloadRows
 
 
@@ -43,6 +45,102 @@ class Ids(Protocol):
 
     def parse(self, text: str) -> str | int:
         """An id from its text. Raises `PointNotFound` if it cannot be one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """Which rows of a base are left, and how many were added. What is made of it is made when it is first needed.
+
+    Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones.
+
+    Parameters
+    ----------
+    total : rows of the base
+    left : (r,) those that are left, ascending; None for all
+    """
+
+    total: int
+    left: I64 | None = None
+    added: int = 0
+    _kept: dict[str, NDArray[Any]] = field(default_factory=dict, repr=False)
+
+    @property
+    def of_base(self) -> int:
+        """How many rows are of the base."""
+        return self.total if self.left is None else len(self.left)
+
+    @property
+    def removed(self) -> int:
+        """How many rows of the base are gone."""
+        return self.total - self.of_base
+
+    @property
+    def count(self) -> int:
+        return self.of_base + self.added
+
+    def without(self, rows: NDArray[np.integer]) -> "Numbering":
+        """Return the same without some rows of the base that are left."""
+        if not len(rows):
+            return self
+        left = np.arange(self.total) if self.left is None else self.left
+        return Numbering(self.total, np.delete(left, np.searchsorted(left, np.sort(rows))), self.added)
+
+    def with_added(self, added: int) -> "Numbering":
+        """Return the same with so many added rows. What was made of the rows that are left is not made again."""
+        grown = Numbering(self.total, self.left)
+        vars(grown).update(vars(self), added=added)
+        return grown
+
+    def has(self, row: int) -> bool:
+        """Tell whether a row of the base is left."""
+        if self.left is None:
+            return True
+        place = int(np.searchsorted(self.left, row))
+        return place < len(self.left) and int(self.left[place]) == row
+
+    @cached_property
+    def _places(self) -> I64 | None:
+        """For each row of the base its place among those that are left, −1 for those that are gone; None for all."""
+        if self.left is None:
+            return None
+        places = np.full(self.total, -1)
+        places[self.left] = np.arange(len(self.left))
+        return places
+
+    @cached_property
+    def gone(self) -> I64 | None:
+        """The rows of the base that are gone, ascending; None for none."""
+        return None if self._places is None else np.flatnonzero(self._places < 0)
+
+    @cached_property
+    def matches(self) -> Matches | None:
+        """The rows of the base that are left, as matches; None for all."""
+        return None if self.left is None else Matches.of_rows(self.left, self.total, None, self.gone)
+
+    def of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values of the base, of the rows that are left, along the last axis."""
+        return values if self.left is None else values[..., self.left]
+
+    def kept(self, name: str, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the same as `of`, taken once for each name."""
+        if name not in self._kept:
+            self._kept[name] = self.of(values)
+        return self._kept[name]
+
+    def base_rows(self, rows: I64) -> I64:
+        """Return the rows in the base of some rows; −1 for added ones."""
+        found = np.full(rows.shape, -1)
+        inside = rows < self.of_base
+        found[inside] = self.in_base(rows[inside])
+        return found
+
+    def in_base(self, rows: NDArray[np.integer]) -> NDArray[np.integer]:
+        """Return the rows in the base of some rows that are of the base."""
+        return rows if self.left is None else self.left[rows]
+
+    def from_base(self, rows: I64) -> I64:
+        """Return the rows of some rows of the base; −1 for those that were removed."""
+        return rows if self._places is None else self._places[rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,3 +181,52 @@ class Parts:
     def ranker(self) -> Ranker:
         """Answers queries."""
         return Ranker(self.targets, self.offsets, self.prepared())
+
+
+def projection(parts: Parts) -> Projection | None:
+    """Return where some targets and bank queries lie: as stored, or computed where rows changed. None without targets.
+
+    Raises
+    ------
+    BundleDamaged, StorageError
+    """
+    if parts.numbering is None and (stored := stored_projection(parts)) is not None:
+        return stored
+    return project(len(parts.offsets), parts.targets.vectors, parts.bank_sample, parts.occurrence())
+
+
+def stored_projection(parts: Parts) -> Projection | None:
+    """The one that was made with the version, of the rows that it had then; None where there is none any more.
+
+    Raises
+    ------
+    BundleDamaged, StorageError
+    """
+    if parts.folder is None or PROJECTION not in parts.manifest.files:
+        return None
+    path = parts.folder / PROJECTION
+    try:
+        with reading(path):
+            return Projection(**read_arrays(path))
+    except (BundleError, StorageError):
+        if parts.folder.exists():
+            raise
+        return None  # the version was deleted since it was opened
+
+
+def later_prior(manifest: Manifest, payload: pa.Table | None) -> F64 | None:
+    """Return how often targets with this payload (a rows) should be found; NaN where it does not say.
+
+    None if the correction has no prior, or one from a file. What is no finite number above 0 does not say: a write is
+    not refused for it, and counts as the median.
+    """
+    record = manifest.target_prior
+    if record is None or record.column is None or payload is None:
+        return None
+    return prior_of(payload, record.column)
+
+
+def prior_of(payload: pa.Table, column: str) -> F64:
+    """Return the values of a payload column (n,), NaN in place of those that are no finite numbers above 0."""
+    values = payload.column(column).to_numpy().astype(np.float64)
+    return np.where(np.isfinite(values) & (values > 0), values, np.nan)

@@ -10,7 +10,7 @@ from hubless.knn import SCORE_TOLERANCE
 from hubless.search.canaries import stored_scores
 from hubless.search.collection import Collection
 from hubless.search.engines.base import Targets
-from hubless.search.priors import later_prior
+from hubless.search.parts import later_prior
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors
 

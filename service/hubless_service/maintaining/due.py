@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable
 
 from hubless.errors import HublessError
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless.store.catalog import Catalog
 
 SHARE = 0.02

@@ -11,8 +11,8 @@ import pyarrow as pa
 from hubless.errors import InputError, PointNotFound, PreconditionFailed
 from hubless.filters import Filter, table_of
 from hubless.search.collection import Collection
-from hubless.search.delta.transaction import Transaction
 from hubless.search.delta.writes import Put, Remove, Write
+from hubless.search.transaction import Transaction
 from hubless.vectors.arrays import F32
 from hubless.vectors.ids import id_array
 from hubless_service.http.arrow_points import put_of

@@ -8,7 +8,7 @@ from time import monotonic
 from weakref import WeakKeyDictionary
 
 from hubless.errors import HublessError, LogCut, VersionReplaced
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 
 log = logging.getLogger("hubless.writes")
 

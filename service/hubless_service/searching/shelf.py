@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import hubless
 from hubless.errors import CollectionNotFound, EngineError
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.searching.slots import STATES, Slot, as_problem

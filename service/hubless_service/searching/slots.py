@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import hubless
 from hubless.errors import BundleError, EngineError, LogDamaged, NoEngine, StorageError
-from hubless.search.delta.transaction import WritableCollection
+from hubless.search.transaction import WritableCollection
 from hubless_service.http.problems import HttpProblem, from_library
 
 STATES = ("loading", "ready", "failed")

@@ -12,7 +12,7 @@ from time import perf_counter
 
 import hubless
 from hubless.errors import BundleError, CollectionNotFound, HublessError, StorageError
-from hubless.search.delta.transaction import WritableCollection, open_with_log
+from hubless.search.transaction import WritableCollection, open_with_log
 from hubless_service.processes.bell import Bell
 from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.log_follower import follow

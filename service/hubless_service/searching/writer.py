@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import Any
 
 from hubless.errors import HublessError, NotFoundError, StorageError
-from hubless.search.delta.transaction import Transaction, WritableCollection
 from hubless.search.delta.writes import Write
 from hubless.search.engines.deadline import within
+from hubless.search.transaction import Transaction, WritableCollection
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem, internal_error
 from hubless_service.http.trace import Trace
 from hubless_service.searching.log_follower import REPLACED, follow

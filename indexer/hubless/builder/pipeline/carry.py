@@ -32,14 +32,12 @@ from hubless.progress import Advance, Steps
 from hubless.search import canaries
 from hubless.search.collection import open_collection
 from hubless.search.delta.overlay import DeltaTargets
-from hubless.search.delta.transaction import WritableCollection, open_with_log
 from hubless.search.engines.base import StoredVectors
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.search.engines.sharded import Embedded, shards_of
-from hubless.search.parts import Parts
-from hubless.search.priors import later_prior
-from hubless.search.projected import stored_projection
+from hubless.search.parts import Parts, later_prior, stored_projection
 from hubless.search.ranker import Ranker
+from hubless.search.transaction import WritableCollection, open_with_log
 from hubless.store import bundle
 from hubless.store.bundle import IndexRecord
 from hubless.store.catalog import Catalog

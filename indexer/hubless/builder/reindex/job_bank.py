@@ -14,7 +14,7 @@ from hubless.builder.reindex.plan import Plan
 from hubless.builder.reindex.source_files import found_files
 from hubless.corrections.prior import TargetPrior
 from hubless.errors import InputError
-from hubless.search.priors import prior_of
+from hubless.search.parts import prior_of
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import F64, check_dim
 from hubless.vectors.files import as_items

@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.corrections.query_time import CANDIDATES
@@ -17,8 +19,8 @@ from hubless.lab.experiments.trials import Scorer, Trial, open_labelled
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
-from hubless.search.priors import stored_prior
-from hubless.vectors.arrays import check_at_least
+from hubless.search.parts import prior_of
+from hubless.vectors.arrays import F64, check_at_least
 from hubless.vectors.files import Vectors
 
 BASELINE = "none"
@@ -168,7 +170,7 @@ def compare_strictly(
     InputError
         as `compare`.
     """
-    record, prior = collection.manifest.correction, stored_prior(collection)
+    record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
     comparison = compare(
@@ -191,3 +193,12 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
                 raise
             left_out[method.label] = str(error)
     return scorers
+
+
+def _stored_prior(collection: Collection) -> F64 | None:
+    """Return how often each target of a collection should be found; None unless a payload column says so."""
+    record, table = collection.manifest.target_prior, collection.payload_table
+    if record is None or record.column is None or table is None:
+        return None
+    values = prior_of(table, record.column)
+    return np.where(np.isnan(values), record.median, values)

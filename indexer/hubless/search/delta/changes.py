@@ -10,38 +10,19 @@ from functools import cache
 from typing import Any, cast
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from hubless.corrections import QueryTime
 from hubless.errors import DuplicateIds, PointNotFound
 from hubless.knn.augment import augment_targets, augmented_dim
-from hubless.search.delta.memtable import Memtable
-from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets, Left, Numbering
+from hubless.search.delta.memtable import Memtable, NewTargets
+from hubless.search.delta.overlay import DeltaIds, DeltaPayload, DeltaTargets
 from hubless.search.engines.base import StoredTargets, StoredVectors
 from hubless.search.matches import MatchesCache
-from hubless.search.parts import Ids, Parts
-from hubless.vectors.arrays import F32, I64, half_rows
+from hubless.search.parts import Ids, Numbering, Parts
+from hubless.vectors.arrays import I64, half_rows
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Payload
-
-
-@dataclass(frozen=True, eq=False)
-class Added:
-    """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
-
-    `has_vector` (a,) says which have a vector; None for all. Vector and offset of the others are 0. `seqs` (a,) says
-    which write put each, and `ranks` (a,) in which row of that write; None for none.
-    """
-
-    vectors: F32
-    offsets: F32
-    ids: pa.Array
-    payload: pa.Table | None
-    has_vector: NDArray[np.bool_] | None = None
-    seqs: I64 | None = None
-    ranks: I64 | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +33,7 @@ class Delta:
     ----------
     base : parts whose targets lie in an index
     known : what filters matched in the base; None without payload
-    left : which rows of the base are left
+    numbering : which rows of the base are left
     added : the targets beside it
     """
 
@@ -61,7 +42,7 @@ class Delta:
     ids: IdTable
     payload: Payload | None
     known: MatchesCache | None
-    left: Left
+    numbering: Numbering
     added: Memtable
 
     @classmethod
@@ -79,10 +60,10 @@ class Delta:
             raise TypeError("the base is changed already")
         known = None if payload is None else MatchesCache(payload, filter_cache)
         schema = None if payload is None else payload.schema
-        added = Memtable.nothing(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
-        return cls(base, cast(StoredTargets, targets), ids, payload, known, Left(len(targets)), added)
+        added = Memtable.empty(targets.dim, augmented_dim(targets.dim), ids.array.type, schema)
+        return cls(base, cast(StoredTargets, targets), ids, payload, known, Numbering(len(targets)), added)
 
-    def adding(self, more: Added, known: Ids) -> "Delta":
+    def adding(self, more: NewTargets, known: Ids) -> "Delta":
         """With more targets.
 
         Parameters
@@ -101,31 +82,23 @@ class Delta:
                 raise DuplicateIds("ids", "ids that no target has", f"{wanted.as_py()!r}, the id of row {row}")
         return self.with_more(more)
 
-    def with_more(self, more: Added) -> "Delta":
+    def with_more(self, more: NewTargets) -> "Delta":
         """With more targets, whose ids no target has."""
         half = self.targets.kind.precision == "float16"
         if half:
             more = replace(more, vectors=half_rows(more.vectors, "vectors"))
         folded = augment_targets(more.vectors, more.offsets, self.targets.pivot, half=half)
-        none = np.zeros(len(more.ids), np.int64)
-        added = self.added.with_more(
-            more.vectors,
-            folded,
-            more.offsets,
-            np.ones(len(more.ids), np.bool_) if more.has_vector is None else more.has_vector,
-            more.ids.to_pylist(),
-            more.payload,
-            none if more.seqs is None else more.seqs,
-            none if more.ranks is None else more.ranks,
-        )
-        return replace(self, added=added)
+        return self._changed(self.numbering, self.added.with_more(more, folded))
+
+    def _changed(self, numbering: Numbering, added: Memtable) -> "Delta":
+        return replace(self, numbering=numbering.with_added(len(added)), added=added)
 
     def removing(self, rows: I64) -> "Delta":
         """Without some of the rows that there are now."""
-        numbering = self._numbering
+        numbering = self.numbering
         inside = rows < numbering.of_base
-        left = self.left.without(numbering.in_base(rows[inside]))
-        return replace(self, left=left, added=self.added.without(self.added.slots[rows[~inside] - numbering.of_base]))
+        slots = self.added.slots[rows[~inside] - numbering.of_base]
+        return self._changed(numbering.without(numbering.in_base(rows[inside])), self.added.without(slots))
 
     def without(self, ids: Iterable[str | int]) -> "Delta":
         """Without the targets of some ids; ids that no target has are passed over."""
@@ -137,8 +110,8 @@ class Delta:
                 rows.append(row)
         if not (slots or rows):
             return self
-        left = self.left.without(np.array(rows, np.int64))
-        return replace(self, left=left, added=self.added.without(np.array(slots, np.int64)))
+        left = self.numbering.without(np.array(rows, np.int64))
+        return self._changed(left, self.added.without(np.array(slots, np.int64)))
 
     def has(self, wanted: str | int) -> bool:
         """Whether a target has the id."""
@@ -146,11 +119,7 @@ class Delta:
 
     def _row_in_base(self, wanted: str | int) -> int | None:
         row = _row_of(wanted, self.ids)
-        return row if row is not None and self.left.has(row) else None
-
-    @property
-    def _numbering(self) -> Numbering:
-        return Numbering(self.left, len(self.added))
+        return row if row is not None and self.numbering.has(row) else None
 
     @property
     def count_added(self) -> int:
@@ -160,7 +129,7 @@ class Delta:
     @property
     def count_removed(self) -> int:
         """How many targets of the index are gone."""
-        return self._numbering.removed
+        return self.numbering.removed
 
     @property
     def next_id(self) -> int:
@@ -176,7 +145,7 @@ class Delta:
 
     def parts(self) -> Parts:
         """What a collection of these targets is made of."""
-        base, numbering, added = self.base, self._numbering, self.added
+        base, numbering, added = self.base, self.numbering, self.added
         targets = DeltaTargets(self.targets, numbering, added)
         payload = None
         if self.payload is not None and self.known is not None and added.payload is not None:
@@ -185,7 +154,7 @@ class Delta:
             base,
             manifest=base.manifest.model_copy(update={"count": numbering.count}),
             targets=targets,
-            offsets=np.concatenate([self.left.kept("offsets", base.offsets), added.offsets.rows[added.slots]]),
+            offsets=np.concatenate([numbering.kept("offsets", base.offsets), added.rows("offsets")[added.slots]]),
             ids=DeltaIds(self.ids, numbering, added),
             payload=payload,
             prepared=cache(lambda: self._prepared(targets)),
@@ -203,7 +172,7 @@ class Delta:
         if (of_base := self.base.occurrence()) is None:
             return None
         added = np.full((2, numbering.added), -1, np.int32)
-        return np.concatenate([self.left.of(of_base).astype(np.int32), added], axis=-1)
+        return np.concatenate([numbering.of(of_base).astype(np.int32), added], axis=-1)
 
 
 def rows_of(ids: Sequence[str | int], known: Ids) -> list[int | None]:

@@ -1,11 +1,12 @@
-"""The targets that stand beside an index. They come at the end and are never moved: what goes is marked as gone.
+"""Targets that were added since a version was built. They come at the end and are never moved; what goes is marked.
 
 A target stands in a *slot*. To replace one costs a slot, whatever else there is. Once more slots are empty than taken,
 all targets move together.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import faiss
@@ -13,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.search.growing import Growing
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.payload import Payload
 
+_LEAST_ROOM = 64
 _MOST_EMPTY = 1024
 """Slots that may be empty however few are taken."""
 _FEW = 0.25
@@ -25,44 +26,74 @@ _TOGETHER = 64
 """Queries whose scores are in memory at a time."""
 
 
+class GrowingRows:
+    """Rows (a, …), never changed: `with_rows` gives another, which shares the memory of this one where it can.
+
+    Room for twice as many rows is taken when there is none left, so that appending a row costs that row only.
+    """
+
+    def __init__(self, rows: NDArray[Any]) -> None:
+        self.rows = rows
+        self._memory = _Memory(rows, len(rows))
+
+    def with_rows(self, more: NDArray[Any]) -> "GrowingRows":
+        """Return these rows, and then more."""
+        count, memory = len(self.rows) + len(more), self._memory
+        if memory.used != len(self.rows) or count > len(memory.room):
+            memory = _Memory(np.empty((max(_LEAST_ROOM, 2 * count), *more.shape[1:]), self.rows.dtype), count)
+            memory.room[: len(self.rows)] = self.rows
+        memory.room[len(self.rows) : count] = more
+        memory.used = count
+        grown = GrowingRows(memory.room[:count])
+        grown._memory = memory
+        return grown
+
+
+@dataclass
+class _Memory:
+    """Room for rows, of which the first `used` belong to somebody."""
+
+    room: NDArray[Any]
+    used: int
+
+
 class MemtableIds:
     """The ids of s slots, never changed: `with_more` gives another, which shares the memory of this one."""
 
     def __init__(self) -> None:
-        self._memory = _IdMemory()
+        self._memory = _IdMemory([], [], {})
         self._count = 0
 
     def with_more(self, ids: Sequence[str | int]) -> "MemtableIds":
-        """These, and then more."""
+        """Return these ids, and then more."""
         grown = MemtableIds()
-        grown._memory = self._memory
-        if len(self._memory.names) != self._count:  # others have grown from this already
-            grown._memory = _IdMemory()
+        if len(self._memory.names) == self._count:
+            grown._memory = self._memory
+        else:  # others have grown from this already
             grown._memory.extend(self._memory.names[: self._count])
         grown._memory.extend(ids)
         grown._count = self._count + len(ids)
         return grown
 
     def slot(self, wanted: str | int) -> int:
-        """The last slot that an id had, whether or not it is empty now; −1 for none."""
+        """Return the last slot that an id had, whether or not it is empty now; −1 for none."""
         slot = -1 if isinstance(wanted, bool) else self._memory.latest.get(wanted, -1)
         while slot >= self._count:
             slot = self._memory.previous[slot]
         return slot
 
     def of(self, slots: I64) -> list[str | int]:
-        """The ids of some slots."""
-        names = self._memory.names
-        return [names[slot] for slot in slots.tolist()]
+        """Return the ids of some slots."""
+        return [self._memory.names[slot] for slot in slots.tolist()]
 
 
+@dataclass
 class _IdMemory:
-    """The ids of slots, the last slot of each id, and the slot that the id of each slot had before."""
+    """The ids of slots, the slot that the id of each slot had before, and the last slot of each id."""
 
-    def __init__(self) -> None:
-        self.names: list[str | int] = []
-        self.previous: list[int] = []
-        self.latest: dict[str | int, int] = {}
+    names: list[str | int]
+    previous: list[int]
+    latest: dict[str | int, int]
 
     def extend(self, ids: Sequence[str | int]) -> None:
         for wanted in ids:
@@ -73,82 +104,97 @@ class _IdMemory:
 
 
 @dataclass(frozen=True, eq=False)
+class NewTargets:
+    """Targets to add: vectors (a, d) as they are compared, offsets (a,), ids, payload in the types of the base's.
+
+    `has_vector` (a,) says which have a vector; vector and offset of the others are 0. `seqs` (a,) says which write put
+    each, and `ranks` (a,) in which row of that write; 0 for none.
+    """
+
+    vectors: F32
+    offsets: F32
+    ids: pa.Array
+    payload: pa.Table | None
+    has_vector: NDArray[np.bool_]
+    seqs: I64
+    ranks: I64
+
+    @classmethod
+    def unwritten(cls, vectors: F32, offsets: F32, ids: pa.Array, payload: pa.Table | None) -> "NewTargets":
+        """Return targets that all have a vector, and that no write of a log put."""
+        none = np.zeros(len(ids), np.int64)
+        return cls(vectors, offsets, ids, payload, np.ones(len(ids), np.bool_), none, none)
+
+
+@dataclass(frozen=True, eq=False)
 class Memtable:
     """Targets in s slots, of which a are taken. Never changed: its methods give new ones.
 
     Parameters
     ----------
-    vectors, folded : (s, d) and (s, d') as they are compared, and with their offsets folded in, as in the base
-    has_vector : (s,) targets without one are never found by a search
-    seqs : (s,) the write that put each, ascending; 0 for none
-    ranks : (s,) the row of each in its write, ascending within a write; 0 for none
+    columns : rows (s, …) of each slot: `vectors` as they are compared; `folded`, the same with their offsets, as in the
+        base; `offsets`; `has_vector`, as targets without one are never found by a search; `seqs`, the write that put
+        each, ascending, and `ranks`, its row in the write; 0 for none
     taken : (s,) which slots are not empty
     id_type : of the ids
     """
 
-    vectors: Growing
-    folded: Growing
-    offsets: Growing
-    has_vector: Growing
-    seqs: Growing
-    ranks: Growing
+    columns: dict[str, GrowingRows]
     ids: MemtableIds
     payload: Payload | None
     taken: NDArray[np.bool_]
     id_type: pa.DataType
-    slots: I64 = field(init=False)
-    searched: I64 = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "slots", np.flatnonzero(self.taken))
-        object.__setattr__(self, "searched", np.flatnonzero(self.taken & self.has_vector.rows))
 
     @classmethod
-    def nothing(cls, dim: int, folded_dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memtable":
-        """No slots yet, for targets of d and d' dimensions."""
-        return cls(
-            vectors=Growing(np.empty((0, dim), np.float32)),
-            folded=Growing(np.empty((0, folded_dim), np.float32)),
-            offsets=Growing(np.empty(0, np.float32)),
-            has_vector=Growing(np.empty(0, np.bool_)),
-            seqs=Growing(np.empty(0, np.int64)),
-            ranks=Growing(np.empty(0, np.int64)),
-            ids=MemtableIds(),
-            payload=None if schema is None else Payload(schema.empty_table()),
-            taken=np.empty(0, np.bool_),
-            id_type=id_type,
-        )
+    def empty(cls, dim: int, folded_dim: int, id_type: pa.DataType, schema: pa.Schema | None) -> "Memtable":
+        """Return one without slots, for targets of d and d' dimensions."""
+        columns: dict[str, NDArray[Any]] = {
+            "vectors": np.empty((0, dim), np.float32),
+            "folded": np.empty((0, folded_dim), np.float32),
+            "offsets": np.empty(0, np.float32),
+            "has_vector": np.empty(0, np.bool_),
+            "seqs": np.empty(0, np.int64),
+            "ranks": np.empty(0, np.int64),
+        }
+        growing = {name: GrowingRows(rows) for name, rows in columns.items()}
+        payload = None if schema is None else Payload(schema.empty_table())
+        return cls(growing, MemtableIds(), payload, np.empty(0, np.bool_), id_type)
 
     def __len__(self) -> int:
         return len(self.slots)
 
-    def with_more(
-        self,
-        vectors: F32,
-        folded: F32,
-        offsets: F32,
-        has_vector: NDArray[np.bool_],
-        ids: Sequence[str | int],
-        payload: pa.Table | None,
-        seqs: I64,
-        ranks: I64,
-    ) -> "Memtable":
-        """These, and then more."""
+    @cached_property
+    def slots(self) -> I64:
+        """The slots that are taken, ascending."""
+        return np.flatnonzero(self.taken)
+
+    @cached_property
+    def searched(self) -> I64:
+        """The slots of targets that have a vector."""
+        return np.flatnonzero(self.taken & self.rows("has_vector"))
+
+    def rows(self, name: str) -> NDArray[Any]:
+        """Return a column, of all slots."""
+        return self.columns[name].rows
+
+    def with_more(self, more: NewTargets, folded: F32) -> "Memtable":
+        """Return these targets, and then more.
+
+        Parameters
+        ----------
+        folded : (a, d') vectors with their offsets
+        """
+        values = {**vars(more), "folded": folded}
         return Memtable(
-            vectors=self.vectors.with_rows(vectors),
-            folded=self.folded.with_rows(folded),
-            offsets=self.offsets.with_rows(offsets),
-            has_vector=self.has_vector.with_rows(has_vector),
-            seqs=self.seqs.with_rows(seqs),
-            ranks=self.ranks.with_rows(ranks),
-            ids=self.ids.with_more(ids),
-            payload=None if self.payload is None or payload is None else self.payload.with_rows(payload),
-            taken=np.concatenate([self.taken, np.ones(len(vectors), np.bool_)]),
-            id_type=self.id_type,
+            {name: column.with_rows(values[name]) for name, column in self.columns.items()},
+            self.ids.with_more(more.ids.to_pylist()),
+            None if self.payload is None or more.payload is None else self.payload.with_rows(more.payload),
+            np.concatenate([self.taken, np.ones(len(folded), np.bool_)]),
+            self.id_type,
         )
 
     def without(self, slots: I64) -> "Memtable":
-        """These, some slots emptied."""
+        """Return these targets, some slots emptied."""
         if not len(slots):
             return self
         taken = self.taken.copy()
@@ -157,22 +203,22 @@ class Memtable:
         return left if 2 * len(left) >= len(taken) - _MOST_EMPTY else left._moved_together()
 
     def slot(self, wanted: str | int) -> int:
-        """The slot of an id; −1 for none."""
+        """Return the slot of an id; −1 for none."""
         slot = self.ids.slot(wanted)
         return slot if slot >= 0 and self.taken[slot] else -1
 
     def id_array(self) -> pa.Array:
-        """The ids of all targets, (a,)."""
+        """Return the ids of all targets, (a,)."""
         return pa.array(self.ids.of(self.slots), self.id_type)
 
     def best(self, augmented: F32, k: int, slots: I64) -> tuple[F32, I64]:
-        """The k best of some slots for each query: scores (m, k) and slots (m, k), best first.
+        """Return the k best of some slots for each query: scores (m, k) and slots (m, k), best first.
 
         Parameters
         ----------
         k : at most as many as there are slots given
         """
-        folded = self.folded.rows
+        folded = self.rows("folded")
         if len(slots) == len(folded) or len(slots) <= _FEW * len(folded):
             chosen = folded if len(slots) == len(folded) else folded[slots]
             scores, rows = faiss.knn(augmented, chosen, k, faiss.METRIC_INNER_PRODUCT)
@@ -186,19 +232,12 @@ class Memtable:
         return np.concatenate([scores for scores, _ in parts]), np.concatenate([rows for _, rows in parts])
 
     def _moved_together(self) -> "Memtable":
-        slots = self.slots
-        payload = None if self.payload is None else Payload(self.payload.table().take(slots).combine_chunks())
         return Memtable(
-            vectors=Growing(self.vectors.rows[slots]),
-            folded=Growing(self.folded.rows[slots]),
-            offsets=Growing(self.offsets.rows[slots]),
-            has_vector=Growing(self.has_vector.rows[slots]),
-            seqs=Growing(self.seqs.rows[slots]),
-            ranks=Growing(self.ranks.rows[slots]),
-            ids=MemtableIds().with_more(self.ids.of(slots)),
-            payload=payload,
-            taken=np.ones(len(slots), np.bool_),
-            id_type=self.id_type,
+            {name: GrowingRows(column.rows[self.slots]) for name, column in self.columns.items()},
+            MemtableIds().with_more(self.ids.of(self.slots)),
+            None if self.payload is None else Payload(self.payload.table().take(self.slots).combine_chunks()),
+            np.ones(len(self), np.bool_),
+            self.id_type,
         )
 
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import LogDamaged, one_line
 from hubless.search.collection import Collection
-from hubless.search.delta.changes import Added, Delta
+from hubless.search.delta.changes import Delta
+from hubless.search.delta.memtable import NewTargets
 from hubless.search.delta.writes import KINDS, Put, Remove, Write
-from hubless.search.priors import later_prior
+from hubless.search.parts import later_prior
 from hubless.store.log import Log
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import ArrayVectors
@@ -213,4 +214,4 @@ def _changed(changes: Delta, correction: Callable[[], CentredCorrection], writes
         prior = None if prior is None else prior[put.there]
         offsets[put.there] = correction().offsets(ArrayVectors(put.vectors[put.there], "vectors"), prior=prior)
     numbers = np.concatenate(seqs), np.concatenate(ranks)
-    return changes.with_more(Added(put.vectors, offsets, put.ids, put.payload, put.there, *numbers))
+    return changes.with_more(NewTargets(put.vectors, offsets, put.ids, put.payload, put.there, *numbers))
