@@ -56,7 +56,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready  ## test, and the slow checks too
+test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready .venv-generators/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory extras
@@ -134,9 +134,9 @@ clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Az
 	@touch $@
 
 # databases that the scripts of `hubless export` are tried with
-.venv-stores/.ready: requirements/stores.txt
-	$(PYTHON) -m venv .venv-stores
-	.venv-stores/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+.venv-stores/.ready .venv-generators/.ready: .venv-%/.ready: requirements/%.txt
+	$(PYTHON) -m venv .venv-$*
+	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
 
 # Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
@@ -185,6 +185,8 @@ lock:  ## lock the dependencies anew (needs uv)
 		--group node -o requirements/node.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group stores -o requirements/stores.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group generators -o requirements/generators.txt
 	for name in $(ADAPTERS); do \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			clients/$$name/pyproject.toml --group clients/$$name/pyproject.toml:test \
@@ -208,4 +210,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-generators .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache

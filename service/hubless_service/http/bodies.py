@@ -140,13 +140,13 @@ def parse(body: bytes) -> Any:
 
 
 def url_fields(request: Request, texts: Collection[str] = ()) -> dict[str, Any]:
-    """Return the fields of the URL as JSON values, but for texts; `with` is a list, separated by commas."""
+    """Return the fields of the URL as JSON values, but for texts; `with` is a list, by commas or repeated."""
     fields: dict[str, Any] = {}
     for name, text in _url_pairs(request):
-        if name in fields:
-            raise InputError(clip(name), "one value", "several")
         if name == "with":
-            fields[name] = text.split(",")
+            fields[name] = [*fields.get(name, ()), *text.split(",")]
+        elif name in fields:
+            raise InputError(clip(name), "one value", "several")
         else:
             fields[name] = text if name in texts else _json_or_text(name, text)
     return fields

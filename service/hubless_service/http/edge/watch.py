@@ -2,13 +2,17 @@
 
 import asyncio
 import logging
+import resource
+import sys
 from time import monotonic
 from typing import Protocol
 
-from hubless_service.http.edge.limits import ConnectionLimits
+from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.connections")
 
+OTHER_DESCRIPTORS = 64
+"""File descriptors that connections leave to the process: its listener, its log, files while they are opened."""
 _LOOKS = 10  # in the shortest of the times that are watched
 _LONGEST_WAIT = 1.0  # seconds between two looks
 _SHORTEST_WAIT = 0.05
@@ -20,23 +24,22 @@ class Connection(Protocol):
 
     def check(self, now: float) -> None:
         """End the connection if it is late, by the clock of the event loop."""
-        ...
 
     def drop(self) -> None:
         """End the connection now."""
-        ...
 
 
 class Watch:
     """Looks at every connection several times in each time limit.
 
-    One timer for all costs a request nothing. A timer for each connection would be set and cancelled three times a
-    request. And no state of a connection can be forgotten: every look covers every connection.
+    One timer for all costs a request nothing, and no state of a connection can be forgotten.
     """
 
-    def __init__(self, limits: ConnectionLimits) -> None:
-        self._most = limits.connections
-        shortest = min(limits.receive_seconds, limits.idle_seconds) / _LOOKS
+    def __init__(self, settings: Settings) -> None:
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        free = sys.maxsize if descriptors == resource.RLIM_INFINITY else max(1, descriptors - OTHER_DESCRIPTORS)
+        self._most = min(settings.max_connections, free)
+        shortest = min(settings.receive_seconds, settings.keep_alive_seconds) / _LOOKS
         self._seconds = min(max(shortest, _SHORTEST_WAIT), _LONGEST_WAIT)
         self._connections: set[Connection] = set()
         self._waiting: dict[Connection, None] = {}  # for a request; the one that has waited longest comes first
