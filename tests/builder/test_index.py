@@ -2,13 +2,11 @@
 
 import threading
 
-import httpx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.problems import centred, with_hubs
-from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless.corrections import CORRECTIONS, QUERY_TIMES, corrected_scores
@@ -155,15 +153,6 @@ class TestFit:
     def test_offsets_are_centred_and_those_of_the_correction(self, index):
         assert index.offsets.mean() == pytest.approx(0, abs=1e-6)
         np.testing.assert_allclose(index.correction().offsets(TARGETS[:FITTED]), index.offsets, atol=1e-6)
-
-    def test_answers_are_those_of_a_build_of_the_same(self, index, tmp_path):
-        hubless.build(
-            tmp_path, "c", PROBLEM.targets[:FITTED], PROBLEM.bank, ids=IDS[:FITTED], correction="csls", progress=False
-        )
-        built = hubless.open(tmp_path, "c")
-        assert built.query(QUERIES).ids == index.query(QUERIES).ids
-        np.testing.assert_array_equal(built.offsets, index.offsets)
-        assert built.manifest.measured == index.manifest.measured
 
     @pytest.mark.parametrize("kind", ["flat", "flat_fp16", "hnsw", "hnsw_fp16", "ivf"])
     def test_every_kind_of_index_can_be_changed_and_saved(self, kind, tmp_path):
@@ -355,23 +344,6 @@ class TestSave:
     def test_name_that_cannot_be_one_is_refused(self, index, tmp_path):
         with pytest.raises(InputError, match=r"^collection: expected 1 to 64 letters"):
             index.save(tmp_path, "a/b")
-
-
-def test_saved_index_is_served(own, tmp_path):
-    from hubless_service.app import create_app
-    from hubless_service.settings import Settings
-
-    own.add(PROBLEM.targets[60:70], ids=IDS[60:70], payload=PAYLOAD[60:70])
-    own.save(tmp_path, "photos")
-    with serving(create_app(Settings(catalog=tmp_path))) as url:
-        assert wait_until_ready(url).status_code == 200
-        asked = {"vector": QUERIES[0].tolist(), "limit": 5, "filter": {"field": "n", "gte": 55}}
-        answer = httpx.post(f"{url}/v1/collections/photos/query", json=asked)
-    assert answer.status_code == 200, answer.text
-    hits = answer.json()["hits"]
-    expected = own.query(QUERIES[0], limit=5, filter=asked["filter"])[0]
-    assert [hit["id"] for hit in hits] == [hit.id for hit in expected]
-    assert [hit["score"] for hit in hits] == pytest.approx([hit.score for hit in expected], abs=1e-5)
 
 
 class TestObject:

@@ -96,49 +96,12 @@ def index():
 
 
 class TestLab:
-    def test_evaluate_takes_an_index_in_memory(self, index):
-        report = hubless.evaluate(index, PROBLEM.queries, RELEVANT, progress=False)
-        assert report.raw["recall_at_1"] == 1.0
-        first = index.query(PROBLEM.queries, limit=1).rows[:, 0]
-        assert report.corrected["recall_at_1"] == pytest.approx(np.mean(first == RELEVANT))
-
     def test_evaluate_measures_what_was_added(self, index):
         halved = hubless.Index("auto", "cosine").fit(PROBLEM.bank, PROBLEM.targets[:40])
         halved.add(PROBLEM.targets[40:])
         report = hubless.evaluate(halved, PROBLEM.queries, RELEVANT, progress=False)
         assert report.targets == 80
         assert report.raw["recall_at_1"] == 1.0
-
-    def test_compare_gives_a_row_for_each_correction(self):
-        found = hubless.compare(
-            QUERIES,
-            TARGETS,
-            RELEVANT,
-            metric="cosine",
-            corrections={"csls": {"k": 5}, "is": {}},
-            seeds=2,
-            progress=False,
-        )
-        assert [row.label for row in found.rows] == ["none", "csls k=5", "is"]
-
-    def test_tune_chooses_a_correction(self):
-        chosen = hubless.tune(
-            QUERIES, TARGETS, RELEVANT, metric="cosine", corrections=["csls"], seeds=2, folds=2, progress=False
-        )
-        assert chosen.correction in ("none", "csls")
-
-    def test_diagnose_takes_arrays_or_an_index(self, index):
-        of_arrays = hubless.diagnose(
-            PROBLEM.targets, PROBLEM.bank, metric="cosine", ids=[f"t{row}" for row in range(80)], progress=False
-        )
-        of_index = hubless.diagnose(index, PROBLEM.bank, progress=False)
-        assert of_arrays.depth(10).raw == of_index.depth(10).raw
-        assert of_arrays.hubs[0].target.id == f"t{of_index.hubs[0].target.id}"
-
-    def test_scan_lists_targets(self, index):
-        found = hubless.scan(PROBLEM.targets, PROBLEM.queries, metric="cosine", budget=3, progress=False)
-        assert len(found.findings) == 3
-        assert len(hubless.scan(index, PROBLEM.queries, budget=2, progress=False).findings) == 2
 
     @pytest.mark.parametrize(
         "ask",

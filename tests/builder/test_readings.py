@@ -1,22 +1,26 @@
-"""How often a build reads its inputs: each reading of all rows is a pass over a file that may not fit into memory."""
+"""The readings of a build: each of all rows is a pass over a file that may not fit into memory."""
 
 import hashlib
 from collections import Counter
 from contextlib import nullcontext
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from support.problems import normal
+from support.problems import normal, with_hubs
 
 import hubless
 from hubless.builder import build as job
 from hubless.builder.inputs import reading
+from hubless.errors import NotFinite, ZeroVector
 from hubless.knn import augment, fastscan
 from hubless.store import bundle
 from hubless.vectors.sources import ArrayVectors
 
 TARGETS, DIM = 12_000, 16
 """With the bank, more than a fit takes without a sample."""
+PROBLEM = with_hubs(targets=3000, bank=300, target_bank=200, queries=5, dim=16, seed=2)
 
 
 class Counted:
@@ -124,3 +128,46 @@ def test_npy_file_is_hashed_in_the_reading(tmp_path, monkeypatch, inputs, dtype)
 
 def _sha256(content):
     return hashlib.sha256(content).hexdigest()
+
+
+@pytest.mark.parametrize("metric", ["cosine", "dot"])
+def test_version_is_the_same_from_a_file_a_source_and_an_array(tmp_path, metric):
+    np.save(tmp_path / "targets.npy", PROBLEM.targets)
+    lists = pa.FixedSizeListArray.from_arrays(pa.array(PROBLEM.targets.ravel()), 16)
+    pq.write_table(pa.table({"vector": lists}), tmp_path / "targets.parquet")
+    given = {
+        "npy": tmp_path / "targets.npy",
+        "parquet": tmp_path / "targets.parquet",
+        "source": Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()),
+        "array": PROBLEM.targets,
+    }
+    for name, targets in given.items():
+        hubless.build(tmp_path / "catalog", name, targets, PROBLEM.bank, metric=metric, index="flat", progress=False)
+    opened = [hubless.open(tmp_path / "catalog", name) for name in given]
+    for other in opened[1:]:
+        np.testing.assert_allclose(other.offsets, opened[0].offsets, atol=1e-6)
+        np.testing.assert_array_equal(other.vectors(np.arange(3000)), opened[0].vectors(np.arange(3000)))
+
+
+def test_nothing_is_left_of_the_rows_that_were_kept(tmp_path):
+    manifest = hubless.build(
+        tmp_path, "c", Counted(ArrayVectors(PROBLEM.targets, "targets"), Counter()), PROBLEM.bank, progress=False
+    )
+    folder = tmp_path / "c" / "versions"
+    assert [entry.name for entry in folder.iterdir()] == [manifest.version]
+    assert {file.name for file in (folder / manifest.version).iterdir()} == {*manifest.files, "manifest.json"}
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        (np.nan, NotFinite, "^targets .*, row 2999, column 0: expected a finite"),
+        (0, ZeroVector, "^targets .*, row 2999: "),
+    ],
+)
+def test_row_that_is_wrong_is_named_by_its_place_in_the_file(tmp_path, value, error, message):
+    rows = PROBLEM.targets.copy()
+    rows[-1] = value
+    np.save(tmp_path / "targets.npy", rows)
+    with pytest.raises(error, match=message):
+        hubless.build(tmp_path / "catalog", "c", tmp_path / "targets.npy", PROBLEM.bank, progress=False)

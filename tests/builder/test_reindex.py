@@ -149,6 +149,20 @@ def test_writes_are_folded_in_and_unchanged_files_do_not_undo_them(built):
     assert stored(built).keys() == found.keys()
 
 
+def test_target_without_a_vector_stays_without_one(built):
+    with writing.writable(built / "catalog") as client:
+        points = [{"id": "bare", "payload": {"title": "bare"}}]
+        assert client.put("/points", json={"points": points}).status_code == 200
+    write_targets(built / "items" / "c.parquet", ["item-80"])
+    for options in ({}, {"full": True}):
+        made = run(built, **options).manifest
+        assert (made.count, made.vectorless) == (62, 1)
+        opened = hubless.open(built / "catalog", NAME)
+        opened.check_canaries()
+        row = opened.row("bare")
+        assert (row, opened.payload([row])) == (61, [{"title": "bare"}])
+
+
 def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):
     jobs.rewrite(built, retention={"versions": 1})
     with writing.writable(built / "catalog", poll_seconds=0.02) as client:

@@ -153,28 +153,8 @@ def merge(
 ) -> Manifest | None:
     """Build the next version from the current one and what was written since. Its offsets stay as they are.
 
-    The service can serve and write meanwhile. It takes the new version as soon as that is there.
-
-    Parameters
-    ----------
-    catalog : folder of the collections
-    collection : its name, or an alias of it
-    keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
-    progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
-
-    Returns
-    -------
-    The manifest of the new version; None if nothing was written since.
-
-    Raises
-    ------
-    CollectionNotFound
-    JobRunning
-        if another job changes the collection.
-    InputError
-        if no target is left.
-    StorageError
-        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
+    The service can serve and write meanwhile, and takes the new version as soon as it is there. Return its manifest;
+    None if nothing was written since. The parameters and errors are those of `refit`.
     """
     home = Catalog(catalog)
     name = home.resolve(collection)

@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from hubless.builder.executors import check_executor
+from hubless.builder.executors import NAMES, check_executor
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.kernels.devices import CPU
 from hubless.knn.aims import RECALL
@@ -37,15 +37,8 @@ class BankFiles(_Section):
     """Example queries, or a part of them."""
 
     path: str = Field(min_length=1, description="A file, a folder of files, or a pattern.")
-    share: float | None = Field(
-        default=None, gt=0, le=1, description="Share of the whole bank. All banks have one, or none."
-    )
-    same: float | None = Field(
-        default=None,
-        gt=0,
-        description="Queries with this share of answers in common count once; above 1, none do. By default only those "
-        "of a query sample, as `hubless bank thin` does.",
-    )
+    share: float | None = Field(default=None, gt=0, le=1, description="Share of the bank. All have one, or none.")
+    same: float | None = Field(default=None, gt=0, description="Queries with this share of equal answers are one.")
 
 
 class PriorChoice(_Section):
@@ -66,9 +59,7 @@ class CorrectionChoice(_Section):
 
     name: str = "auto"
     parameters: dict[str, Any] = {}
-    tuned: str | None = Field(
-        default=None, alias="from", description="File that `hubless tune` wrote, instead of a name."
-    )
+    tuned: str | None = Field(default=None, alias="from", description="File that `hubless tune` wrote.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> "CorrectionChoice":
@@ -87,14 +78,8 @@ class IndexChoice(_Section):
     engine: str = Field(
         default="faiss", description="Holds and searches the vectors: faiss, or an engine that is installed."
     )
-    shard_targets: int | None = Field(
-        default=None,
-        description="The most targets in one file of the index; more get several. None: as many as take 4 GiB.",
-    )
-    grown: Share = Field(
-        default=0.2,
-        description="The largest share of targets that were added since the index was trained. Above: train anew.",
-    )
+    shard_targets: int | None = Field(default=None, description="The most targets in one file of the index.")
+    grown: Share = Field(default=0.2, description="The largest share of targets that came after the index was trained.")
 
 
 class RefitRules(_Section):
@@ -156,9 +141,7 @@ class FirstRightGate(_Gate):
     """R@1 on labelled pairs."""
 
     queries: str = Field(description="File of queries.")
-    relevant: str = Field(
-        description="File with the id of the right target of each query, as ids of targets are given."
-    )
+    relevant: str = Field(description="File with the id of the right target of each query.")
     min: Share | None = None
     max_drop: Share | None = Field(default=None, description="Below the current version's.")
 
@@ -191,10 +174,7 @@ class Retention(_Section):
 class ExecutorChoice(_Section):
     """Where the work is done."""
 
-    type: str = Field(
-        default="local",
-        description="Makes the passes over all targets: local, processes, processes:NUMBER, ray or ray://HOST:PORT.",
-    )
+    type: str = Field(default="local", description=f"Makes the passes over all targets: {NAMES}.")
     device: str = Field(default="cpu", description="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
 
     @field_validator("type")
@@ -221,9 +201,7 @@ class ReindexJob(_Section):
     """What a collection is made of. Paths are seen from the folder of the file."""
 
     version: Literal[1] = Field(description="Of this format.")
-    catalog: str | None = Field(
-        default=None, min_length=1, description="Folder of the collections, unless the command names it."
-    )
+    catalog: str | None = Field(default=None, min_length=1, description="Folder of the collections.")
     collection: str
     metric: Literal["cosine", "dot"] = "cosine"
     targets: Annotated[list[TargetFiles], BeforeValidator(_listed)] = Field(min_length=1)
@@ -231,7 +209,7 @@ class ReindexJob(_Section):
     query_bank: Annotated[list[BankFiles], BeforeValidator(_listed)] = Field(min_length=1)
     target_bank: str | None = None
     live_queries: str | None = Field(
-        default=None, description="About 200 queries that people asked: they choose the strength."
+        default=None, description="About 200 queries that people asked choose the strength."
     )
     bank_of_targets: bool = False
     target_prior: Annotated[PriorChoice | None, BeforeValidator(_column)] = None

@@ -139,25 +139,8 @@ def make_plan(
                 retrain.append(f"{share:.1%} of the targets came after the index was trained, and {most}")
         if "encoder" in banks and not same(record.banks.get("encoder", []), banks["encoder"]):
             others.append("the encoder changed")
-    return Plan(
-        job=job,
-        recipe=recipe,
-        folder=folder,
-        catalog=catalog,
-        base=base,
-        seq=seq,
-        writes=writes,
-        written=written,
-        rows=rows,
-        banks=banks,
-        fit=fit,
-        index=index,
-        refit=refit,
-        retrain=retrain,
-        others=others,
-        work=work,
-        seen=seen,
-    )
+    parts = (banks, fit, index, refit, retrain, others, work, seen)
+    return Plan(job, recipe, folder, catalog, base, seq, writes, written, rows, *parts)
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
