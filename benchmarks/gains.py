@@ -17,11 +17,10 @@ import numpy as np
 
 from benchmarks.real_sets import SIZES, Set, hits, open_set, trial
 from hubless import measures
-from hubless.demo import picture
 from hubless.demo.measuring import Ranking
 from hubless.demo.story import learn_and_measure
 from hubless.kernels.reductions import top_k
-from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, bent
+from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, bent, occurrence_chart
 from hubless.lab.experiments.methods import Method
 from hubless.vectors.sources import ArrayVectors
 
@@ -163,7 +162,7 @@ def sentences(demo: Mapping[str, Any]) -> str:
 def draw_demo(demo: Mapping[str, Any], path: Path) -> None:
     """The picture of the demo, as the demo draws it."""
     raw, auto = (Ranking(name, {}, np.array(demo["rankings"][name]["occurrence"])) for name in ("raw", "auto"))
-    picture.draw(raw, auto, path)
+    occurrence_chart({"raw": raw.occurrence, "with auto": auto.occurrence}).save(path)
 
 
 def main() -> None:

@@ -22,10 +22,7 @@ from hubless.demo.training import train
 
 IMAGES = Path(__file__).parents[1] / "images"
 # name (shots of one name stand side by side), width in CSS pixels, height, pixels per CSS pixel, section on top
-SHOTS = (
-    ("report.png", 1100, 1500, 1, ""),
-    ("report-detail.png", 1100, 1900, 1, "heat-map"),
-)
+SHOTS = (("report.png", 1100, 1500, 1, ""),)
 EXAMPLES = (193, 379)
 # a window cannot be as narrow as a phone, so the page stands in a frame
 FRAME = """<!doctype html><body style="margin:0;overflow:hidden"><iframe src="{page}" width="{width}" height="20000"
@@ -54,11 +51,11 @@ def write_data(folder: Path) -> None:
 def make_report(folder: Path) -> Path:
     """The page."""
     page = folder / "report.html"
-    files = {"targets": "targets.npy", "query-bank": "bank.npy", "queries": "queries.parquet", "relevant": "right.npy"}
-    files |= {"payload": "payload.parquet", "output": page.name}
+    files = {"targets": "targets.npy", "query-bank": "bank.npy", "output": page.name}
     given = [part for name, file in files.items() for part in (f"--{name}", str(folder / file))]
-    shown = [part for row in EXAMPLES for part in ("--example", str(row))]
-    app(["report", *given, *shown, "--heat-map", "--projection"], standalone_mode=False)
+    rare = {"queries": "queries.parquet", "relevant": "right.npy", "payload": "payload.parquet"}
+    given += [part for name, file in rare.items() for part in ("--set", f"{name}={folder / file}")]
+    app(["report", *given, "--set", f"examples={','.join(map(str, EXAMPLES))}"], standalone_mode=False)
     return page
 
 

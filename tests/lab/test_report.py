@@ -63,10 +63,7 @@ def labelled():
     payload = [{"photo": "https://example.org/a.jpg?x=<1>", "title": f"title {row}"} for row in range(COUNT + 1)]
     wanted = Wanted(
         [Method("auto"), Method("nnn", {"k": 4}), Method("is")],
-        heat_map=True,
-        projection=True,
         examples=[3, 7],
-        banks={"noise": np.random.default_rng(0).normal(size=(50, targets.shape[1])).astype(np.float32)},
     )
     gallery = open_gallery(targets, payload=payload)
     return make_report(gallery, queries=queries, relevant=np.arange(COUNT), wanted=wanted, seeds=1, progress=False)
@@ -92,11 +89,6 @@ def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_th
         "The temperature: R@1",
         "The temperature: skewness",
         "Offsets",
-        "Query banks side by side",
-        "Similarities, raw",
-        "Similarities, with auto",
-        "Hubs on a plane, raw",
-        "Hubs on a plane, with auto",
     ]
     shown = " ".join(page.words)
     for row in labelled.comparison.rows:
@@ -156,39 +148,6 @@ def test_curves_are_of_the_corrections_that_were_asked_for(labelled):
     assert {row.label for row in labelled.comparison.rows} == {"none", "auto", "nnn k=4", "is"}
 
 
-def test_heat_map_has_the_hub_first_and_the_correction_pales_it(plain):
-    queries, targets = everything()
-    report = make_report(open_gallery(targets), queries, wanted=Wanted(heat_map=True), progress=False)
-    found = report.heat_map
-    assert found.before.shape == found.after.shape
-    assert found.before[:, 0].mean() == found.before.mean(axis=0).max()
-    assert found.after[:, 0].mean() < 0.8 * found.before[:, 0].mean()
-    np.testing.assert_allclose(found.before.mean(axis=1), 0, atol=1e-5)
-    assert plain.heat_map is None
-
-
-def test_heat_map_marks_right_targets(labelled):
-    found = labelled.heat_map
-    assert len(found.right) > 0
-    rows, columns = found.right.T
-    assert found.before[rows, columns].mean() > found.before.mean() + 2 * found.before.std()
-
-
-def test_projection_of_a_plane_is_that_plane_and_counts_hubs():
-    rng = np.random.default_rng(0)
-    plane, _ = np.linalg.qr(rng.normal(size=(16, 2)))
-    flat = rng.normal(size=(240, 2)) @ plane.T
-    queries, targets = np.float32(flat[:120]), np.float32(flat[120:])
-    report = make_report(
-        open_gallery(targets, metric="dot"), queries, wanted=Wanted(projection=True), progress=False
-    ).projection
-    assert report.explained == pytest.approx(1, abs=1e-4)
-    assert report.before.sum() == report.after.sum() == 40 * 10
-    apart = np.linalg.norm(report.targets[0] - report.targets[1:], axis=1)
-    assert apart.max() > 1
-    assert report.before[-1] == report.before.max()
-
-
 def test_examples_are_answered_by_a_correction_without_them_and_say_what_is_right(labelled):
     first, second = labelled.examples
     assert (first.query, second.query) == ("query 3", "query 7")
@@ -205,12 +164,6 @@ def test_example_that_is_no_row_is_refused():
     queries, targets = everything()
     with pytest.raises(InputError, match=f"from 0 to {COUNT - 1}"):
         make_report(open_gallery(targets), queries, wanted=Wanted(examples=[COUNT]), progress=False)
-
-
-def test_bank_of_noise_gains_less_than_the_real_one(labelled):
-    mine, noise = labelled.banks
-    assert (mine.name, noise.name, noise.queries) == ("this bank", "noise", 50)
-    assert mine.point.recall > noise.point.recall
 
 
 def test_page_without_labels_leaves_out_what_needs_them(plain):
@@ -253,7 +206,7 @@ def test_report_of_similarities_is_that_of_their_vectors():
     similarities = queries @ targets.T
     right = np.arange(COUNT)
     gallery = gallery_of_matrices(SimilarityMatrices(similarities).open())
-    wanted = Wanted([Method("csls")], heat_map=True)
+    wanted = Wanted([Method("csls")])
     by_matrix = make_report(gallery, relevant=right, wanted=wanted, seeds=1, progress=False)
     by_vectors = make_report(
         open_gallery(targets), queries=queries, relevant=right, wanted=wanted, seeds=1, progress=False
@@ -261,10 +214,9 @@ def test_report_of_similarities_is_that_of_their_vectors():
     assert by_matrix.curves.raw == by_vectors.curves.raw
     for one, other in zip(by_matrix.curves.by_bank["csls"], by_vectors.curves.by_bank["csls"], strict=True):
         assert one.recall == pytest.approx(other.recall, abs=0.02)
-    np.testing.assert_allclose(by_matrix.heat_map.before, by_vectors.heat_map.before, atol=1e-4)
     assert "R@1 by correction" in Page(as_html(by_matrix)).images
     with pytest.raises(InputError, match="expected vectors, got similarities"):
-        make_report(gallery, relevant=right, wanted=Wanted(projection=True))
+        make_report(gallery, relevant=right, wanted=Wanted(examples=[0]))
 
 
 def test_queries_without_labels_are_refused():
@@ -277,29 +229,21 @@ def test_queries_without_labels_are_refused():
 
 def test_command_writes_the_page_where_it_was_told(tmp_path):
     queries, targets, _ = pairs(60)
-    for name, rows in {"bank": queries, "targets": targets, "other": queries[:20]}.items():
+    for name, rows in {"bank": queries, "targets": targets}.items():
         np.save(tmp_path / f"{name}.npy", rows)
     (tmp_path / "payload.jsonl").write_text("".join(json.dumps({"thumb": PIXEL, "n": n}) + "\n" for n in range(60)))
     page = tmp_path / "page.html"
     asked = ["report", "--targets", tmp_path / "targets.npy", "--query-bank", tmp_path / "bank.npy"]
     asked = [*map(str, asked), "--output", str(page), "--set", f"payload={tmp_path / 'payload.jsonl'}"]
-    wanted = (
-        "heat_map=true",
-        "projection=true",
-        "examples=2",
-        "corrections=sn,csls",
-        f"banks.few={tmp_path / 'other.npy'}",
-    )
-    drawn = [word for value in wanted for word in ("--set", value)]
-    done = CliRunner().invoke(app, [*asked, *drawn])
+    done = CliRunner().invoke(app, [*asked, "--set", "examples=2", "--set", "corrections=sn,csls"])
     assert done.exit_code == 0, done.output
     text = page.read_text()
     assert text.startswith("<!doctype html>")
     assert PIXEL in text
-    for words in ("query 2", ">few<", "Hubs on a plane, raw", "Similarities, with auto", "sn", "csls"):
+    for words in ("query 2", "sn", "csls"):
         assert words in text
     again = CliRunner().invoke(app, [*asked, "--set", "images=false"])
     assert again.exit_code == 0
     assert PIXEL not in page.read_text()
-    for wrong in (["--set", "banks=x.npy"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
+    for wrong in (["--set", "examples=x"], ["--set", "corrections=nonsense"], ["--output", "page.pdf"]):
         assert CliRunner().invoke(app, [*asked, *wrong]).exit_code == 2

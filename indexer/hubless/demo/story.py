@@ -16,9 +16,9 @@ from rich.table import Column, Table
 from hubless import Catalog, Manifest, build
 from hubless.demo.measuring import CORRECTED, RECALLS, K, Ranking, Split, encode_known, rank_by_all, split_pairs
 from hubless.demo.pairs import Library, Pair, find_pairs, installed_package, standard_library
-from hubless.demo.picture import draw
 from hubless.demo.server import DemoServer, running_server
 from hubless.demo.training import Encoders, train
+from hubless.lab.charts import occurrence_chart
 from hubless.progress import progress_bars
 
 QUESTIONS = (
@@ -71,7 +71,8 @@ def tell(options: Options) -> None:
     picture = options.catalog / PICTURE
     findings = learn_and_measure(options.package, SEED)
     show_measures(console, findings)
-    draw(findings.rankings[0], findings.rankings[-1], picture)
+    raw, corrected = findings.rankings[0], findings.rankings[-1]
+    occurrence_chart({"raw": raw.occurrence, f"with {corrected.name}": corrected.occurrence}).save(picture)
     collection = collection_name(options.package)
     manifest = build_demo(options.catalog, collection, findings, SEED)
     say(
@@ -209,11 +210,8 @@ def show_answers(console: Console, answer: dict[str, Any]) -> None:
     """Print raw and corrected hits side by side."""
     table = Table("raw", "offset", "corrected", "offset")
     right_align(table.columns[1::2])
-    width = (console.width - len("│  │ offset │  │ offset │")) // 2
     for hits in zip(answer["raw"], answer["corrected"], strict=True):
-        table.add_row(
-            *(cell for hit in hits for cell in (shortened(hit["payload"]["name"], width), f"{hit['offset']:+.2f}"))
-        )
+        table.add_row(*(cell for hit in hits for cell in (hit["payload"]["name"], f"{hit['offset']:+.2f}")))
     say(console, f"\n{answer['question']}", style="bold")
     console.print(table)
 
@@ -240,12 +238,3 @@ def right_align(columns: Sequence[Column]) -> None:
     """Align columns of figures to the right."""
     for column in columns:
         column.justify = "right"
-
-
-def shortened(name: str, width: int) -> str:
-    """Return a dotted name that fits, without its first parts if it is too long."""
-    parts = name.split(".")
-    while len(name) > width and len(parts) > 1:
-        parts = parts[1:]
-        name = f"…{'.'.join(parts)}"
-    return name

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from hubless.errors import storage_errors
-from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.arrays import F64, I64
 
 ACCENT, RAW, INK, MIDDLE, PALE = "#0072B2", "#8A8A8A", "#222222", "#5C5C5C", "#DDDDDD"
 SIZE = (500, 350)
@@ -23,8 +23,6 @@ WIDTH_OF_LETTER = 0.56
 """Of the size of the font, about."""
 LINE = 19
 """Height of a line of text."""
-DEEPEST_BLUE = (8, 48, 107)
-SHADES = 24
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-4-4h8v8h-8z",
@@ -178,24 +176,6 @@ class Chart:
         area = "".join(f"M{left:.1f} {up[-1]:.1f}V{top:.1f}H{right:.1f}V{up[-1]:.1f}z" for left, right, top in steps)
         _add(self._plot, "path", d=area, fill=colour)
 
-    def dots(self, places: F32, radius: float, colour: str, opacity: float = 1.0) -> None:
-        """Draw many round points (n, 2) of one size."""
-        # a line of length zero with round ends is a dot: ten bytes each
-        dots = "".join(f"M{left:.1f} {top:.1f}h0" for left, top in zip(*self._pixels(*places.T), strict=True))
-        look = {"stroke-width": 2 * radius, "stroke-linecap": "round", "stroke-opacity": opacity}
-        _add(self._plot, "path", d=dots, stroke=colour, **look)
-
-    def cells(self, values: F32, low: float, high: float) -> None:
-        """Fill the plot with cells (rows, columns), white at `low` and dark blue at `high`."""
-        shades = np.rint(np.clip((values - low) / ((high - low) or 1.0), 0, 1) * SHADES)
-        rows, columns = values.shape
-        wide, tall = self._width / columns, self._height / rows
-        for shade in np.unique(shades[shades > 0]):
-            red, green, blue = (round(255 - shade / SHADES * (255 - part)) for part in DEEPEST_BLUE)
-            places = np.argwhere(shades == shade) * (tall, wide) + (self._top + tall / 2, self._left)
-            area = "".join(f"M{left:.1f} {top:.1f}h{wide:.2f}" for top, left in places)
-            _add(self._plot, "path", d=area, stroke=f"rgb({red},{green},{blue})", **{"stroke-width": f"{tall:.2f}"})
-
     def svg(self, ground: str = "") -> str:
         """Return the chart as an element `svg`, on a ground of this colour or on none."""
         places, across, row = [], self._left, 0
@@ -262,19 +242,6 @@ class Chart:
         _write(self._plot, title, 8, LINE, "start", **{"font-size": str(FONT + 3), "font-weight": "600"})
 
 
-def occurrence_axes(targets: int, most: int, items: str, times: str) -> tuple[Axis, Axis]:
-    """Return both axes of a chart of N_k: a target's place, and how often it is found.
-
-    Parameters
-    ----------
-    most : the largest N_k
-    items, times : labels
-    """
-    x = Axis(items, 0.9, 1.1 * targets, powers_of_ten(targets), logarithm, grid=True)
-    # 0 has no logarithm
-    return x, Axis(times, -0.1, 1.3 * max(most, 1), {0: "0"} | powers_of_ten(most), bent(1, 0.5), grid=True)
-
-
 def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
     """Draw N_10: how often each target is among the first 10, the most found first.
 
@@ -284,7 +251,10 @@ def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
     """
     raw = curves["raw"]
     most = max(int(counts.max()) for counts in curves.values())
-    chart = Chart(*occurrence_axes(len(raw), most, "items, the most shown first", "times among the first 10"))
+    x = Axis("items, the most shown first", 0.9, 1.1 * len(raw), powers_of_ten(len(raw)), logarithm, grid=True)
+    # 0 has no logarithm
+    ticks = {0: "0"} | powers_of_ten(most)
+    chart = Chart(x, Axis("times among the first 10", -0.1, 1.3 * max(most, 1), ticks, bent(1, 0.5), grid=True))
     for name, counts in curves.items():
         places = np.arange(1, len(counts) + 1)
         chart.line(places, np.sort(counts)[::-1], RAW if name == "raw" else ACCENT, name)

@@ -1,7 +1,7 @@
 """The contents of a report: diagnosis, comparison and sensitivity on the same data."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,23 +18,14 @@ from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, pairs_of, strict_trial
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.report.closeups import (
-    BankResult,
-    Example,
-    HeatMap,
-    Plane,
-    compare_banks,
-    examples,
-    heat_map,
-    plane,
-)
+from hubless.lab.report.closeups import Example, examples
 from hubless.lab.report.curves import Curves, curves
 from hubless.progress import progress_bars
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource, in_memory
 
 MOST_TARGETS = 5000
-"""Targets on which curves, heat map, plane and banks are measured: it is the shape that counts."""
+"""Targets on which curves are measured: it is the shape that counts."""
 TESTED = 1000
 SEEDS = 3
 
@@ -46,17 +37,12 @@ class Wanted:
     Parameters
     ----------
     corrections : whose curves are drawn, instead of those of `curves`; with labels they are compared, too
-    heat_map, projection : whether to draw them
     examples : rows of the queries (of the bank, without labels) whose first hits are shown
-    banks : other query banks by name, to compare with this one
     images : whether the page may load images that payload names
     """
 
     corrections: Sequence[Method] = ()
-    heat_map: bool = False
-    projection: bool = False
     examples: Sequence[int] = ()
-    banks: Mapping[str, Vectors] = field(default_factory=dict)
     images: bool = True
 
 
@@ -68,10 +54,7 @@ class Report:
     diagnosis: Diagnosis
     comparison: Comparison | None
     curves: Curves
-    heat_map: HeatMap | None
-    projection: Plane | None
     examples: list[Example]
-    banks: list[BankResult]
     images: bool
 
 
@@ -101,8 +84,8 @@ def make_report(
     wanted = wanted or Wanted()
     check_labels(gallery, query_bank, target_bank, queries, relevant)
     matrices = gallery.matrices
-    if matrices is not None and (wanted.projection or wanted.examples or wanted.banks):
-        raise InputError("projection, examples and other banks", "vectors", "similarities")
+    if matrices is not None and wanted.examples:
+        raise InputError("examples", "vectors", "similarities")
     bank = query_bank if query_bank is not None or gallery.collection is not None else queries
     if bank is None and gallery.collection is None and matrices is None:
         raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
@@ -133,25 +116,14 @@ def make_report(
     shown: list[Example] = []
     with progress_bars(progress) as steps:
         found = curves(trial, wanted.corrections, float(diagnosis.auto["temperature"]), seed, steps.step)
-        steps.step("drawing pictures")
         if wanted.examples:
+            steps.step("answering the examples")
             asked = bank if queries is None else queries
             if asked is None:
                 raise InputError("example", "labelled queries, or a query bank in a file", "a collection alone")
             right = None if pairs is None else pairs.relevant
             shown = examples(gallery, as_items(asked, "queries"), wanted.examples, source, right)
-        advance = steps.step("comparing query banks", len(wanted.banks) + 1)
-        return Report(
-            name=gallery.name,
-            diagnosis=diagnosis,
-            comparison=comparison,
-            curves=found,
-            heat_map=heat_map(trial, seed) if wanted.heat_map else None,
-            projection=plane(trial, seed) if wanted.projection else None,
-            examples=shown,
-            banks=compare_banks(trial, wanted.banks, gallery, advance) if wanted.banks else [],
-            images=wanted.images,
-        )
+    return Report(gallery.name, diagnosis, comparison, found, shown, wanted.images)
 
 
 def _trial(gallery: Gallery, pairs: Pairs | None, banked: bool, bank: VectorSource, seed: int) -> Trial:

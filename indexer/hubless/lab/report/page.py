@@ -1,7 +1,6 @@
 """A report as one HTML page. It runs no script, and loads nothing but images that the payload names."""
 
 import json
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -11,9 +10,8 @@ from hubless.lab.diagnosis import Diagnosis
 from hubless.lab.experiments.comparisons import table_of
 from hubless.lab.gallery import NamedTarget
 from hubless.lab.pages import render
-from hubless.lab.report.closeups import BankResult
 from hubless.lab.report.contents import Report
-from hubless.lab.report.pictures import detailed_pictures, main_pictures, pairs_of_pictures
+from hubless.lab.report.pictures import detailed_pictures, main_pictures
 from hubless.lab.table import TextTable
 from hubless.store.durable import replace_text
 from hubless.vectors.images import image_of, is_image
@@ -46,10 +44,8 @@ def as_html(report: Report) -> str:
         version=version("hubless"),
         main=main_pictures(report),
         detailed=detailed_pictures(report),
-        pairs=pairs_of_pictures(report),
         quality=None if report.comparison is None else table_of(report.comparison),
         bank=_bank_table(report.diagnosis),
-        banks=_banks_table(report.banks) if report.banks else None,
         image=lambda target: (image_of(target.payload) or ("", ""))[1] if report.images else "",
         fields=_fields,
     ).lstrip()
@@ -91,12 +87,3 @@ def _bank_table(diagnosis: Diagnosis) -> TextTable:
 
 def _measured(value: float | None, form: str) -> str:
     return "not measured" if value is None else format(value, form)
-
-
-def _banks_table(banks: Iterable[BankResult]) -> TextTable:
-    lines = []
-    for bank in banks:
-        line = [bank.name, f"{bank.queries:,}", f"{bank.coverage:.1%}", f"{bank.point.skewness:.2f}"]
-        lines.append(line if bank.point.recall is None else [*line, f"{100 * bank.point.recall:.1f}"])
-    headings = ["bank", "queries", "targets covered", "skewness of N_10", "R@1 in %"]
-    return TextTable(headings[: len(lines[0])], lines)
