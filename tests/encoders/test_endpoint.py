@@ -11,7 +11,7 @@ from support import catalogs
 from support.embeddings import data, embeddings, right
 
 from hubless.encoders import endpoint, load_encoder
-from hubless.encoders.breaker import Breaker
+from hubless.encoders.endpoint import Breaker
 from hubless.errors import EncoderFailed, EncoderTimeout, InputError, TextRefused
 
 DIM = catalogs.DIM
@@ -312,7 +312,7 @@ def test_breaker_lets_one_call_through_when_its_time_is_over():
 
 
 FIELDS = (
-    "type, url, model, dim, dimensions, api_key_env, timeout, retries, connections, batch, cache, breaker_failures, "
+    "type, dim, url, model, dimensions, api_key_env, timeout, retries, connections, batch, cache, breaker_failures, "
     "breaker_seconds"
 )
 
@@ -322,24 +322,24 @@ FIELDS = (
     [
         ({"api_key": "hidden"}, f"api_key: expected one of {FIELDS}, got an unknown field; did you mean api_key_env?"),
         ({"xyz": "hidden"}, f"xyz: expected one of {FIELDS}, got an unknown field"),
-        ({"url": "ftp://host/v1"}, "url: expected http:// or https://, a host and a path, got a text"),
+        ({"url": "ftp://host/v1"}, "url: expected http:// or https://, a host and a path, got str"),
         (
             {"url": "http://u:hidden@h/v1"},
-            "url: expected no password in it: name a variable in api_key_env, got a text",
+            "url: expected no password in it: name a variable in api_key_env, got str",
         ),
         (
             {"api_key_env": "HUBLESS_ADMIN_KEYS"},
-            "api_key_env: expected a variable of the encoder's own, the service's hold its keys, got a text",
+            "api_key_env: expected a variable of the encoder's own, the service's hold its keys, got str",
         ),
-        ({"model": None}, "model: expected a text, got null"),
-        ({"model": ["hidden"]}, "model: expected a text, got a list"),
-        ({"model": {"hidden": 1}}, "model: expected a text, got an object"),
-        ({"model": True}, "model: expected a text, got true"),
-        ({"retries": "hidden"}, "retries: expected a whole number of at least 0, got a text"),
-        ({"retries": 1.5}, "retries: expected a whole number of at least 0, got 1.5"),
-        ({"dimensions": 0}, "dimensions: expected a whole number of at least 1, got 0"),
-        ({"timeout": 0}, "timeout: expected a number above 0, got 0"),
-        ({"timeout": float("nan")}, "timeout: expected a number above 0, got nan"),
+        ({"model": None}, "model: expected a valid string, got NoneType"),
+        ({"model": ["hidden"]}, "model: expected a valid string, got list"),
+        ({"model": {"hidden": 1}}, "model: expected a valid string, got dict"),
+        ({"model": True}, "model: expected a valid string, got True"),
+        ({"retries": "hidden"}, "retries: expected a valid integer, unable to parse string as an integer, got str"),
+        ({"retries": 1.5}, "retries: expected a valid integer, got a number with a fractional part, got 1.5"),
+        ({"dimensions": 0}, "dimensions: expected greater than or equal to 1, got 0"),
+        ({"timeout": 0}, "timeout: expected greater than 0, got 0"),
+        ({"timeout": float("nan")}, "timeout: expected greater than 0, got nan"),
     ],
 )
 def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fields, problem):
@@ -352,7 +352,7 @@ def test_wrong_description_is_refused_naming_the_field_and_no_secret(encoder, fi
 def test_field_that_is_missing_is_named_with_what_it_has_to_be(tmp_path, kind, field):
     with pytest.raises(InputError) as caught:
         load_encoder(tmp_path, DIM, {"type": kind})
-    assert str(caught.value) == f"encoder, {field}: expected a text, got nothing"
+    assert str(caught.value) == f"encoder, {field}: expected a value, got nothing"
 
 
 def test_unknown_type_is_refused_with_the_known_ones(encoder):

@@ -70,7 +70,7 @@ def test_missing_model_is_a_failure_that_tells_no_paths(tmp_path, kind):
 
 
 @pytest.mark.parametrize(
-    ("fields", "problem"), [({"path": 3}, "path: expected a text, got 3"), ({"pth": "m"}, "did you mean path")]
+    ("fields", "problem"), [({"path": 3}, "path: expected a valid string, got 3"), ({"pth": "m"}, "did you mean path")]
 )
 def test_wrong_field_is_named(tmp_path, kind, fields, problem):
     with pytest.raises(InputError, match=f"encoder, .*{problem}"):

@@ -73,11 +73,11 @@ def test_description_is_saved_as_it_was(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"path": "/x"}, "path: expected one of type, name, dim, options, got an unknown field"),
-        ({"nam": "x"}, "nam: expected one of type, name, dim, options, got an unknown field; did you mean name?"),
-        ({"name": 3}, "name: expected a text, got 3"),
-        ({"options": ["dim"]}, "options: expected an object, got a list"),
-        ({"dim": 0}, "dim: expected a whole number of at least 1, got 0"),
+        ({"path": "/x"}, "path: expected one of type, dim, name, options, got an unknown field"),
+        ({"nam": "x"}, "nam: expected one of type, dim, name, options, got an unknown field; did you mean name?"),
+        ({"name": 3}, "name: expected a valid string, got 3"),
+        ({"options": ["dim"]}, "options: expected a valid dictionary, got list"),
+        ({"dim": 0}, "dim: expected greater than or equal to 1, got 0"),
     ],
 )
 def test_wrong_description_is_refused_naming_the_field(tmp_path, fields, problem):

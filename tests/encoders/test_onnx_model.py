@@ -184,9 +184,9 @@ def test_pooling_of_the_description_stands_in_for_a_missing_file(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "problem"),
     [
-        ({"pooling": "max"}, "pooling: expected one of mean, cls, lasttoken, got a text"),
-        ({"normalize": "perhaps"}, "normalize: expected true or false, got a text"),
-        ({"max_seq_length": 0}, "max_seq_length: expected a whole number of at least 1, got 0"),
+        ({"pooling": "max"}, "pooling: expected 'mean', 'cls' or 'lasttoken', got str"),
+        ({"normalize": "perhaps"}, "normalize: expected a valid boolean, unable to interpret input, got str"),
+        ({"max_seq_length": 0}, "max_seq_length: expected greater than or equal to 1, got 0"),
         ({"model": "m"}, "model: expected one of "),
     ],
 )

@@ -10,15 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from hubless.encoders.bag_of_words import WORDS_FILE, BagOfWords, tokenise
-from hubless.encoders.base import Encoder, brief
-from hubless.encoders.descriptions import ENCODER_FILE
+from hubless.encoders.base import ENCODER_FILE, DescribedEncoder, Encoder, Unusable, brief
 from hubless.encoders.endpoint import Endpoint
 from hubless.encoders.folder_model import FolderModel
 from hubless.encoders.installed import Installed
 from hubless.encoders.onnx_model import OnnxModel
 from hubless.encoders.sentence_model import SentenceModel
 from hubless.encoders.static_model import StaticModel
-from hubless.encoders.unusable import Unusable
 from hubless.errors import InputError, one_line
 
 __all__ = [
@@ -38,9 +36,7 @@ __all__ = [
     "tokenise",
 ]
 
-ENCODERS: dict[
-    str, type[BagOfWords] | type[Endpoint] | type[Installed] | type[SentenceModel] | type[StaticModel] | type[OnnxModel]
-] = {
+ENCODERS: dict[str, type[BagOfWords] | type[DescribedEncoder]] = {
     "bag-of-words": BagOfWords,
     "openai": Endpoint,
     "installed": Installed,

@@ -9,8 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from hubless.encoders.base import brief
-from hubless.encoders.descriptions import ENCODER_FILE
+from hubless.encoders.base import ENCODER_FILE, brief
 from hubless.errors import InputError, UnknownWords, ZeroVector, one_line, storage_errors
 from hubless.vectors.arrays import F32, F64, as_float32
 from hubless.vectors.npy import read_npy, write_array

@@ -1,13 +1,21 @@
-"""The contract of an encoder, and the check of vectors that foreign encoders return."""
+"""The contract of an encoder, and what encoders share: descriptions, and the check of foreign vectors."""
 
-from collections.abc import Sequence
+import json
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from hubless.errors import EncoderFailed
+from hubless.errors import EncoderFailed, InputError, storage_errors
 from hubless.vectors.arrays import F32
+
+ENCODER_FILE = "encoder.json"
+"""File with the description of an encoder, in the folder of a version."""
 
 
 class Encoder(Protocol):
@@ -63,3 +71,90 @@ def brief(value: object) -> str:
     """Return a value as a short text for an error message."""
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+class EncoderDescription(BaseModel):
+    """What a bundle or a setting says of an encoder. It holds no secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: str
+    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
+
+
+class DescribedEncoder(ABC):
+    """An encoder that is stored as its description alone, and makes what it needs when it is asked."""
+
+    described: ClassVar[type[EncoderDescription]]
+    quick: bool = False
+    left_alone: bool | None = None
+
+    def __init__(self, description: Any) -> None:
+        self.description = description
+        self._lock = threading.Lock()
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of its vectors."""
+        return int(self.description.dim)
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise `InputError` if it cannot encode texts on this machine, and name the field of its description."""
+
+    @abstractmethod
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
+        """Return (m, d) vectors of texts, none of them zero."""
+
+    def save(self, folder: Path) -> None:
+        """Write `encoder.json`, without the fields that are not set, into an existing folder."""
+        fields = {name: value for name, value in self.description.model_dump().items() if value is not None}
+        with storage_errors(Path(folder)):
+            (Path(folder) / ENCODER_FILE).write_text(json.dumps(fields, ensure_ascii=False), "utf-8")
+
+    @classmethod
+    def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
+        """Make it from its description.
+
+        Raises
+        ------
+        InputError
+            for the first missing, unknown or wrong field. It names the field, what was expected and what came, but
+            never shows a text: that may be a key in the place of the name of its variable.
+        """
+        try:
+            return cls(cls.described.model_validate(description))
+        except ValidationError as error:
+            first = error.errors()[0]
+        field, wrong, came = str(first["loc"][0]), first["type"], first["input"]
+        if wrong == "extra_forbidden":
+            nearest = get_close_matches(field, cls.described.model_fields, 1)
+            meant = f"; did you mean {nearest[0]}?" if nearest else ""
+            known = f"one of {', '.join(cls.described.model_fields)}"
+            raise InputError(f"encoder, {field}", known, f"an unknown field{meant}")
+        expected = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
+        shown = came if isinstance(came, bool | int | float) else type(came).__name__
+        if wrong == "missing":
+            expected, shown = "a value", "nothing"
+        raise InputError(f"encoder, {field}", expected, shown)
+
+
+class Unusable:
+    """Stands in for an encoder that cannot be made, so that the collection still answers vectors."""
+
+    quick = True
+    left_alone = None
+
+    def __init__(self, dim: int) -> None:
+        self.dim = dim
+
+    def check(self) -> None:
+        """Do nothing: the log already says what is wrong."""
+
+    def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
+        """Raise `EncoderFailed`. Only the log says what is wrong, since that may name files of the server."""
+        raise EncoderFailed("its description is wrong, the log of the server says how")
+
+    def save(self, folder: Path) -> None:
+        """Raise `EncoderFailed`: there is nothing to store."""
+        raise EncoderFailed("it cannot be stored")

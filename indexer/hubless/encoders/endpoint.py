@@ -3,22 +3,18 @@
 import json
 import logging
 import os
+import threading
 import weakref
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from threading import Lock
+from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 
-from hubless.encoders.base import checked
-from hubless.encoders.breaker import Breaker
-from hubless.encoders.descriptions import parse_description, write_description
-from hubless.encoders.refusals import MOST_READ, refusal
-from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
+from hubless.errors import EncoderFailed, EncoderTimeout, HublessError, InputError, TextRefused
 from hubless.vectors.arrays import F32
 
 if TYPE_CHECKING:
@@ -35,15 +31,23 @@ _BYTES_A_NUMBER = 32
 _BYTES_BESIDE = 2**20
 
 
-class EndpointDescription(BaseModel):
-    """Description of an endpoint in a bundle or a setting. It holds no secret."""
+_OF_THE_TEXT = (400, 413, 422)
+_OF_THE_DESCRIPTION = {
+    401: "its key is missing or wrong, look at api_key_env and its variable",
+    403: "its key does not allow this, look at api_key_env and its variable",
+    404: "it has no such path or model, look at url and model",
+}
+_LONGEST = 200  # quoted characters
+MOST_READ = 16_384
+"""Bytes to read of an error answer."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+
+class EndpointDescription(EncoderDescription):
+    """The endpoint, and how it is asked."""
 
     type: Literal["openai"] = "openai"
     url: str = Field(description="Up to and without `/embeddings`, such as `https://api.openai.com/v1`.")
     model: str
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
     dimensions: int | None = Field(
         default=None, ge=1, description="Asked for, of models that can shorten their vectors."
     )
@@ -74,28 +78,68 @@ class EndpointDescription(BaseModel):
         return url.rstrip("/")
 
 
-class Endpoint:
+class Breaker:
+    """Starts closed. Failures in a row open it for some seconds. Then it lets one call through.
+
+    `clock` gives seconds; tests give their own.
+    """
+
+    def __init__(self, failures: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
+        self._most = failures
+        self._seconds = seconds
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._closes = 0.0  # while it is open: when it lets the next call through
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it holds calls back, but for single tries."""
+        return self._failures >= self._most
+
+    def allows(self) -> bool:
+        """Return whether a call may be made now. While open, it allows one call and waits for its outcome."""
+        with self._lock:
+            if self._failures < self._most:
+                return True
+            if (now := self._clock()) < self._closes:
+                return False
+            self._closes = now + self._seconds
+            return True
+
+    def succeeded(self) -> bool:
+        """Note a success. Return whether that closes it."""
+        with self._lock:
+            was_open = self._failures >= self._most
+            self._failures = 0
+            return was_open
+
+    def failed(self) -> bool:
+        """Note a failure. Return whether that opens it."""
+        with self._lock:
+            self._failures += 1
+            if self._failures >= self._most:
+                self._closes = self._clock() + self._seconds
+            return self._failures == self._most
+
+
+class Endpoint(DescribedEncoder):
     """Sends texts as they are, in batches, and takes the vectors as they come."""
 
     def __init__(self, description: EndpointDescription) -> None:
         from cachetools import LRUCache
 
-        self.description = description
+        super().__init__(description)
         self._recent: LRUCache[str, F32] = LRUCache(description.cache)
-        self._lock = Lock()
         self._breaker = Breaker(description.breaker_failures, description.breaker_seconds)
         self._http = _client(description)
         weakref.finalize(self, self._http.close)
 
-    quick = False
+    described = EndpointDescription
+    description: EndpointDescription
 
     @property
-    def dim(self) -> int:
-        """Dimensions of its vectors."""
-        return self.description.dim
-
-    @property
-    def left_alone(self) -> bool:
+    def left_alone(self) -> bool:  # type: ignore[override]
         """Whether it is not asked at present because it failed repeatedly."""
         return self._breaker.is_open
 
@@ -129,15 +173,6 @@ class Endpoint:
                 with self._lock:
                     self._recent.update(vectors)
         return np.stack([known[text] for text in texts])
-
-    def save(self, folder: Path) -> None:
-        """Write `encoder.json` into an existing folder."""
-        write_description(folder, self.description)
-
-    @classmethod
-    def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. `InputError` names a wrong field."""
-        return cls(parse_description(EndpointDescription, description))
 
     def _ask(self, texts: list[str], ends: float | None) -> F32:
         if not self._breaker.allows():
@@ -272,3 +307,50 @@ def _client(description: EndpointDescription) -> "httpx.Client":
     return httpx.Client(
         base_url=f"{description.url}/", transport=RetryTransport(transport, retry), follow_redirects=False
     )
+
+
+def refusal(status: int, content: bytes, texts: int, secrets: Sequence[str]) -> HublessError:
+    """Return our error for an error answer.
+
+    Parameters
+    ----------
+    status : HTTP status of the answer
+    content : its body, or the beginning of it
+    texts : number of texts in the request
+    secrets : texts to leave out of the message
+
+    Returns
+    -------
+    `TextRefused` if the endpoint refuses the texts. `EncoderFailed` for other errors, and if the endpoint names a field
+    of the description, such as the model.
+    """
+    message, field = _said(content, secrets)
+    answered = f"it answered with status {status}"
+    if status not in _OF_THE_TEXT:
+        return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
+    quoted = f', "{message}"' if message else ""
+    if field and not field.startswith("input"):
+        return EncoderFailed(f"{answered} about {field}{quoted}")
+    parameter, expected = ("text", "one") if texts == 1 else ("texts", "such")
+    return TextRefused(parameter, f"{expected} that the collection's encoder takes", f"status {status} of it{quoted}")
+
+
+def _said(content: bytes, secrets: Sequence[str]) -> tuple[str, str]:
+    """Return the message of an error in the form of OpenAI or similar servers, and the field that it names."""
+    try:
+        document: Any = json.loads(content)
+    except (ValueError, RecursionError):
+        return "", ""
+    error = document.get("error", document) if isinstance(document, dict) else None
+    field = error.get("param") if isinstance(error, dict) else None
+    message = error.get("message", error.get("detail")) if isinstance(error, dict) else error
+    return _quoted(message, secrets), _quoted(field, secrets)
+
+
+def _quoted(said: object, secrets: Sequence[str]) -> str:
+    if not isinstance(said, str):
+        return ""
+    for secret in filter(None, secrets):
+        said = said.replace(secret, "…")
+    line = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,32 +1,28 @@
 """What encoders with a model in a folder share: the description, loading and batches. Nothing is downloaded."""
 
 import importlib.util
+import json
 import logging
-import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from hubless.encoders.base import brief, checked
-from hubless.encoders.descriptions import parse_description, write_description
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, brief, checked
 from hubless.errors import EncoderFailed, InputError, UnknownWords, how_to_install, one_line
 from hubless.vectors.arrays import F32
 
+TOKENISER_FILE = "tokenizer.json"
 log = logging.getLogger("hubless.encoders")
 
 
-class FolderDescription(BaseModel):
+class FolderDescription(EncoderDescription):
     """The folder, and the text before each text."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    type: str
     path: str = Field(description="The folder of the model, relative to the description.")
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
     prompt: str | None = Field(default=None, description="Written before each text; the model's own if not given.")
 
 
@@ -49,27 +45,17 @@ class LoadedModel(Protocol):
         """Return (m, d) vectors of at most `batch` texts; zeros for a text of which it knows nothing."""
 
 
-class FolderModel(ABC):
+class FolderModel(DescribedEncoder):
     """Loads the model with `check`, or with the first text: a collection must answer vectors even without the model."""
 
-    described: ClassVar[type[FolderDescription]]
+    description: FolderDescription
     packages: ClassVar[tuple[str, ...]]
     quick_when_loaded: ClassVar[bool]
 
-    def __init__(self, description: FolderDescription) -> None:
-        self.description = description
-        self._lock = threading.Lock()
-        self._loaded: LoadedModel | None = None
-
-    left_alone = None
+    _loaded: LoadedModel | None = None
 
     @property
-    def dim(self) -> int:
-        """Dimensions of its vectors."""
-        return self.description.dim
-
-    @property
-    def quick(self) -> bool:
+    def quick(self) -> bool:  # type: ignore[override]
         """Whether a short text takes less than handing it to a thread. Loading takes longer."""
         return self.quick_when_loaded and self._loaded is not None
 
@@ -115,16 +101,13 @@ class FolderModel(ABC):
             raise UnknownWords(_name(number, texts), "at least one word that the model knows", brief(texts[number]))
         return checked(vectors, len(texts), self.dim)
 
-    def save(self, folder: Path) -> None:
-        """Write `encoder.json` into an existing folder. The model stays where it is."""
-        write_description(folder, self.description)
-
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. `InputError` names a wrong field."""
-        found = parse_description(cls.described, description)
-        # a version keeps the whole path: its own folder is elsewhere
-        return cls(found.model_copy(update={"path": str((Path(folder) / found.path).absolute())}))
+        """Make it from its description. A version keeps the whole path of the model: its own folder is elsewhere."""
+        found = super().load(folder, description)
+        path = str((Path(folder) / found.description.path).absolute())
+        found.description = found.description.model_copy(update={"path": path})
+        return found
 
     @abstractmethod
     def _read(self) -> LoadedModel:
@@ -172,3 +155,70 @@ def _in_batches(model: LoadedModel, texts: Sequence[str]) -> F32:
         rows = order[start : start + model.batch]
         vectors[rows] = model.vectors([model.prompt + texts[row] for row in rows])
     return vectors
+
+
+def wrong_file(expected: str, received: object) -> InputError:
+    """Return the error for a file of the model."""
+    return InputError("encoder, path", expected, received)
+
+
+def read_tokeniser(folder: Path) -> Any:
+    """Return the tokeniser of a folder, without padding. It needs the package tokenizers."""
+    from tokenizers import Tokenizer
+
+    file = existing(folder / TOKENISER_FILE)
+    try:
+        tokeniser = Tokenizer.from_file(str(file))
+    except Exception as error:  # the package raises nothing narrower
+        raise wrong_file("a tokeniser as the package tokenizers stores it", f"{file}: {one_line(error)}") from error
+    tokeniser.no_padding()
+    return tokeniser
+
+
+def existing(file: Path) -> Path:
+    """Return the file, or raise `InputError` if it does not exist."""
+    if not file.is_file():
+        raise wrong_file(f"a folder with {file.name}", f"{file}, which does not exist")
+    return file
+
+
+def read_json(file: Path) -> Any:
+    """Return the content of a JSON file of the model, {} if it does not exist."""
+    if not file.exists():
+        return {}
+    try:
+        return json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise wrong_file("a JSON file", f"{file}: {one_line(error)}") from error
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Return the object in a JSON file of the model, {} if the file does not exist."""
+    found = read_json(file)
+    if not isinstance(found, dict):
+        raise wrong_file("a JSON file with an object", f"{file}, which holds something else")
+    return found
+
+
+def module_names(folder: Path) -> list[str]:
+    """Return the steps of a model of sentence-transformers, such as Pooling, in order; [] without `modules.json`."""
+    file = folder / "modules.json"
+    found = read_json(file) or []
+    if not isinstance(found, list) or not all(isinstance(step, dict) for step in found):
+        raise wrong_file("a list of modules", f"{file}, which holds something else")
+    return [str(step.get("type")).rpartition(".")[2] for step in found]
+
+
+def check_modules(folder: Path, names: Sequence[str], known: Sequence[str]) -> None:
+    """Raise `InputError` for a step that would be left out: the vectors would be others than the model's."""
+    for name in names:
+        if name not in known:
+            wanted = f"a model of the modules {', '.join(known)}"
+            raise wrong_file(wanted, f"{folder}, whose modules.json has {name}: use sentence-transformers")
+
+
+def own_prompt(folder: Path) -> str:
+    """Return the text that the model wants before queries, as sentence-transformers finds it."""
+    config = read_object(folder / "config_sentence_transformers.json")
+    prompts = config.get("prompts") or {}
+    return str(prompts.get("query") or prompts.get(config.get("default_prompt_name")) or "")

@@ -1,53 +1,37 @@
 """An encoder from another installed package: an entry point of the group `hubless.encoders`."""
 
-import json
 import logging
-import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import EntryPoints, entry_points
-from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from hubless.encoders.base import checked
-from hubless.encoders.descriptions import ENCODER_FILE, parse_description
-from hubless.errors import EncoderFailed, HublessError, InputError, storage_errors
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
+from hubless.errors import EncoderFailed, HublessError, InputError
 from hubless.vectors.arrays import F32
 
 GROUP = "hubless.encoders"
 log = logging.getLogger("hubless.encoders")
 
 
-class InstalledDescription(BaseModel):
+class InstalledDescription(EncoderDescription):
     """The entry point and its arguments."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: Literal["installed"] = "installed"
     name: str = Field(description="Of the entry point.")
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
     options: dict[str, Any] = Field(default={}, description="Given to the entry point by name.")
 
 
-class Installed:
+class Installed(DescribedEncoder):
     """Calls the entry point with the options; it returns an object with `encode(texts)` → (m, d).
 
     The first text loads it: a collection must answer vectors even if the package is not installed.
     """
 
-    def __init__(self, description: InstalledDescription) -> None:
-        self.description = description
-        self._lock = threading.Lock()
-        self._made: Any = None
-
-    quick = False
-    left_alone = None
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of its vectors."""
-        return self.description.dim
+    described = InstalledDescription
+    description: InstalledDescription
+    _made: Any = None
 
     def check(self) -> None:
         """Raise `InputError` if the entry point is not installed. Does not load it, as that may take long."""
@@ -74,17 +58,6 @@ class Installed:
             log.exception("encoder %s failed", self.description.name)
             raise EncoderFailed(f"{self.description.name} raised {type(error).__name__}") from error
         return checked(answer, len(texts), self.dim)
-
-    def save(self, folder: Path) -> None:
-        """Write `encoder.json` into an existing folder."""
-        with storage_errors(Path(folder)):
-            text = json.dumps(self.description.model_dump(), ensure_ascii=False)
-            (Path(folder) / ENCODER_FILE).write_text(text, "utf-8")
-
-    @classmethod
-    def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. `InputError` names a wrong field."""
-        return cls(parse_description(InstalledDescription, description))
 
     def _found(self) -> EntryPoints:
         return entry_points(group=GROUP, name=self.description.name)

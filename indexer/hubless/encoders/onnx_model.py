@@ -7,14 +7,16 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import Field
 
-from hubless.encoders.folder_model import FolderDescription, FolderModel, unit_rows
-from hubless.encoders.model_files import (
+from hubless.encoders.folder_model import (
+    FolderDescription,
+    FolderModel,
     check_modules,
     existing,
     module_names,
     own_prompt,
     read_object,
     read_tokeniser,
+    unit_rows,
     wrong_file,
 )
 from hubless.errors import InputError, one_line

@@ -2,15 +2,13 @@
 
 import importlib.util
 import logging
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from hubless.encoders.base import checked
-from hubless.encoders.descriptions import parse_description, write_description
+from hubless.encoders.base import DescribedEncoder, EncoderDescription, checked
 from hubless.errors import EncoderFailed, InputError, how_to_install
 from hubless.vectors.arrays import F32
 
@@ -18,34 +16,22 @@ PACKAGE = "sentence_transformers"
 log = logging.getLogger("hubless.encoders")
 
 
-class SentenceModelDescription(BaseModel):
+class SentenceModelDescription(EncoderDescription):
     """The model, and how it is asked."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     type: Literal["sentence-transformers"] = "sentence-transformers"
     model: str = Field(description="Its name, or the path of its folder, which is relative to the description.")
-    dim: int = Field(ge=1, description="Dimensions of the vectors; those of the targets if not given.")
     prompt: str | None = Field(default=None, description="Written before each text, such as `query: ` for E5.")
     device: str | None = Field(default=None, description="Such as `cpu` or `cuda`; the package's choice if not given.")
     batch: int = Field(default=32, ge=1, description="Texts that the model takes at once.")
 
 
-class SentenceModel:
+class SentenceModel(DescribedEncoder):
     """Loads the model with the first text: a collection must answer vectors even where the package is missing."""
 
-    def __init__(self, description: SentenceModelDescription) -> None:
-        self.description = description
-        self._lock = threading.Lock()
-        self._model: Any = None
-
-    quick = False
-    left_alone = None
-
-    @property
-    def dim(self) -> int:
-        """Dimensions of its vectors."""
-        return self.description.dim
+    described = SentenceModelDescription
+    description: SentenceModelDescription
+    _model: Any = None
 
     def check(self) -> None:
         """Raise `InputError` if the package, or the folder of the model, is missing. Does not load the model."""
@@ -80,17 +66,14 @@ class SentenceModel:
                 raise EncoderFailed(f"model {Path(wanted.model).name}: {why}") from error
         return checked(answer, len(texts), self.dim)
 
-    def save(self, folder: Path) -> None:
-        """Write `encoder.json` into an existing folder."""
-        write_description(folder, self.description)
-
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description. `InputError` names a wrong field."""
-        found = parse_description(SentenceModelDescription, description)
-        beside = (Path(folder) / found.model).absolute()
-        # a version keeps the whole path: its own folder is elsewhere
-        return cls(found.model_copy(update={"model": str(beside)}) if beside.is_dir() else found)
+        """Make it from its description. A version keeps the whole path of a folder: its own is elsewhere."""
+        found = super().load(folder, description)
+        beside = (Path(folder) / found.description.model).absolute()
+        if beside.is_dir():
+            found.description = found.description.model_copy(update={"model": str(beside)})
+        return found
 
 
 def _load(wanted: SentenceModelDescription) -> Any:
