@@ -1,11 +1,13 @@
 """Makes the ASGI app."""
 
 import asyncio
+import logging
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from importlib.metadata import version
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI
@@ -23,8 +25,7 @@ from hubless_service.observing.live_hubness import FIGURES
 from hubless_service.observing.metrics import LiveGauge, Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.observing.observer import Observer
-from hubless_service.processes.door import Door
-from hubless_service.processes.joining import join
+from hubless_service.processes.shared import LOADED, shared_folder
 from hubless_service.routes import (
     alias_routes,
     analysis,
@@ -52,6 +53,7 @@ DESCRIPTION = """Vector search without hubs: in each hit score = similarity − 
 the hubness of the target. Errors are problem documents (RFC 9457) with a stable `code`."""
 ROUTERS = (searches, catalogs, analysis, bank, points, point_writes, versions, alias_routes, health)
 _LOOK_SECONDS = 0.05
+_END_SECONDS = 5.0  # that all threads together have to end
 
 CORS_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE")
 CORS_HEADERS = (
@@ -59,6 +61,8 @@ CORS_HEADERS = (
     *("X-Request-ID", "X-No-Sample"),
 )
 CORS_EXPOSED = ("ETag", "Retry-After", "Server-Timing", "X-Request-ID")
+
+log = logging.getLogger("hubless")
 
 Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
@@ -86,7 +90,7 @@ def create_app(
     settings: Settings,
     engine: SearchService | None = None,
     *,
-    door: Door | None = None,
+    first: bool = True,
     tracing: "Tracing | None" = None,
 ) -> FastAPI:
     """Make the service.
@@ -96,7 +100,8 @@ def create_app(
     settings : what can be set
     engine : what is searched; by default the collections of the catalog in the settings
     tracing : where the spans of requests go; by default where OpenTelemetry's variables say, if `settings.traces`
-    door : when to begin to take requests, if there are other workers; by default at once
+    first : whether to answer from the start, if only to say that it is loading. Other workers take no request before
+        the first and they themselves have loaded: else one would say that the server is ready, and another refuse
 
     Raises
     ------
@@ -118,7 +123,7 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         telemetry={"tracing": False, "metrics": False, "logs": False},  # we have our own
-        lifespan=_lifespan(engine, keys, door or Door(), tracing),
+        lifespan=_lifespan(engine, keys, tracing, first=first),
         # not included as routers, in which FastAPI looks for the route twice
         routes=[route for part in ROUTERS for route in part.router.routes],
     )
@@ -162,23 +167,27 @@ def _tracing_of(settings: Settings) -> "Tracing | None":
 def _lifespan(
     engine: SearchService,
     keys: Keys,
-    door: Door,
     tracing: "Tracing | None",
+    *,
+    first: bool,
 ) -> Lifespan:
     """What happens before the first request is taken, and after the last one was answered."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        folder = shared_folder()
         keys.start()
-        engine.start(on_loaded=door.open)
-        while not (door.lets_in(loading=engine.shelf.loading) or engine.draining):
+        engine.start(on_loaded=(folder / LOADED).touch if first and folder else lambda: None)
+        while folder and not (first or engine.draining):
+            if not engine.shelf.loading and (folder / LOADED).exists():
+                break
             await asyncio.sleep(_LOOK_SECONDS)
         yield
         threads = [*engine.stop(), *keys.stop()]
         if tracing:
             threads.append(_begun(tracing.close))
-        await join(threads)
-        await join([_begun(engine.close)])
+        await _join(threads)
+        await _join([_begun(engine.close)])
 
     return lifespan
 
@@ -188,6 +197,17 @@ def _begun(work: Callable[[], None]) -> threading.Thread:
     thread = threading.Thread(target=work, name=work.__qualname__, daemon=True)
     thread.start()
     return thread
+
+
+async def _join(threads: Iterable[threading.Thread]) -> None:
+    """Wait until all threads have ended, or the time is over; the event loop does other work meanwhile."""
+    ends = monotonic() + _END_SECONDS
+    left = [thread for thread in threads if thread.is_alive()]
+    while left and monotonic() < ends:
+        await asyncio.sleep(_LOOK_SECONDS / 5)
+        left = [thread for thread in left if thread.is_alive()]
+    if left:
+        log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
 
 
 def _measure(engine: SearchService, metrics: Metrics, store: RemoteSource | None) -> None:

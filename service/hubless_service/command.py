@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
     from hubless_service.observing.logs import LineHandler
-    from hubless_service.processes.door import Door
     from hubless_service.processes.signals import Signals
     from hubless_service.settings import Settings
 
@@ -168,15 +167,14 @@ def _signals(*, once: bool) -> "Signals":
     return signals
 
 
-def _work(settings: "Settings", listener: socket.socket, signals: "Signals", door: "Door | None" = None) -> None:
+def _work(settings: "Settings", listener: socket.socket, signals: "Signals", first: bool = True) -> None:
     """Serve the listener in this process until a signal ends it."""
     from hubless_service.app import create_app
-    from hubless_service.processes.http_server import HttpServer, end_soon, leave
-    from hubless_service.processes.sharing import share_python
+    from hubless_service.processes.http_server import HttpServer, end_soon, leave, share_python
 
     lines = _log(settings)
     share_python()
-    app = create_app(settings, door=door)
+    app = create_app(settings, first=first)
     lines.on_drop = app.state.hubless.metrics.count_dropped_line
     server = HttpServer(app, signals, on_stopped=end_soon)
     server.run([listener])

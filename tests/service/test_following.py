@@ -10,8 +10,10 @@ import hubless
 from hubless.errors import StorageError
 from hubless.search.transaction import WritableCollection
 from hubless.store.log import LOG
-from hubless_service.searching import log_follower
-from hubless_service.searching.log_follower import Follower
+from hubless_service.searching.catalog_follower import SECONDS, CatalogFollower
+from hubless_service.searching.collection_source import CatalogSource
+from hubless_service.searching.shelf import Shelf
+from hubless_service.settings import Settings
 
 
 class Unreadable:
@@ -53,23 +55,26 @@ def test_log_that_cannot_be_followed_shows_until_it_can(tmp_path, caplog):
     ]
 
 
-def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, monkeypatch, caplog):
+def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, caplog):
     small.build(tmp_path)
     caplog.set_level("INFO", "hubless.writes")
     log = Unreadable(tmp_path / LOG)
     living = WritableCollection(hubless.Collection(hubless.open(tmp_path, NAME).unchanged()[0]), log)
-    follower = Follower(lambda: [living], lambda: None, lambda: None)
+    shelf = Shelf()
+    shelf.living = lambda: [living]
+    (tmp_path / "empty").mkdir()
+    source = CatalogSource(tmp_path / "empty")
+    follower = CatalogFollower(source, shelf, Settings(catalog=tmp_path), lambda: None)
     began = monotonic()
     follower.start()
     try:
         until(lambda: log.looks == 5)
-        assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * log_follower.SECONDS
-        assert len(caplog.records) == 1
+        assert monotonic() - began >= (1 + 1 + 2 + 4 + 8) * SECONDS
+        assert sum(record.name == "hubless.writes" for record in caplog.records) == 1
         log.well = True
         until(lambda: living.error is None)
         looks = log.looks
         until(lambda: log.looks > looks + 3)
     finally:
-        for thread in follower.stop():
-            thread.join()
-    assert len(caplog.records) == 2
+        follower.stop()
+    assert sum(record.name == "hubless.writes" for record in caplog.records) == 2

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from support.server_process import command_line, resources, served
 
-from hubless_service.processes.folder import VARIABLE
+from hubless_service.processes.shared import VARIABLE
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}

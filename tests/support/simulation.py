@@ -42,8 +42,8 @@ from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import trace_of
 from hubless_service.searching import writer
+from hubless_service.searching.catalog_follower import follow
 from hubless_service.searching.collection_source import CatalogSource
-from hubless_service.searching.log_follower import follow
 from hubless_service.searching.search_service import SearchService
 from hubless_service.searching.writer import Writer
 from hubless_service.settings import Settings

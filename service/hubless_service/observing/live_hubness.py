@@ -13,7 +13,7 @@ from hubless.measures.evenness import ChosenStrength
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.followed_strength import FollowedStrength
 from hubless_service.observing.live_version import RANKINGS, WINDOW, K, LiveVersion, QueryDrift
-from hubless_service.processes.folder import shared_folder
+from hubless_service.processes.shared import shared_folder
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.live")

@@ -14,7 +14,7 @@ from prometheus_client.registry import Collector
 
 from hubless_service.access.authentication import FAILURES
 from hubless_service.http.trace import STAGES, Trace
-from hubless_service.processes.folder import shared_folder
+from hubless_service.processes.shared import shared_folder
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 # seconds: from a cached search of a small collection to a very large batch

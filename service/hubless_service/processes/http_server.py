@@ -1,14 +1,15 @@
 """The app on a socket, and how it ends."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
 import socket
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI
@@ -21,14 +22,11 @@ log = logging.getLogger("hubless")
 
 _LAST_SECONDS = 2.0
 _END = "end"
-_HARMLESS = {"log", _END}
-"""Threads that only wait, in Python."""
-
-
-class Stoppable(Protocol):
-    """What answers the requests, as far as the server has to know it."""
-
-    draining: bool
+_HARMLESS = {"log", _END}  # threads that only wait, in Python
+_SWITCH_SECONDS = 0.0001  # that a thread may keep the others from Python; 5 ms by default, longer than many a search
+# Collections of garbage, by generation. A full one stops all threads for as long as it takes to look at every object:
+# 100 ms while a large answer is made. Nearly all garbage is found when it is young.
+_GARBAGE_THRESHOLDS = (10_000, 10, 1000)
 
 
 class HttpServer(uvicorn.Server):
@@ -46,7 +44,7 @@ class HttpServer(uvicorn.Server):
         """
         settings: Settings = app.state.hubless.settings
         self._drain_seconds = settings.drain_seconds
-        self._engine: Stoppable = app.state.hubless.engine
+        self._engine = app.state.hubless.engine
         self._signals = signals
         self._on_stopped = on_stopped
         config = uvicorn.Config(
@@ -90,6 +88,14 @@ class HttpServer(uvicorn.Server):
 
     def _stop(self) -> None:
         self.should_exit = True
+
+
+def share_python() -> None:
+    """Switch between threads often, and seldom stop all of them to collect garbage."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.collect()
+    gc.freeze()  # what has been imported by now stays
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)
 
 
 def leave() -> None:

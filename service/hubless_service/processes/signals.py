@@ -13,12 +13,7 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 class Signals:
-    """Notes SIGTERM and SIGINT, and makes a descriptor readable when one has come.
-
-    Attributes
-    ----------
-    reader : the descriptor, for an event loop or a selector; readable until `heed` is called
-    """
+    """Notes SIGTERM and SIGINT, and makes the descriptor `reader` readable until `heed` is called."""
 
     def __init__(self) -> None:
         self.reader, self._writer = os.pipe()
@@ -41,7 +36,7 @@ class Signals:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
 
     def note(self, sig: int, frame: FrameType | None = None) -> None:
-        """Note one signal: what the handler does."""
+        """Note one signal, as its handler."""
         if self._once:
             for each in ENDING:
                 signal.signal(each, signal.SIG_DFL)
@@ -50,7 +45,7 @@ class Signals:
             os.write(self._writer, b"\0")
 
     def heed(self) -> list[int]:
-        """The signals that have come since the last call."""
+        """Return the signals that have come since the last call."""
         with suppress(BlockingIOError):
             os.read(self.reader, 1024)
         come, self._come = self._come, []

@@ -24,16 +24,15 @@ from time import perf_counter
 
 from prometheus_client.multiprocess import mark_process_dead
 
-from hubless_service.processes.door import Door, close, is_open
-from hubless_service.processes.folder import VARIABLE, folder_in_memory
+from hubless_service.processes.shared import LOADED, VARIABLE, folder_in_memory
 from hubless_service.processes.signals import ENDING, Signals
 from hubless_service.settings import Settings
 
 log = logging.getLogger("hubless.workers")
 
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
-Work = Callable[[Settings, socket.socket, Signals, Door], None]
-"""Serves a listener in a worker until a signal comes, from when the door lets it."""
+Work = Callable[[Settings, socket.socket, Signals, bool], None]
+"""Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
 
 
 def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:
@@ -60,15 +59,15 @@ class Supervisor:
     ended_by : the second signal, which does not wait for the workers to end in order; None if there was none
     """
 
-    def __init__(self, count: int, folder: Path, spawn: Callable[[Door], BaseProcess], signals: Signals) -> None:
+    def __init__(self, count: int, folder: Path, spawn: Callable[[bool], BaseProcess], signals: Signals) -> None:
         """Prepare to run.
 
         Parameters
         ----------
         count : how many workers there are to be
         folder : that the workers share
-        spawn : starts a worker behind a door
-        signals : those of this process
+        spawn : starts a worker, told whether it is the first
+        signals : of this process
         """
         self.workers: list[BaseProcess] = []
         self.ended_by: int | None = None
@@ -94,10 +93,10 @@ class Supervisor:
     def start_missing(self) -> None:
         """Start as many workers as are missing. If no worker answers, the first of them does so while it loads."""
         if not self.workers:
-            close(self._folder)
+            (self._folder / LOADED).unlink(missing_ok=True)
         while not self._stopping and len(self.workers) < self._count:
-            first = self._first not in self.workers and not is_open(self._folder)
-            worker = self._spawn(Door(self._folder, first=first))
+            first = self._first not in self.workers and not (self._folder / LOADED).exists()
+            worker = self._spawn(first)
             self.workers.append(worker)
             if first:
                 self._first = worker
@@ -124,10 +123,10 @@ class Supervisor:
             self._stopping = True
 
 
-def _spawn(settings: Settings, listener: socket.socket, work: Work, door: Door) -> BaseProcess:
+def _spawn(settings: Settings, listener: socket.socket, work: Work, first: bool) -> BaseProcess:
     """Start one worker. A signal that comes before it can note signals waits for it."""
     context = multiprocessing.get_context("spawn")
-    worker = context.Process(target=_begin, args=(settings, listener, work, door), name="hubless-worker")
+    worker = context.Process(target=_begin, args=(settings, listener, work, first), name="hubless-worker")
     ensure_running()  # as its start would let signals through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     try:
@@ -137,13 +136,13 @@ def _spawn(settings: Settings, listener: socket.socket, work: Work, door: Door) 
     return worker
 
 
-def _begin(settings: Settings, listener: socket.socket, work: Work, door: Door) -> None:
+def _begin(settings: Settings, listener: socket.socket, work: Work, first: bool) -> None:
     os.setpgrp()  # a terminal's interrupt goes to the supervisor alone, which passes it on
     signals = Signals()
     signals.install(once=False)  # a second signal is the supervisor's to give
     threading.Thread(target=_end_with_parent, name="parent", daemon=True).start()
     try:
-        work(settings, listener, signals, door)
+        work(settings, listener, signals, first)
     finally:
         parent = multiprocessing.parent_process()
         if parent and not parent.is_alive():  # nobody else is left to clean up

@@ -25,13 +25,11 @@ from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live_hubness import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
 from hubless_service.searching.breakers import Breakers
+from hubless_service.searching.catalog_follower import CatalogFollower, follow
 from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.encoding import Encoding
-from hubless_service.searching.log_follower import Follower, follow
 from hubless_service.searching.search import search, submit
 from hubless_service.searching.shelf import Shelf
-from hubless_service.searching.silence import Silence
-from hubless_service.searching.watching import Watcher
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
 from hubless_service.searching.writer import Plan, Writer
 from hubless_service.settings import Settings
@@ -77,20 +75,18 @@ class SearchService:
         if engine_names():
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
-        self._silence = Silence(self.shelf, settings.poll_seconds)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
         self._breakers = Breakers(self.shelf.served)
         self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
-        self._watcher = Watcher(source, self.shelf, settings, self._prepare_behind)
-        self._watcher.on_change = self._breakers.look
-        self._writer.on_replaced = self._watcher.look_here
-        self._follower = Follower(self.shelf.living, self._prepare_behind, self._watcher.look_here)
+        self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
+        self._follower.on_change = self._breakers.look
+        self._writer.on_replaced = self._follower.look_here
         self.maintainer = Maintainer(
             lambda: source.catalog.path,
             self.shelf.writable,
             lambda: merges_due(self.shelf.living(), settings.merge_at),
             settings.keep_versions,
-            self._watcher.look_now,
+            self._follower.look_now,
         )
         self.live = LiveHubness(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
         self.sampling = (
@@ -114,10 +110,8 @@ class SearchService:
         if self.sampling:
             self.sampling.start()
         self._writer.start()
-        self._follower.start()
         self.maintainer.start()
-        self._silence.start()
-        self._watcher.start(on_loaded)
+        self._follower.start(on_loaded)
 
     def stop(self) -> list[threading.Thread]:
         """Begin nothing more; the threads, which end when they have finished what they began.
@@ -125,11 +119,10 @@ class SearchService:
         Threads that read files or wait for an encoder are not among them: nobody needs what they still find.
         """
         self._encoding.stop()
-        self._watcher.stop()
-        self._silence.stop()
+        self._follower.stop()
         self._threads_set.close()
         sampling = self.sampling.stop() if self.sampling else []
-        written = [*self._writer.stop(), *self._follower.stop(), *self.maintainer.stop()]
+        written = [*self._writer.stop(), *self.maintainer.stop()]
         searching = [thread for queue in self._queues for thread in queue.stop()]
         return [*searching, *written, *self.live.stop(), *sampling]
 
@@ -171,7 +164,7 @@ class SearchService:
 
     async def appears(self, name: str) -> bool:
         """Whether a collection is there that this worker did not serve. Waits a little until it does."""
-        if self.shelf.loading or not (self.shelf.has(name) or await asyncio.to_thread(self._watcher.find, name)):
+        if self.shelf.loading or not (self.shelf.has(name) or await asyncio.to_thread(self._follower.find, name)):
             return False
         for _ in range(_LOOKS):
             if self.shelf.has(name) and self.shelf.known(name).state != "loading":
@@ -181,7 +174,7 @@ class SearchService:
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""
-        self._watcher.look_now()
+        self._follower.look_now()
 
     def check_room(self) -> None:
         """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""

@@ -1,6 +1,5 @@
 """When a worker begins to take requests."""
 
-import logging
 import signal
 import socket
 import threading
@@ -11,8 +10,8 @@ import pytest
 from support.server_process import served
 
 from hubless_service.app import create_app
-from hubless_service.processes.door import Door, close, is_open
 from hubless_service.processes.http_server import HttpServer
+from hubless_service.processes.shared import LOADED, VARIABLE
 from hubless_service.processes.signals import Signals
 from hubless_service.processes.workers import Supervisor
 from hubless_service.settings import Settings
@@ -20,40 +19,11 @@ from hubless_service.settings import Settings
 QUERY = "/v1/collections/words/query"
 
 
-def test_the_only_one_takes_requests_from_the_start():
-    door = Door()
-    assert door.lets_in(loading=True)
-    door.open()
-    assert door.lets_in(loading=False)
-
-
-def test_the_others_wait_until_they_and_the_first_have_loaded(tmp_path):
-    first, other = Door(tmp_path), Door(tmp_path, first=False)
-    assert first.lets_in(loading=True)
-    assert not other.lets_in(loading=True)
-    other.open()  # having loaded, before the first has
-    assert not other.lets_in(loading=False)
-    first.open()
-    assert is_open(tmp_path)
-    assert not other.lets_in(loading=True)
-    assert other.lets_in(loading=False)
-    close(tmp_path)
-    assert not other.lets_in(loading=False)
-
-
-def test_first_that_cannot_tell_the_others_says_so_and_goes_on(tmp_path, caplog):
-    caplog.set_level(logging.WARNING)
-    door = Door(tmp_path / "gone")
-    door.open()
-    assert "do not learn that they may begin" in caplog.text
-    assert door.lets_in(loading=False)
-
-
 class Worker:
     """A process that is not one."""
 
-    def __init__(self, door):
-        self.door = door
+    def __init__(self, first):
+        self.first = first
 
 
 @pytest.fixture
@@ -62,7 +32,7 @@ def supervisor(tmp_path):
 
 
 def firsts(supervisor):
-    return [worker.door.lets_in(loading=True) for worker in supervisor.workers]
+    return [worker.first for worker in supervisor.workers]
 
 
 def test_one_worker_is_the_first_whichever_dies(supervisor):
@@ -76,9 +46,10 @@ def test_one_worker_is_the_first_whichever_dies(supervisor):
     assert firsts(supervisor) == [False, False, True]
 
 
-def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_does(supervisor):
+def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_does(supervisor, tmp_path):
     supervisor.start_missing()
-    supervisor.workers.pop(0).door.open()
+    del supervisor.workers[0]
+    (tmp_path / LOADED).touch()
     supervisor.start_missing()
     assert firsts(supervisor) == [False, False, False]
     supervisor.workers.clear()
@@ -86,10 +57,11 @@ def test_no_worker_is_the_first_while_others_answer_and_one_is_again_when_none_d
     assert firsts(supervisor) == [True, False, False]
 
 
-def test_worker_that_is_told_to_stop_before_it_was_let_in_takes_no_request(catalog, tmp_path):
+def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_request(catalog, tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
     settings = Settings(catalog=catalog, drain_seconds=600)
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        app = create_app(settings, door=Door(tmp_path, first=False))
+        app = create_app(settings, first=False)
         signals = Signals()
         server = HttpServer(app, signals)
         thread = threading.Thread(target=server.run, args=([listener],))

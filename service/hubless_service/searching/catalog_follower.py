@@ -1,0 +1,405 @@
+"""Follows the catalog and the logs of its collections, so that every worker serves what any process wrote.
+
+One thread looks, and others open new versions: a large collection holds up no other. A new version is opened beside the
+old one and then takes its place on the shelf. Only the looking thread has a collection opened, and it leaves one alone
+that is being opened, so that no two threads change one slot.
+"""
+
+import logging
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from time import monotonic, perf_counter
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+import hubless
+from hubless.errors import (
+    BundleError,
+    CollectionNotFound,
+    EngineError,
+    EngineTimeout,
+    EngineUnavailable,
+    HublessError,
+    LogCut,
+    StorageError,
+    VersionReplaced,
+)
+from hubless.search.engines.deadline import within
+from hubless.search.transaction import WritableCollection, open_with_log
+from hubless_service.processes.shared import shared_folder
+from hubless_service.searching.collection_source import CollectionSource
+from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
+from hubless_service.searching.slots import Slot
+from hubless_service.settings import Settings
+
+log = logging.getLogger("hubless.catalog")
+write_log = logging.getLogger("hubless.writes")
+
+SECONDS = 0.1
+"""Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
+LONGEST = 5.0
+"""Seconds between two looks at a log that cannot be followed. The pause doubles until then."""
+OPENED_TOGETHER = 4
+"""Collections that are opened at the same time."""
+REPLACED = LogCut, VersionReplaced
+"""Errors of a version that only a newer one can go on from: it lacks writes, or was deleted."""
+_CHANGED = "catalog-changed"  # file in the workers' folder
+_ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
+
+
+class CatalogFollower:
+    """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds.
+
+    Parameters
+    ----------
+    prepare : called once in each thread
+
+    Attributes
+    ----------
+    on_change : called after a look, and when a collection was opened
+    """
+
+    def __init__(
+        self, source: CollectionSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]
+    ) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        self._source = source
+        self._shelf = shelf
+        self._verify = settings.verify
+        self._seconds = settings.poll_seconds
+        self._prepare = prepare
+        folder = shared_folder()
+        self._changed = folder / _CHANGED if folder else None
+        self._seen_change = self._stamp()
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._opening = set[str]()
+        self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
+        self._pauses: WeakKeyDictionary[WritableCollection, tuple[float, float]] = WeakKeyDictionary()  # seconds, and their end
+        self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
+        self._alias_error = ""
+        # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
+        self._thread = threading.Thread(target=self._run, name="follow", daemon=True)
+        self._on_loaded: Callable[[], None] = lambda: None
+
+    def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
+        """Begin to open all collections; returns at once.
+
+        Parameters
+        ----------
+        on_loaded : called once, from the thread, when the first look is over
+        """
+        self._on_loaded = on_loaded
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Open nothing more, and look no more."""
+        self._stopping.set()
+        self._openers.shutdown(wait=False, cancel_futures=True)
+        self._woken.set()
+
+    def look_now(self) -> None:
+        """Have all workers look at the catalog, as something in it has changed."""
+        with suppress(HublessError):
+            self._shelf.aliases = self._source.aliases()
+        if self._changed:
+            with suppress(OSError):  # then the others hear of it at their next turn
+                self._changed.write_bytes(os.urandom(8))
+        self._woken.set()
+
+    def look_here(self) -> None:
+        """Look at the catalog now, in this worker."""
+        self._woken.set()
+
+    def find(self, name: str) -> bool:
+        """Return whether a collection is in the catalog; if so it is looked at soon."""
+        try:
+            self._source.current(name)
+        except (HublessError, LookupError):
+            return False
+        self._woken.set()
+        return True
+
+    def _run(self) -> None:
+        self._prepare()
+        while not self._stopping.is_set():
+            self._look()
+            next_look = monotonic() + self._seconds
+            while monotonic() < next_look and not self._stopping.is_set():
+                if self._shelf.loading and not self._opening:
+                    self._finish_loading()
+                if self._woken.wait(min(SECONDS, max(0.0, next_look - monotonic()))):
+                    break
+                self._follow_logs()
+                if (stamp := self._stamp()) != self._seen_change:
+                    self._seen_change = stamp
+                    break
+            self._woken.clear()
+
+    def _finish_loading(self) -> None:
+        if self._verify == "background":
+            compared = self._shelf.served()
+            threading.Thread(target=self._check_hashes, args=[compared], name="hashes", daemon=True).start()
+        self._shelf.loading = False
+        if self._shelf.empty:
+            log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
+        self._on_loaded()
+
+    def _stamp(self) -> bytes:
+        if self._changed:
+            with suppress(OSError):
+                return self._changed.read_bytes()
+        return b""
+
+    # the logs
+
+    def _follow_logs(self) -> None:
+        # a function of its own: its variables must not hold a version while the thread waits
+        for living in self._shelf.living():
+            pause, end = self._pauses.get(living, (SECONDS / 2, 0.0))
+            if monotonic() < end:
+                continue
+            if follow(living):
+                self._woken.set()
+            if living.error is None:
+                self._pauses.pop(living, None)
+            else:
+                pause = min(2 * pause, LONGEST)
+                self._pauses[living] = pause, monotonic() + pause
+
+    # the catalog
+
+    def _look(self) -> None:
+        """Have opened what is new in the catalog."""
+        shelf = self._shelf
+        try:
+            names = sorted(self._source.names())
+        except Exception as error:
+            if str(error) != str(shelf.failure):
+                _log_failure("the catalog", error)
+            shelf.failure = error
+            return
+        shelf.failure = None
+        self._read_aliases()
+        for gone in shelf.keep(names):
+            log.info('collection "%s" is gone', gone)
+        for name in names:
+            if name not in self._opening:
+                self._renew(name)
+        self._ask_engines()
+        self.on_change()
+
+    def _read_aliases(self) -> None:
+        try:
+            self._shelf.aliases = self._source.aliases()
+            self._alias_error = ""
+        except Exception as error:
+            if str(error) != self._alias_error:
+                log.warning("aliases stay as they were: %s", error)
+            self._alias_error = str(error)
+
+    def _ask_engines(self) -> None:
+        """Note on the shelf whose engine, outside of this process, does not answer, so that /readyz can tell."""
+        dead: EngineError | None = None
+        for collection in self._shelf.served():
+            if not collection.remote:
+                continue
+            # all are in one engine: if it is dead for one, the others need not wait for it
+            error = dead or _engine_error(collection)
+            if isinstance(error, EngineTimeout | EngineUnavailable):
+                dead = error
+            name, before = collection.name, self._shelf.known(collection.name).silent
+            if error and not before:
+                log.error('collection "%s": %s', name, error)
+            elif before and not error:
+                log.info('collection "%s": its engine answers again', name)
+            if error or before:
+                self._shelf.note(name, error)
+
+    def _open(self, name: str) -> None:
+        try:
+            if not self._stopping.is_set():
+                self._renew(name, here=True)
+                self.on_change()
+        finally:
+            self._opening.discard(name)
+            if self._shelf.loading:
+                self._woken.set()
+
+    def _renew(self, name: str, *, here: bool = False) -> None:
+        """Look at one collection. If its current version is another than the one that is served, it is to be opened.
+
+        Parameters
+        ----------
+        here : whether to open it in this thread
+        """
+        slot, version = self._shelf.known(name), None
+        ids = self._shelf.version_ids.get(name, ())
+        try:
+            version = self._source.current(name)
+            ids = self._source.version_ids(name)
+            renewed = self._renewed(name, slot, version)
+            if renewed is None:
+                if not here:
+                    self._shelf.put(name, slot, ids)
+                    self._have_opened(name)
+                    return
+                renewed = self._opened(name)
+        except Exception as error:
+            if self._is_gone(name):  # deleted since its name was read
+                self._shelf.drop(name)
+                return
+            if version != slot.tried or str(error) != str(slot.failure):
+                _log_failure(f'collection "{name}"', error)
+            # its traceback would hold on to collections
+            renewed = Slot(slot.living, version or slot.tried, error.with_traceback(None), slot.seconds)
+        self._put(name, slot, renewed, ids)
+
+    def _have_opened(self, name: str) -> None:
+        self._opening.add(name)
+        try:
+            self._openers.submit(self._open, name)
+        except RuntimeError:  # the system allows no more threads, or this stops
+            self._open(name)
+
+    def _is_gone(self, name: str) -> bool:
+        try:
+            self._source.current(name)
+        except Exception as error:
+            return isinstance(error, CollectionNotFound)
+        return False
+
+    def _put(self, name: str, before: Slot, renewed: Slot, ids: Sequence[str]) -> None:
+        if renewed.living is None or before.living in (None, renewed.living):
+            self._shelf.put(name, renewed, ids)
+            return
+        # nothing is written to the version before it meanwhile, so that no write is missing in the one after it
+        with before.living.changing:
+            follow(renewed.living)
+            self._shelf.put(name, renewed, ids)
+
+    def _renewed(self, name: str, slot: Slot, version: str) -> Slot | None:
+        """The slot as it is now; None if the version is still to be opened."""
+        if failure := self._unsound.get(version):
+            if slot.failure is not failure:
+                _log_failure(f'collection "{name}"', failure)
+            return Slot(None, version, failure)
+        if slot.collection and version == slot.collection.version:
+            return Slot(slot.living, version, seconds=slot.seconds, silent=slot.silent)
+        if version == slot.tried and slot.settled:
+            return slot
+        return None
+
+    def _opened(self, name: str) -> Slot:
+        """The current version, opened and checked; tried twice."""
+        tried = ""
+        while True:
+            version = self._source.current(name)
+            try:
+                return self._opened_now(name)
+            except (BundleError, StorageError):
+                # it may pass, or another version may have become current meanwhile, and this one been pruned
+                if tried == version:
+                    raise
+                tried = version
+
+    def _opened_now(self, name: str) -> Slot:
+        started = perf_counter()
+        # after the start an old version still answers, or nobody waits yet for a collection that is new
+        hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
+        collection, written = open_with_log(
+            lambda: self._source.open(name, hashes=hashes), lambda: self._source.log(name)
+        )
+        if not hashes:  # which would have read the files
+            collection.warm()
+        collection.check_canaries()
+        living = WritableCollection(collection, written)
+        if follow(living):
+            log.error('collection "%s": version %s lacks writes: %s', name, collection.version, living.error)
+        seconds = perf_counter() - started
+        log.info(
+            'collection "%s" is ready: version %s, %d targets of %d dimensions, in %.1f s',
+            name,
+            collection.version,
+            living.current.count,
+            collection.dim,
+            seconds,
+        )
+        return Slot(living, collection.version, seconds=seconds)
+
+    def _check_hashes(self, collections: list[hubless.Collection]) -> None:
+        """Compare files with their hashes while they are served. A version with a wrong file is served no longer.
+
+        The smallest comes first, so that a large one delays no other. One is read at a time: searches need the disk.
+        """
+        # in place: the caller must not hold on to versions that are replaced
+        collections.sort(key=lambda each: sum(file.size for file in each.manifest.files.values()), reverse=True)
+        while collections and not self._stopping.is_set():
+            collection = collections.pop()
+            try:
+                collection.check_hashes()
+            except BundleError as error:
+                if self._is_current(collection):
+                    self._unsound[collection.version] = error.with_traceback(None)
+                    self.look_now()
+            except Exception as error:
+                # what the disk refuses to read now says nothing about what is read already
+                log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+            else:
+                log.info('collection "%s": the files are as they were written', collection.name)
+
+    def _is_current(self, collection: hubless.Collection) -> bool:
+        """Return whether its files ought to be there: not if it was deleted, or the catalog is out of reach."""
+        name, version = collection.name, collection.version
+        try:
+            return self._source.current(name) == version and version in self._source.version_ids(name)
+        except HublessError as error:
+            log.warning('collection "%s": hashes could not be compared: %s', collection.name, error)
+            return False
+
+
+def follow(living: WritableCollection, *, wait: bool = False) -> bool:
+    """Bring a collection up to date with its log. What cannot be followed is served as it is, and logged if it is new.
+
+    Return whether only a newer version can go on from here.
+
+    Parameters
+    ----------
+    wait : for a write or another thread that changes it now; else it is left alone
+    """
+    name, before = living.base.name, living.error
+    try:
+        looked = living.refresh(wait=wait) is not None
+    except Exception as error:
+        if before is None or str(error) != str(before):
+            replaced, unforeseen = isinstance(error, REPLACED), not isinstance(error, HublessError)
+            told = "a newer version is to be served" if replaced else "writes cannot be followed"
+            level = logging.INFO if replaced else logging.ERROR
+            write_log.log(level, 'collection "%s": %s: %s', name, told, error, exc_info=unforeseen)
+        # its traceback would hold on to collections
+        living.error = error.with_traceback(None)
+    else:
+        if before is not None and looked:
+            living.error = None
+            write_log.info('collection "%s": writes are followed again', name)
+    return isinstance(living.error, REPLACED)
+
+
+def _engine_error(collection: hubless.Collection) -> EngineError | None:
+    try:
+        with within(_ENGINE_SECONDS):
+            collection.origin.vectors(np.zeros(min(1, collection.origin.count), np.int64))
+    except EngineError as error:
+        return error.with_traceback(None)
+    except Exception:
+        log.exception('the engine of collection "%s" could not be asked', collection.name)
+    return None
+
+
+def _log_failure(what: str, error: Exception) -> None:
+    # an error that the library foresaw says all in one line; any other needs its traceback
+    log.error("%s cannot be served: %s", what, error, exc_info=not isinstance(error, HublessError))
