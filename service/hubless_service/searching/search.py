@@ -75,7 +75,7 @@ async def search(
     answers: dict[int, FoundHits] = {}
     try:
         futures.extend(
-            submit(queue, trace, collection, [queries[i] for i in positions], deadline, observe)
+            _submit(queue, trace, collection, [queries[i] for i in positions], deadline, observe)
             for positions in alike.values()
         )
         for positions, future in zip(alike.values(), futures, strict=True):
@@ -86,7 +86,7 @@ async def search(
     return [answers[i] for i in range(len(queries))]
 
 
-def submit(
+def _submit(
     queue: WorkQueue,
     trace: Trace,
     collection: hubless.Collection,

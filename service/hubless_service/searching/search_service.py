@@ -28,7 +28,7 @@ from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.catalog_follower import CatalogFollower, follow
 from hubless_service.searching.collection_source import CollectionSource
 from hubless_service.searching.encoding import Encoding
-from hubless_service.searching.search import search, submit
+from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
 from hubless_service.searching.work_queue import HOP, SHORT, WorkQueue
 from hubless_service.searching.writer import Plan, Writer
@@ -197,27 +197,6 @@ class SearchService:
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
-
-    def submit(self, trace: Trace, collection: hubless.Collection, query: Query, reply: Any) -> None:
-        """Have one query of a vector or a stored target searched. The reply gets a list with its hits.
-
-        Raises
-        ------
-        HttpProblem
-        """
-        deadline = trace.started + query.timeout_ms / 1000
-        queries = self._with_strength(collection, [query]) if self._follows else [query]
-        future = submit(self._queue_of(collection), trace, collection, queries, deadline, self.live.observe)
-
-        def pass_on(future: "asyncio.Future[list[FoundHits]]") -> None:
-            if reply.done() or future.cancelled():
-                return
-            if error := future.exception():
-                reply.set_exception(error)
-            else:
-                reply.set_result(future.result())
-
-        future.add_done_callback(pass_on)
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""
