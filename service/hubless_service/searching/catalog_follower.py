@@ -79,7 +79,9 @@ class CatalogFollower:
         self._stopping = threading.Event()
         self._opening = set[str]()
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
-        self._pauses: WeakKeyDictionary[WritableCollection, tuple[float, float]] = WeakKeyDictionary()  # seconds, and their end
+        self._pauses: WeakKeyDictionary[WritableCollection, tuple[float, float]] = (
+            WeakKeyDictionary()
+        )  # seconds, and their end
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
         self._alias_error = ""
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
