@@ -1,18 +1,12 @@
 """The files of live queries: a uniform sample of the different queries, whoever writes it, whatever disturbs it."""
 
-import os
 import shutil
-import signal
 import stat
-import subprocess
-import sys
 import threading
-import time
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from support.processes import environment, started
 
 from hubless.errors import InputError, StorageError
 from hubless.store import query_sample
@@ -219,39 +213,6 @@ def test_full_disk_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     with pytest.raises(StorageError, match="would stay free"):
         add(made, VECTORS[5:8])
     assert rows_of(read_sample(tmp_path / "sample" / "c").vectors) == rows_of(VECTORS[:5])
-
-
-WRITE = """
-import sys, pathlib, numpy as np
-from hubless.store.query_sample import SampleWriter
-made = SampleWriter(pathlib.Path(sys.argv[1]))
-rng = np.random.default_rng(int(sys.argv[2]))
-while True:
-    vectors = rng.normal(size=(50, 64)).astype(np.float32)
-    for vector in vectors:
-        made.record("c", "cosine", vector, "a", 1e9)
-    made.flush()
-    print("written", flush=True)
-"""
-
-
-def test_file_is_whole_whenever_its_writers_are_killed(tmp_path):
-    sizes = []
-    options = {"stdout": subprocess.PIPE, "env": environment(), "text": True}
-    for attempt in range(2):
-        commands = [[sys.executable, "-c", WRITE, tmp_path / "sample", str(2 * attempt + n)] for n in range(2)]
-        with started(commands[0], **options) as one, started(commands[1], **options) as other:
-            for process in (one, other):
-                process.stdout.readline()
-            time.sleep(0.01 * attempt)
-            for process in (one, other):
-                os.kill(process.pid, signal.SIGKILL)
-                process.wait()
-        found = read_sample(tmp_path / "sample" / "c")
-        sizes.append(len(found.vectors))
-        assert not found.skipped
-    assert sizes == sorted(sizes)
-    assert sizes[-1] >= 200
 
 
 def test_writers_of_one_process_lose_nothing_to_each_other(tmp_path):

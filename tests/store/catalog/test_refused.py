@@ -2,6 +2,7 @@
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -44,23 +45,16 @@ for action in sys.argv[3:]:
 
 @pytest.fixture
 def shared():
-    """A folder that everybody can reach, with a catalog that everybody can read."""
+    """A folder that everybody can reach, with a catalog that everybody can read, twice."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
         path.chmod(0o755)
         small.build_full(path / "catalog")
-        yield path / "catalog"
+        shutil.copytree(path / "catalog", path / "other")
+        yield path
         for entry in (path, *path.rglob("*")):
             if entry.is_dir():
                 entry.chmod(0o755)
-
-
-def as_nobody(catalog, scratch, *actions):
-    """Do something with `path`, the catalog, as a user without rights; what each action printed."""
-    command = [sys.executable, "-c", AS_NOBODY, str(catalog), str(scratch), *actions]
-    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
 
 
 def test_missing_catalog_is_named_and_not_made(tmp_path):
@@ -136,39 +130,31 @@ def test_build_makes_the_folders_of_a_catalog(tmp_path):
     assert hubless.Catalog(str(tmp_path / "not" / "there" / "yet")).collections() == ["photos"]
 
 
-def test_catalog_that_cannot_be_written_can_be_read_and_says_so_to_what_would_change_it(shared, tmp_path):
-    before = small.contents(shared)
-    for entry in (shared, *shared.rglob("*")):
+def test_catalog_that_cannot_be_written_read_or_entered_says_so(shared, tmp_path):
+    path, other = shared / "catalog", shared / "other"
+    for entry in (path, *path.rglob("*")):
         entry.chmod(0o555 if entry.is_dir() else 0o444)
-    opened, new, again, rollback, prune = as_nobody(
-        shared,
-        tmp_path,
-        "hubless.open(path, 'photos').check_canaries()",
-        "small.build(path, 'songs')",
-        "small.build(path)",
-        "hubless.Catalog(path).rollback('photos')",
-        "hubless.Catalog(path).prune('photos', 1)",
-    )
-    assert opened == "done"
-    assert new == f"StorageError {shared / '.aliases.lock'}: no permission"
-    assert again == rollback == prune == f"StorageError {shared / 'photos' / 'LOCK'}: no permission"
-    assert small.contents(shared) == before
-
-
-def test_file_that_cannot_be_read_is_named(shared, tmp_path):
-    path = shared / "photos" / "versions" / small.entries(shared)[0]
-    (path / "offsets.npy").chmod(0)
-    (opened,) = as_nobody(shared, tmp_path, "hubless.open(path, 'photos')")
-    assert opened == f"StorageError {path / 'offsets.npy'}: no permission"
-
-
-def test_catalog_that_cannot_be_entered_is_named(shared, tmp_path):
-    shared.chmod(0)
-    listed, below = as_nobody(
-        shared, tmp_path, "hubless.Catalog(path).collections()", "hubless.Catalog(path / 'below').collections()"
-    )
-    assert listed == f"StorageError {shared}: no permission"
-    assert below == f"StorageError {shared / 'below'}: no permission"
+    file = other / "photos" / "versions" / small.entries(other)[0] / "offsets.npy"
+    file.chmod(0)
+    before = small.contents(path)
+    (shared / "closed").mkdir(0)
+    expected = {
+        "hubless.open(path, 'photos').check_canaries()": "done",
+        "small.build(path, 'songs')": f"StorageError {path / '.aliases.lock'}: no permission",
+        "small.build(path)": f"StorageError {path / 'photos' / 'LOCK'}: no permission",
+        "hubless.Catalog(path).rollback('photos')": f"StorageError {path / 'photos' / 'LOCK'}: no permission",
+        "hubless.Catalog(path).prune('photos', 1)": f"StorageError {path / 'photos' / 'LOCK'}: no permission",
+        "hubless.open(path.with_name('other'), 'photos')": f"StorageError {file}: no permission",
+        "hubless.Catalog(path.with_name('closed')).collections()": f"StorageError {shared / 'closed'}: no permission",
+        "hubless.Catalog(path.with_name('closed') / 'c').collections()": (
+            f"StorageError {shared / 'closed' / 'c'}: no permission"
+        ),
+    }
+    command = [sys.executable, "-c", AS_NOBODY, str(path), str(tmp_path), *expected]
+    done = subprocess.run(command, env=processes.environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert dict(zip(expected, done.stdout.splitlines(), strict=True)) == expected
+    assert small.contents(path) == before
 
 
 @pytest.mark.parametrize(

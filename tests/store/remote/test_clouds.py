@@ -148,22 +148,6 @@ def test_versions_are_built_opened_rolled_back_named_pruned_and_deleted(address,
     assert not [each for block in files.list("some/catalog/photos") for each in block]
 
 
-def test_build_that_was_overtaken_is_refused(address, files, monkeypatch):
-    from hubless.builder import build as job
-
-    small.build(address)
-    make = job.fit_version
-
-    def overtaken(*args, **kwargs):
-        files.put("some/catalog/photos/CURRENT", b"another")
-        return make(*args, **kwargs)
-
-    monkeypatch.setattr(job, "fit_version", overtaken)
-    with pytest.raises(PreconditionFailed, match="CURRENT was changed by somebody else"):
-        small.build(address, data=1)
-    assert bytes(files.get("some/catalog/photos/CURRENT").bytes()) == b"another"
-
-
 def test_service_serves_from_the_address_and_follows(address, tmp_path):
     first = small.build(address).version
     with served(address, cache=tmp_path / "cache", poll_seconds=0.2) as server:

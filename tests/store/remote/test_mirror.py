@@ -1,6 +1,6 @@
 import pytest
 from support import small
-from support.object_storage import ADDRESS, damaging, failing, late_listing, truncating
+from support.object_storage import ADDRESS, damaging, failing, late_listing
 
 import hubless
 from hubless.builder.indexing import shards
@@ -104,12 +104,6 @@ def test_interrupted_pull_goes_on_where_it_was(store, built, other, monkeypatch)
     other.pull("photos")
     assert came
     assert not any(path.endswith("index.faiss") for _, path in store.faults.asked)
-    small.check_complete(other.folder)
-
-
-def test_truncated_bodies_are_asked_for_again(store, built, other):
-    store.faults.add(truncating(3, "index.faiss"))
-    other.pull("photos")
     small.check_complete(other.folder)
 
 
