@@ -106,10 +106,9 @@ class Log:
         return (before.st_dev, before.st_ino) != (now.st_dev, now.st_ino)
 
     def last(self) -> int:
-        """The number of the last write, see above; 0 if there was none. Costs about 60 µs.
+        """Return the number of the last write; 0 if there was none. Costs about 60 µs.
 
-        Whoever follows the log asks for it. The times and sizes of files would not do: two writes within a tick of the
-        clock leave the same.
+        Times and sizes of files would not do for followers: two writes within a tick of the clock leave the same.
         """
         with self._reading() as (connection, witness):
             return self._ended(connection, witness)
@@ -128,12 +127,12 @@ class Log:
         return last
 
     def first(self) -> int:
-        """The number of the first write that is still there, or would be: what came before was cut off."""
+        """Return the number of the first write that was not cut off, whether or not it is there yet."""
         with self._reading() as (connection, _):
             return 1 if connection is None else self._number(connection, _CUT) + 1
 
     def since(self, seq: int, most_bytes: int = 2**26) -> list[Entry]:
-        """The writes after a number, in order; about so many bytes at a time. Empty if there are no more.
+        """Return the writes after a number, in order; about so many bytes at a time. Empty if there are no more.
 
         Raises
         ------
@@ -193,12 +192,9 @@ class Log:
         durable : whether `commit` waits for the disk. Without it a crash of the machine may lose the last writes, all
             up to the next commit that does wait; a kill of the process loses none
         """
-        home = self.path.parent
-        if self.is_gone:  # nothing is to be made in its place
-            raise CollectionNotFound(f"collection {home.name!r} was deleted")
+        self._check_home()  # nothing is to be made in its place
         with storage_errors(self.path), self._locked(), inside or nullcontext(), self._using:
-            if self.is_gone:
-                raise CollectionNotFound(f"collection {home.name!r} was deleted")
+            self._check_home()
             try:
                 if (connection := self._opened()) is None:
                     self._ended(None, self._witness())  # or writes would be lost without a word
@@ -226,15 +222,18 @@ class Log:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
                 raise _refused(self.path, error) from error
 
+    def _check_home(self) -> None:
+        """Raise `CollectionNotFound` if the folder of the collection is not the one it was."""
+        if self.is_gone or not self.path.parent.exists():
+            raise CollectionNotFound(f"collection {self.path.parent.name!r} was deleted")
+
     @contextmanager
     def _locked(self) -> Iterator[None]:
         try:
             with locked(self.path.with_name(LOG_LOCK)):
                 yield
-        except FileNotFoundError as error:
-            # the lock's file is made where it is missing, unless its folder is
-            if self.is_gone or str(error.filename).endswith(LOG_LOCK):
-                raise CollectionNotFound(f"collection {self.path.parent.name!r} was deleted") from error
+        except FileNotFoundError:
+            self._check_home()
             raise
 
     def close(self) -> None:
@@ -356,7 +355,7 @@ class Appender:
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
-        """Append a write; its number. It is kept once `commit` returns."""
+        """Append a write, and return its number. It is kept once `commit` returns."""
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
         self._connection.execute(
