@@ -1,8 +1,7 @@
 """Where the time and the memory of a build go: `python -m benchmarks.build_stages [--correction csls auto]`.
 
-Targets and query bank are `.npy` files. `read` is how many times the stage read all targets: the file once, and then
-the checked copy of it. `memory` is the largest that the process itself held in the stage; `with files` has the mapped
-pages of files too. Both are multiples of the index's size.
+Targets and query bank are `.npy` files. `read` is how often the stage read all targets, `MB` the largest that the
+process held in it, `memory` the same as a multiple of the index's size. Stages below half a second are left out.
 """
 
 import argparse
@@ -22,7 +21,8 @@ import numpy as np
 from benchmarks import harness
 
 BANK, DIM, SECONDS = 10_000, 512, 0.005
-COLUMNS = ("stage", "seconds", "processor s", "read", "MB", "memory", "with files")
+LEAST_SECONDS = 0.5
+COLUMNS = ("stage", "seconds", "processor s", "read", "MB", "memory")
 
 
 class Watch:
@@ -130,26 +130,25 @@ def tables(result):
 def rows_of(result):
     size = result["index_bytes"]
     for stage in result["stages"]:
-        yield row(stage["stage"], stage, result)
+        if stage["seconds"] >= LEAST_SECONDS:
+            yield row(stage["stage"], stage, result)
     whole = {
         key: sum(stage.get(key, 0) for stage in result["stages"]) for key in ("seconds", "processor_seconds", "rows")
     }
-    whole |= {key: max(stage.get(key, 0) for stage in result["stages"]) for key in ("own", "resident")}
+    whole["own"] = max(stage.get("own", 0) for stage in result["stages"])
     shape = f"{result['targets']:,} × {result['dim']}, {result['correction']}"
     yield row(f"all: {shape}, {result['index']} of {size / 1e6:,.0f} MB", whole, result)
 
 
 def row(name, stage, result):
-    size, before = result["index_bytes"], result["before"]
-    own, resident = (max(0, stage.get(key, 0) - before) for key in ("own", "resident"))
+    own = max(0, stage.get("own", 0) - result["before"])
     return [
         name,
         f"{stage['seconds']:.1f}",
         f"{stage['processor_seconds']:.1f}",
         f"{stage.get('rows', 0) / result['targets']:.1f}",
         f"{own / 1e6:,.0f}",
-        f"{own / size:.2f}",
-        f"{resident / size:.2f}",
+        f"{own / result['index_bytes']:.2f}",
     ]
 
 

@@ -54,14 +54,13 @@ def table(result):
         f"b={result['bank']:,}, n={result['targets']:,}, d={result['dim']}, k={result['k']}",
         "processor s",
         "package takes",
-        "seconds",
         "MB",
         "largest error",
     ]
     for name, side in result["sides"].items():
         error = "" if side["error"] is None else f"{side['error']['most']:.1g}"
         package = "" if side["package_ratio"] is None else f"{side['package_ratio']:.2f} ×"
-        figures = (f"{side['processor_seconds']:.1f}", package, f"{side['seconds']:.1f}")
+        figures = (f"{side['processor_seconds']:.1f}", package)
         yield [name, *figures, f"{side['peak_bytes'] / 1e6:,.0f}", error]
 
 

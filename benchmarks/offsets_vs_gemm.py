@@ -1,7 +1,7 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-NumPy's product of targets and bank is what every correction needs. Each side runs in its own process. Memory is the
-peak above the inputs. The `torch` backend is not measured: no machine with a GPU was at hand.
+NumPy's product of targets and bank is what every correction needs. Memory is the peak above the inputs. The
+`torch` backend was not measured, for lack of a GPU.
 """
 
 import argparse

@@ -33,8 +33,8 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-See what hubless costs, beside something that was measured in the same run. `make bench` and `make bench-full`
-measure; `python -m benchmarks.report` makes this page. Where the load is high, trust ratios.
+See what hubless costs, beside something measured in the same run. `make bench` and `make bench-full` measure;
+`python -m benchmarks.report` makes this page. Where the load is high, trust ratios.
 """
 
 

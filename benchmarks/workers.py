@@ -1,9 +1,8 @@
 """Processes that serve one port: `python -m benchmarks.workers [--part flat 100k 1m] [--catalog DIR]`.
 
-The same collection is served by one worker and by several, each with its share of the processors as search threads. All
-take turns; each figure is a median. `ready` is the time until `/readyz` says 200. `memory` is what all processes of the
-server hold, each shared page counted once; `own` is the part of it that is no page of a mapped file. `unseen` is the
-share of writes that a request over another connection does not find, right after their answer.
+One worker and several serve the same collection, each with its share of the processors as search threads. Figures are
+medians. `ready` is the time until `/readyz` says 200, `memory` what all processes hold, each shared page counted once,
+`unseen` the share of writes that a request over another connection does not find, right after their answer.
 """
 
 import argparse
@@ -32,9 +31,7 @@ COLUMNS = (
     "workers × threads",
     "ready s",
     "memory MiB",
-    "own MiB",
-    *(f"{count} conn.: answers/s" if count > 1 else "1 conn.: answers/s" for count in CONNECTIONS),
-    *(f"p50 ms, {count}" for count in CONNECTIONS),
+    *(f"{count} conn.: answers/s" for count in CONNECTIONS),
     "p99 ms, 1",
     "unseen",
 )
@@ -111,13 +108,11 @@ def tables(result):
             runs = [line[str(count)] for count in CONNECTIONS]
             rows.append(
                 [
-                    f"{measured['targets']:,} targets, {measured['kind']}, rounds {len(measured['rounds'])}",
+                    f"{measured['targets']:,}, {measured['kind']}",
                     side,
                     f"{line['ready']:.1f}",
                     f"{line['memory'] / MIB:,.0f}",
-                    f"{line['own'] / MIB:,.0f}",
                     *(f"{run['rate']:,.0f}" for run in runs),
-                    *(f"{run['p50_ms']:.2f}" for run in runs),
                     f"{runs[0]['p99_ms']:.2f}",
                     "" if line["unseen"] is None else f"{line['unseen']:.0%}",
                 ]

@@ -13,7 +13,9 @@ from hubless.cli.application import main
 from hubless.cli.evaluate import entries_from
 
 PAGE = (Path(__file__).parents[2] / "docs" / "papers.md").read_text("utf-8")
-COMMANDS = list(dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE)))
+SHARED = dict(re.findall(r'(?m)^(\w)="(.*)"$', PAGE))
+WRITTEN = dict.fromkeys(re.findall(r"`(hubless [^`]+)`", PAGE))
+COMMANDS = [re.sub(r"\$(\w)", lambda name: SHARED[name[1]], command) for command in WRITTEN]
 COUNT = 40
 
 
