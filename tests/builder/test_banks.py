@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.bank_split import mix
 from hubless.errors import DimensionMismatch, InputError
 from hubless.vectors.sources import ArrayVectors
 

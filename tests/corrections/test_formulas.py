@@ -302,7 +302,7 @@ class TestRanksAmongTheBank:
 
     @pytest.mark.parametrize("memory_mb", [0, 512])
     def test_collection_that_is_opened_ranks_as_the_formula(self, problem, tmp_path, monkeypatch, memory_mb):
-        monkeypatch.setattr("hubless.builder.banks.held_out.HELD_OUT_SHARE", 0)
+        monkeypatch.setattr("hubless.builder.banks.bank_split.HELD_OUT_SHARE", 0)
         given = {"correction": "gc", "parameters": {"memory_mb": memory_mb}, "progress": False}
         hubless.build(tmp_path, "ranked", problem.targets, problem.bank, metric="dot", **given)
         count = len(problem.targets)

@@ -36,7 +36,7 @@ def test_answers_of_a_collection_are_the_published_codes(
     golden, case, key, name, parameters, candidates, index, tmp_path, monkeypatch
 ):
     # so that the correction is fitted on the whole bank, as published
-    monkeypatch.setattr("hubless.builder.banks.held_out.HELD_OUT_SHARE", 0)
+    monkeypatch.setattr("hubless.builder.banks.bank_split.HELD_OUT_SHARE", 0)
     hubless.build(
         tmp_path,
         "golden",

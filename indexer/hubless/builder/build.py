@@ -7,7 +7,6 @@ from typing import Any, Literal
 from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.reading import read_vectors
-from hubless.builder.pipeline.draft import Contents
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import follow, placing
 from hubless.builder.recipe import FAISS, Recipe
@@ -149,7 +148,6 @@ def build(
         seen = given.seen()
         with seen.unchanged():
             inputs = given.open()
-        contents = Contents(inputs.ids, inputs.payload, inputs.payload_columns, inputs.encoder)
         with (
             work.catalog.staging(collection) as staged,
             storage_errors(staged.folder),
@@ -157,14 +155,16 @@ def build(
         ):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
-                    contents.write(staged.folder)  # first, so that mistakes in them are found before the long work
+                    inputs.contents.write(
+                        staged.folder
+                    )  # first, so that mistakes in them are found before the long work
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
                 draft = fit_version(vectors, recipe, steps, place, bank_of_targets=bank_of_targets)
                 steps.step("writing")
                 draft.write(staged.folder, projection)
             more = {} if strength is None else {"strength": float(strength)}
             published = staged.publish(
-                draft.manifest(contents, vectors.records, collection, staged.version, log_seq=seq, **more)
+                draft.manifest(inputs.contents, vectors.records, collection, staged.version, log_seq=seq, **more)
             )
         work.publish()
         follow(published)

@@ -13,7 +13,6 @@ import pyarrow as pa
 from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payload
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
-from hubless.builder.pipeline.draft import Contents
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import InFile, follow, placing
 from hubless.builder.recipe import Metric, Recipe, check_metric
@@ -140,20 +139,21 @@ class Index(Collection):
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
             with seen.unchanged():
                 inputs = given.open()
-                table = IdTable.of(inputs.ids)
-                rows = None if inputs.payload is None else held_payload(inputs.payload, inputs.payload_columns)
+                held, rows = inputs.contents, None
+                table = IdTable.of(held.ids)
+                if held.payload is not None:
+                    rows = held_payload(held.payload, held.payload_columns)
                 vectors = read_vectors(inputs, recipe.metric, recipe.seed)
             draft = fit_version(vectors, recipe, steps, InFile(), bank_of_targets=bank_of_targets)
-            contents = Contents(inputs.ids, inputs.payload, inputs.payload_columns, inputs.encoder)
             self._changes = self._home = None
             self._become(
                 Parts(
-                    manifest=draft.manifest(contents, vectors.records, UNNAMED, UNSAVED),
+                    manifest=draft.manifest(inputs.contents, vectors.records, UNNAMED, UNSAVED),
                     targets=draft.targets,
                     offsets=draft.offsets,
                     ids=table,
                     payload=rows,
-                    encoder=inputs.encoder,
+                    encoder=held.encoder,
                     prepared=lambda: draft.query_time,
                     occurrence=lambda: draft.occurrence,
                     bank_sample=draft.bank_sample,
@@ -226,7 +226,7 @@ class Index(Collection):
 
     @property
     def parts(self) -> Parts:
-        """What it is made of now."""
+        """The parts of the collection as it is now."""
         return self._parts
 
     def follow(self, catalog: Catalog, log: Log) -> None:

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
+from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import BuildVectors, read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
-from hubless.builder.pipeline.draft import Contents, empty_draft
+from hubless.builder.pipeline.draft import empty_draft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import follow, placing, prune
 from hubless.builder.recipe import Metric, Recipe, check_metric

@@ -22,7 +22,7 @@ from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import under_metric
 
 UNIT = 1e-3
-"""How far the length of a vector may be from 1 and still count as 1."""
+"""A length that differs from 1 by less counts as 1."""
 
 
 def offsets(

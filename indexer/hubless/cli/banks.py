@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from hubless.builder.banks.bank_review import Review, review
-from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.bank_split import mix
 from hubless.builder.banks.thinning import demand, thin
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, SetOption, open_collection
 from hubless.cli.parameters import parameters_of, read_settings

@@ -1,4 +1,4 @@
-"""What is likely to be wrong with a query bank: it holds targets, is too small or too narrow, or comes from elsewhere.
+"""Checks of a query bank: it may hold targets, be too small or too narrow, or come from another model.
 
 The limits were checked on six real sets, whose banks pass them all; docs/concepts.md has the numbers.
 """
@@ -166,7 +166,7 @@ def is_unusable(bank: BankRecord) -> bool:
 
 
 def narrow_notes(bank: BankRecord) -> list[str]:
-    """What to do about a bank that leaves out a part of the targets: one sentence or two, or nothing."""
+    """Return advice about a bank that leaves out a part of the targets; nothing about others."""
     if bank.coverage is None or bank.coverage >= LOW_COVERAGE:
         return []
     return [

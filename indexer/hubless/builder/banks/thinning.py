@@ -20,7 +20,7 @@ SAME = SAME_ANSWERS
 """Two live queries count once from this share of common answers on. Less suits uneven demand: docs/auto.md."""
 CLIENT_SHARE = 0.25
 CONFIRMED = 0.5
-"""What each further query that agrees adds to the prior of a target, which begins with 1."""
+"""Added to the prior of a target, which begins with 1, by each further query that agrees."""
 _FOUND = 10
 _CSLS = 10  # queries of which a target's mean similarity is taken
 _FAR_OUT = 3.0

@@ -71,7 +71,7 @@ def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps:
 
 @dataclass(frozen=True)
 class _Piece:
-    """What a new shard is made of: rows of an old one, and how many others after them."""
+    """The content of a new shard: rows of an old one, and then so many others."""
 
     shard: int | None
     kept: I64
@@ -79,7 +79,7 @@ class _Piece:
 
 
 def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Piece]:
-    """How to make shards of the kept rows of shards of these sizes, and of others, to have a number of rows in all.
+    """Divide the kept rows of shards of these sizes, and others after them, into new shards of `count` rows in all.
 
     The others fill up the last shard that is left, and then new ones.
     """

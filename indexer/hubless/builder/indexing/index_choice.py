@@ -124,7 +124,7 @@ def ladder(targets: Embedded) -> list[dict[str, Any]]:
 
 
 def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) -> IndexRecord:
-    """What the manifest says of an index."""
+    """Return the record of an index for the manifest."""
     kind, setting, shards = indexed.targets.kind, indexed.setting, shards_of(indexed.targets)
     return IndexRecord(
         type=kind.name,
@@ -139,12 +139,12 @@ def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) ->
 
 
 def aims_record(aims: Aims) -> AimsRecord:
-    """What the manifest says of the aims."""
+    """Return the record of the aims for the manifest."""
     return AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms)
 
 
 def curve_record(curve: list[Setting]) -> list[SettingRecord]:
-    """What the manifest says of the settings that were tried."""
+    """Return the record of the settings that were tried."""
     return [
         SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}"))
         for each in curve

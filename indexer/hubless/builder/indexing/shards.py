@@ -90,7 +90,7 @@ def build_shards(
 def _empty(
     kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps, dim: int
 ) -> Callable[[], faiss.Index]:
-    """What gives an index without targets for each shard, all trained alike."""
+    """Return a function that gives an index without targets for each shard, all trained alike."""
     if len(sizes) == 1:
         return partial(trained_index, kind, vectors, sizes[0], seed, steps, dim)
     file = trained_path(path)

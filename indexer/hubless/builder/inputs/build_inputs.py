@@ -21,7 +21,7 @@ from hubless.store.remote.sources import local
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.ids import Ids, as_ids
+from hubless.vectors.ids import Ids, as_ids, write_ids
 from hubless.vectors.lance_files import content_file
 from hubless.vectors.payload import (
     Dataset,
@@ -30,6 +30,7 @@ from hubless.vectors.payload import (
     PayloadTypes,
     PayloadWriter,
     as_payload,
+    open_dataset,
     parted_ids,
     plain_table,
     typed_payload,
@@ -40,6 +41,30 @@ from hubless.vectors.unchanged import Seen
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The ids (n,), the payload (n,) rows and the encoder of a version."""
+
+    ids: pa.Array
+    payload: Dataset | None
+    payload_columns: list[str]
+    encoder: Encoder | None
+
+    @classmethod
+    def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
+        """Return contents with payload in memory."""
+        columns = [] if payload is None else payload.column_names
+        return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
+
+    def write(self, folder: Path) -> None:
+        """Write them into the folder of a version."""
+        write_ids(self.ids, folder / bundle.IDS)
+        if self.encoder is not None:
+            self.encoder.save(folder)
+        if self.payload is not None:
+            write_payload(self.payload, self.payload_columns, folder)
 
 
 @dataclass(frozen=True)
@@ -97,10 +122,9 @@ class Inputs:
             {name: each.vectors for name, each in given.items()},
             prior,
             column,
-            ids if self.ids is None else _ids(self.ids, count),
-            items.payload,
-            list(items.payload_columns),
-            encoder,
+            Contents(
+                ids if self.ids is None else _ids(self.ids, count), items.payload, list(items.payload_columns), encoder
+            ),
             self.query_bank is not None,
             {name: each.files for name, each in given.items() if each.files},
             {name: files_record(_files(Path(path))) for name, path in files.items() if isinstance(path, str | Path)},
@@ -118,10 +142,7 @@ class OpenInputs:
     vectors: dict[str, VectorSource]
     target_prior: TargetPrior | None
     prior_column: str | None
-    ids: pa.Array
-    payload: Dataset | None
-    payload_columns: list[str]
-    encoder: Encoder | None
+    contents: Contents
     bank_given: bool
     files: dict[str, tuple[Path, ...]]
     records: dict[str, InputRecord]

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.held_out import MeasuringQueries, bank_sample
+from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
 from hubless.builder.indexing.growth import IndexGrowth, grown_index
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexResult, index_record, ladder
 from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
+from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
-from hubless.builder.pipeline.draft import Contents, VersionDraft, empty_draft
+from hubless.builder.pipeline.draft import VersionDraft, empty_draft
 from hubless.builder.pipeline.fit import index_version
 from hubless.builder.pipeline.places import Place
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
@@ -81,17 +82,17 @@ class NextTargets:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of targets."""
         return len(self.contents.ids)
 
     @property
     def count_with_vector(self) -> int:
-        """How many of them have a vector."""
+        """The number of targets with a vector."""
         return self.count - len(self.bare)
 
     @property
     def came(self) -> int:
-        """How many are not of the version before, but were written or put since."""
+        """The number of targets that are not of the version before, but were written or put since."""
         known = 0 if self.before is None else int((self.base_rows[np.concatenate([self.kept, self.bare])] >= 0).sum())
         return self.count - known
 

@@ -13,10 +13,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from hubless.builder.indexing.shards import write_whole
-from hubless.builder.inputs.build_inputs import write_payload
+from hubless.builder.inputs.build_inputs import Contents
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
-from hubless.encoders import Encoder
 from hubless.knn import INDEXES, augment
 from hubless.measures.projection import PCA, project
 from hubless.search.canaries import Canary
@@ -25,33 +24,7 @@ from hubless.search.engines.embedded import IndexedTargets
 from hubless.store import bundle
 from hubless.store.bundle import FORMAT_VERSION, IndexRecord, InputRecord, Manifest, Measured, Provenance
 from hubless.vectors.arrays import F32
-from hubless.vectors.ids import write_ids
 from hubless.vectors.npy import write_array
-from hubless.vectors.payload import Dataset, open_dataset
-
-
-@dataclass(frozen=True)
-class Contents:
-    """The ids (n,), the payload (n,) rows and the encoder of a version."""
-
-    ids: pa.Array
-    payload: Dataset | None
-    payload_columns: list[str]
-    encoder: Encoder | None
-
-    @classmethod
-    def of_table(cls, ids: pa.Array, payload: pa.Table | None, encoder: Encoder | None) -> "Contents":
-        """Return contents with payload in memory."""
-        columns = [] if payload is None else payload.column_names
-        return cls(ids, open_dataset(payload) if columns else None, columns, encoder)
-
-    def write(self, folder: Path) -> None:
-        """Write them into the folder of a version."""
-        write_ids(self.ids, folder / bundle.IDS)
-        if self.encoder is not None:
-            self.encoder.save(folder)
-        if self.payload is not None:
-            write_payload(self.payload, self.payload_columns, folder)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
-from hubless.builder.banks.held_out import MeasuringQueries, bank_sample, hold_out, naming_held_out
+from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
 from hubless.builder.indexing.index_choice import ExactAnswers
 from hubless.builder.inputs.reading import BuildVectors

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from hubless.builder.banks.held_out import mix
+from hubless.builder.banks.bank_split import mix
 from hubless.builder.banks.thinning import SAME, ThinnedQueries, demand, thin
 from hubless.builder.reindex.job_file import PriorChoice
 from hubless.builder.reindex.plan import Plan

@@ -42,7 +42,7 @@ class BankFiles(_Section):
 
 
 class PriorChoice(_Section):
-    """How often targets should be found: one of both."""
+    """Frequencies at which targets should be found: one of both."""
 
     column: str | None = Field(default=None, min_length=1, description="A payload column.")
     demand: bool = Field(default=False, description="As often as the queries of a query sample agree on.")
@@ -55,7 +55,7 @@ class PriorChoice(_Section):
 
 
 class CorrectionChoice(_Section):
-    """How hubness is removed."""
+    """The correction of hubness."""
 
     name: str = "auto"
     parameters: dict[str, Any] = {}
@@ -102,7 +102,7 @@ class _Gate(_Section):
 
 
 class RowsGate(_Gate):
-    """How many targets there are."""
+    """Bounds of the number of targets."""
 
     min: int | None = Field(default=None, ge=0)
     max: int | None = Field(default=None, ge=0)
@@ -147,7 +147,7 @@ class FirstRightGate(_Gate):
 
 
 class Gates(_Section):
-    """What a version must reach before it is published."""
+    """Bounds that a version must reach before it is published."""
 
     rows: RowsGate | None = None
     recall: RecallGate | None = None
@@ -198,7 +198,7 @@ def _column(given: Any) -> Any:
 
 
 class ReindexJob(_Section):
-    """What a collection is made of. Paths are seen from the folder of the file."""
+    """The content of a collection. Paths are seen from the folder of the file."""
 
     version: Literal[1] = Field(description="Of this format.")
     catalog: str | None = Field(default=None, min_length=1, description="Folder of the collections.")

@@ -7,10 +7,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from hubless.builder.inputs.build_inputs import added_payload
+from hubless.builder.inputs.build_inputs import Contents, added_payload
 from hubless.builder.inputs.reading import in_file
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, with_vector_first
-from hubless.builder.pipeline.draft import Contents
 from hubless.builder.reindex.row_changes import FileTargets, RowChanges
 from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line

@@ -76,7 +76,7 @@ class RowChanges:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many targets of the files are new, changed and gone."""
+        """The numbers of targets of the files that are new, changed and gone."""
         new, changed = (sum(getattr(each, name) for each in self.files) for name in ("new", "changed"))
         return {"new": new, "changed": changed, "gone": len(self.gone)}
 

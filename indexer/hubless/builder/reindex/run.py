@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from hubless.builder.banks.bank_checks import COVERED, narrow_notes
-from hubless.builder.banks.held_out import MeasuringQueries, hold_out
+from hubless.builder.banks.bank_split import MeasuringQueries, hold_out
 from hubless.builder.executors import executing
 from hubless.builder.inputs.reading import BuildVectors, read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
