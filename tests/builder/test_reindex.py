@@ -153,14 +153,16 @@ def test_target_without_a_vector_stays_without_one(built):
     with writing.writable(built / "catalog") as client:
         points = [{"id": "bare", "payload": {"title": "bare"}}]
         assert client.put("/points", json={"points": points}).status_code == 200
-    write_targets(built / "items" / "c.parquet", ["item-80"])
-    for options in ({}, {"full": True}):
+    write_targets(built / "items" / "c.parquet", ["item-80"], clicks=[3.0])
+    with_prior = {"correction": {"name": "sn"}, "target_prior": "clicks"}
+    for settings, options in (({}, {}), ({}, {"full": True}), (with_prior, {})):
+        jobs.rewrite(built, **settings)
         made = run(built, **options).manifest
         assert (made.count, made.vectorless) == (62, 1)
         opened = hubless.open(built / "catalog", NAME)
         opened.check_canaries()
         row = opened.row("bare")
-        assert (row, opened.payload([row])) == (61, [{"title": "bare"}])
+        assert (row, opened.payload([row])) == (61, [{"title": "bare", "clicks": None}])
 
 
 def test_writes_after_the_run_began_stay_in_the_log_and_are_served(built):

@@ -155,9 +155,8 @@ def build(
         ):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
-                    inputs.contents.write(
-                        staged.folder
-                    )  # first, so that mistakes in them are found before the long work
+                    # first, so that mistakes in them are found before the long work
+                    inputs.contents.write(staged.folder)
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
                 draft = fit_version(vectors, recipe, steps, place, bank_of_targets=bank_of_targets)
                 steps.step("writing")

@@ -235,7 +235,8 @@ def _fit(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps
     for each in (bank, *given.values()):
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
-    prior = job_prior(job.target_prior, rows.payload, opened_bank)
+    payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
+    prior = job_prior(job.target_prior, payload, opened_bank)
     column = None if job.target_prior is None else job.target_prior.column
     vectors = BuildVectors(targets, bank, given["target_bank"], given["live_queries"], prior, column)
     work = Checkpoints(plan.work)
