@@ -4,7 +4,6 @@ import json
 from contextlib import contextmanager
 
 import httpx
-import numpy as np
 import orjson
 import pyarrow as pa
 import pytest
@@ -14,9 +13,6 @@ from support.serving import serving, wait_until_ready
 from support.small import DIM
 
 import hubless
-from hubless.search.delta.writes import Put
-from hubless.store.log import Log
-from hubless.vectors.free_payload import FREE_SCHEMA
 from hubless.vectors.payload_text import TYPES
 from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
@@ -178,20 +174,6 @@ def test_payload_is_taken_up_to_60_deep_and_refused_beyond(free, kind):
     for depth in (60, 80, 252, 254, 300, 500):
         assert "inside each other" in refused(put(free, "deeper", {"a": nested(depth, kind)}))["detail"]
     assert [each["id"] for each in free.post("/scroll", json={}).json()["points"]] == ["deep"]
-
-
-def test_stored_payload_that_is_too_deep_is_sent_as_text(free, tmp_path):
-    deep = orjson.dumps({"a": nested(252), "b": 1}).decode()  # as early builds took it
-    written = pa.table([pa.array([deep], pa.large_string())], FREE_SCHEMA)
-    write = Put(np.ones((1, DIM), np.float32) / DIM**0.5, pa.array(["deep"], pa.large_string()), written)
-    with Log(tmp_path / "catalog" / NAME).writing() as appender:
-        appender.add(write.kind, write.encode())
-        appender.commit()
-    [found] = free.post("/scroll", json={"min_seq": 1}).json()["points"]
-    assert found["payload"] == {"a": orjson.dumps(nested(252)).decode(), "b": 1}
-    assert counted(free, field="b", eq=1) == counted(free, field="a", exists=True) == 1
-    assert free.patch("/points", json={"points": [{"id": "deep", "payload": {"a": None}}]}).status_code == 200
-    assert free.get("/points/deep").json()["payload"] == {"b": 1}
 
 
 def test_vectors_and_queries_too_long_for_their_products_are_refused(tmp_path):

@@ -19,9 +19,7 @@ from support.problems import normal
 from support.serving import serving, wait_until_ready
 
 import hubless
-from hubless.builder.inputs import build_inputs as inputs
 from hubless.errors import InputError
-from hubless.vectors import payload, payload_types
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -240,39 +238,3 @@ def test_rows_added_in_a_zone_where_they_leave_year_9999_are_refused():
     )
     with pytest.raises(InputError, match=r"^payload, column at: expected times from year 1 to 9999, in UTC or another"):
         index.add(VECTORS[:1], ids=[9], payload={"at": last})
-
-
-def test_version_of_an_early_build_is_served_with_what_python_cannot_hold_as_text(tmp_path, monkeypatch):
-    """Early builds checked no values, and stored views."""
-    monkeypatch.setattr(payload_types, "check_values", lambda rows: rows)
-    monkeypatch.setattr(payload, "plain_schema", lambda schema: schema)
-    monkeypatch.setattr(inputs, "payload_schema", lambda schema: schema)
-    numbers = pa.array([2**62, 0, None], pa.int64())
-    times = numbers.view(pa.timestamp("us"))
-    columns = {
-        "day": pa.array([2**31 - 1, 0, None], pa.int32()).view(pa.date32()),
-        "time": times,
-        "zone": pa.array([0, 1, None], pa.int64()).view(pa.timestamp("s", "Nowhere/Town")),
-        "berlin": numbers.view(pa.timestamp("us", "Europe/Berlin")),
-        "length": numbers.view(pa.duration("s")),
-        "list": pa.ListArray.from_arrays([0, 1, 2, 3], times),
-        "struct": pa.StructArray.from_arrays([times, pa.array([1, 2, 3])], ["at", "n"]),
-        "view": pa.array(["a text longer than what fits a view", "b", None], pa.string_view()),
-    }
-    hubless.build(tmp_path, "c", VECTORS, BANK, metric="dot", payload=columns, correction="none", progress=False)
-    monkeypatch.undo()
-    with serving(create_app(Settings(catalog=tmp_path))) as base_url:
-        wait_until_ready(base_url)
-        points = httpx.post(f"{base_url}/v1/collections/c/points", json={"ids": [0, 1, 2]})
-        body = {"vector": [1.0] * 4, "limit": ROWS, "with": ["payload"]}
-        hits = httpx.post(f"{base_url}/v1/collections/c/query", json=body)
-    assert (points.status_code, hits.status_code) == (200, 200)
-    huge, plain, missing = (point["payload"] for point in points.json()["points"])
-    assert all(str(value) for value in huge.values())
-    assert huge["zone"] == "1970-01-01 00:00:00 Nowhere/Town"
-    assert huge["length"] == f"{2**62} s"
-    assert huge["struct"] == {"at": huge["time"], "n": 1}
-    assert huge["list"] == [huge["time"]]
-    assert (plain["day"], plain["time"], plain["view"]) == ("1970-01-01", "1970-01-01T00:00:00", "b")
-    assert {name for name, value in missing.items() if value is not None} == {"list", "struct"}
-    assert {hit["id"]: hit["payload"] for hit in hits.json()["hits"]} == {0: huge, 1: plain, 2: missing}

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.payload_values import rows_of
 
 _ZONE = "UTC"
 
@@ -74,8 +73,7 @@ def converted(column: pa.Array, name: str) -> pa.Array:
         if kind is ExportedType.INSTANT:
             return _written(column.cast(pa.timestamp("us", _ZONE)), "%Y-%m-%dT%H:%M:%SZ")
         if kind is ExportedType.JSON:
-            rows = rows_of(pa.record_batch([column], [name]))
-            return pa.array([None if row[name] is None else json_of(row[name]).decode() for row in rows], _TEXT)
+            return pa.array([None if one is None else json_of(one).decode() for one in column.to_pylist()], _TEXT)
         return column.cast(stored_type(kind))
     except pa.ArrowException as error:
         raise InputError(f"payload, column {name}", f"values that become {kind}", one_line(error)) from error

@@ -13,7 +13,6 @@ from hubless.exporting.exported_types import json_of
 from hubless.exporting.target_rows import FREE, ID, VECTOR, TargetRows
 from hubless.progress import Advance
 from hubless.store.durable import check_place, replaced, sync
-from hubless.vectors.payload_values import rows_of
 
 GROUP = 10_000
 """TargetRows of a group of Parquet, so that a reader needs no more in memory."""
@@ -37,7 +36,7 @@ def write_jsonl(rows: TargetRows, path: Path, advance: Advance) -> None:
         for block in _counted(rows, advance):
             vectors = block.column(VECTOR).flatten().to_numpy().reshape(-1, rows.width)
             ids = block.column(ID).to_pylist()
-            payload = rows_of(block.drop_columns([ID, VECTOR])) if rows.columns else [{}] * len(ids)
+            payload = block.drop_columns([ID, VECTOR]).to_pylist() if rows.columns else [{}] * len(ids)
             for wanted, vector, row in zip(ids, vectors, payload, strict=True):
                 if free is not None:
                     row[free] = orjson.Fragment(row[free])

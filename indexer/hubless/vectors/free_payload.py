@@ -45,11 +45,8 @@ def free_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
 
 
 def free_rows(rows: pa.RecordBatch, keys: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """The objects of some stored rows: all of their keys, or those of some keys that they have.
-
-    Values that are nested too deep, which early builds took, are text.
-    """
-    found = [_shallow(text) for text in rows.column(0).cast(pa.large_binary()).to_pylist()]
+    """The objects of some stored rows: all of their keys, or those of some keys that they have."""
+    found = [orjson.loads(text) for text in rows.column(0).cast(pa.large_binary()).to_pylist()]
     if keys is None:
         return found
     return [{key: value for key in keys if (value := _value_of(row, key)) is not _ABSENT} for row in found]
@@ -137,14 +134,6 @@ def _value_of(row: Mapping[str, Any], key: str) -> Any:
     first, dot, rest = key.partition(".")
     inside = row.get(first) if dot else None
     return _value_of(inside, rest) if isinstance(inside, dict) else _ABSENT
-
-
-def _shallow(text: bytes) -> dict[str, Any]:
-    row: dict[str, Any] = orjson.loads(text)
-    if is_deeper(text, MOST_NESTED):
-        texts = {key: orjson.dumps(value) for key, value in row.items()}
-        row |= {key: text.decode() for key, text in texts.items() if is_deeper(text, MOST_NESTED - 1)}
-    return row
 
 
 def _whole_kind(value: int) -> pa.DataType:

@@ -22,7 +22,6 @@ from hubless.vectors.free_payload import FreeBatch, free_rows, is_free
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth, plain_schema
-from hubless.vectors.payload_values import rows_of
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
 """What `as_payload` takes."""
@@ -82,7 +81,7 @@ class PayloadRows(Protocol):
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Some rows, in this order, all columns or some. What Python cannot hold is text (`payload_values`)."""
+        """Some rows, in this order, all columns or some."""
 
     def table(self) -> pa.Table:
         """All rows."""
@@ -112,8 +111,7 @@ class Payload:
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
-        # early builds stored views, of which Arrow cannot look up rows
-        return cls(table if plain_schema(table.schema) == table.schema else plain_table(table))
+        return cls(table)
 
     def with_rows(self, more: pa.Table) -> "Payload":
         """These rows, and then more. Batches of like size become one, so that there are few, and each is copied rarely.
@@ -146,7 +144,7 @@ class Payload:
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any]]:
-        """Some rows, in this order, all columns or some. What Python cannot hold is text (`payload_values`)."""
+        """Some rows, in this order, all columns or some."""
         wanted = np.asarray(rows, np.int64)
         taken: list[dict[str, Any]] = [{}] * len(wanted)
         owners = np.searchsorted(self._starts, wanted, "right") - 1
@@ -156,7 +154,7 @@ class Payload:
             if self._free:
                 found = free_rows(batch.take(some), columns)
             else:
-                found = rows_of((batch if columns is None else batch.select(list(columns))).take(some))
+                found = (batch if columns is None else batch.select(list(columns))).take(some).to_pylist()
             for place, row in zip(places.tolist(), found, strict=True):
                 taken[place] = row
         return taken

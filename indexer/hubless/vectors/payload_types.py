@@ -159,4 +159,6 @@ def _check_part(name: str, part: pa.Array) -> None:
         raise InputError(name, expected, f"values of {kind} ({one_line(error)})") from error
 
 
+UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
+"""What Arrow raises for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 _TIMES = "times from year 1 to 9999, in UTC or another zone of the IANA database"

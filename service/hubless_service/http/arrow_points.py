@@ -10,8 +10,7 @@ import hubless
 from hubless.errors import InputError, UnknownField, one_line
 from hubless.search.delta.writes import Put
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.payload_types import check_values
-from hubless.vectors.payload_values import UNREADABLE
+from hubless.vectors.payload_types import UNREADABLE, check_values
 from hubless_service.http.arrow import VECTOR, vectors_of
 from hubless_service.http.problems import clip
 

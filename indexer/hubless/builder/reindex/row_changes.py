@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from hubless.builder.inputs.build_inputs import held_payload, open_targets, reading_payload
 from hubless.builder.reindex.source_files import SourceFile, Stamps, same
-from hubless.errors import DuplicateIds, InputError
+from hubless.errors import DuplicateIds, InputError, one_line
 from hubless.store.bundle import SourceRecord
 from hubless.vectors.arrays import I64
 from hubless.vectors.files import Items
 from hubless.vectors.ids import ID_COLUMN
 from hubless.vectors.payload import Dataset, PayloadTypes, open_dataset
-from hubless.vectors.payload_values import rows_of
+from hubless.vectors.payload_types import UNREADABLE
 from hubless.vectors.sources import SelectedVectors, VectorSource, block_rows
 
 FILE, DIGEST = "file", "digest"
@@ -179,7 +179,11 @@ def _digests(opened: Items) -> pa.Array:
 def _payload_rows(payload: Dataset, columns: list[str]) -> Iterator[bytes]:
     with reading_payload():
         for batch in payload.scanner(columns=columns).to_batches():
-            for row in rows_of(batch):
+            try:
+                rows = batch.to_pylist()
+            except UNREADABLE as error:
+                raise InputError("payload", "values that Python can hold", one_line(error)) from error
+            for row in rows:
                 # a column that comes later is null until then, which is no change
                 yield repr([each for each in row.items() if each[1] is not None]).encode("utf-8", "replace")
 
