@@ -25,7 +25,7 @@ EXTRAS := tests/builder/test_ray.py tests/docker/test_kubernetes.py tests/docs/t
 	tests/measures/test_umap.py tests/vectors/test_array_likes.py tests/vectors/test_lance.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds lock sbom audit pin-base clean
+.PHONY: help setup demo test test-all attack crash simulate lint bench docs notebook openapi typescript langchain llama-index haystack extras clouds milvus lock sbom audit pin-base clean
 
 help:  ## this list
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -56,7 +56,7 @@ test: setup typescript .venv-langchain/.ready  ## everything that CI runs: lint,
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) -m "not slow" $(ARGS)
 
-test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready .venv-generators/.ready  ## test, and the slow checks too
+test-all: setup typescript $(ADAPTERS:%=.venv-%/.ready) .venv-stores/.ready .venv-generators/.ready .venv-milvus/.ready  ## test, and the slow checks too
 	$(MAKE) --no-print-directory lint
 	$(PYTEST) $(ARGS)
 	$(MAKE) --no-print-directory extras
@@ -134,10 +134,13 @@ clouds: setup .venv-clouds/.ready  ## test az:// and gs:// against stand-ins; Az
 	@touch $@
 
 # databases that the scripts of `hubless export` are tried with
-.venv-stores/.ready .venv-generators/.ready: .venv-%/.ready: requirements/%.txt
+.venv-stores/.ready .venv-generators/.ready .venv-milvus/.ready: .venv-%/.ready: requirements/%.txt
 	$(PYTHON) -m venv .venv-$*
 	.venv-$*/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
 	@touch $@
+
+milvus: setup .venv-milvus/.ready  ## test the engine Milvus against a real standalone server, of PyPI's milvus
+	$(PYTEST) -m slow tests/engines/standalone $(ARGS)
 
 # Node's own tools where Node 20 or newer is there; without it, make test skips the tests of the TypeScript client
 TYPESCRIPT := clients/typescript
@@ -187,6 +190,8 @@ lock:  ## lock the dependencies anew (needs uv)
 		--group stores -o requirements/stores.txt
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 		--group generators -o requirements/generators.txt
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
+		--group milvus -o requirements/milvus.txt
 	for name in $(ADAPTERS); do \
 		uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate --no-header \
 			clients/$$name/pyproject.toml --group clients/$$name/pyproject.toml:test \
@@ -210,4 +215,4 @@ pin-base:  ## pin the base image of the Dockerfile by its digest; needs docker a
 	docker/pin-base.sh
 
 clean:  ## remove what the other commands made
-	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-generators .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .venv-demo $(AUDIT) $(ADAPTERS:%=.venv-%) .venv-extras .venv-stores .venv-generators .venv-milvus .venv-clouds site build dist .mypy_cache .ruff_cache .pytest_cache

@@ -39,7 +39,7 @@ def bare(kind, index, queries, parameters):
 
 def layers(collection, queries):
     """Return a function for each layer."""
-    ranker = collection.unchanged()[0].ranker
+    ranker = collection.parts.ranker
     targets = ranker.targets
     kind, index, parameters = targets.kind, targets.index, targets.defaults
     prepared = collection.prepare(queries)

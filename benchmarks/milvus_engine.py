@@ -1,7 +1,8 @@
-"""One collection in Faiss and in Milvus: `HUBLESS_MILVUS_URI=… python -m benchmarks.milvus_engine [--targets 20000]`.
+"""One collection in Faiss and in Milvus: `HUBLESS_MILVUS_URI=… python -m benchmarks.milvus_engine`.
 
 Seconds to build, and milliseconds of a query, for graphs of one size and for exact search, with and without a filter.
-The sides take turns. What it says of milvus-lite, the double that the tests use, it does not say of a cluster.
+The sides take turns. `--targets 1000000 --dim 512 --kinds hnsw` is the size to compare with; the standalone server of
+`make milvus` will do. What it says of milvus-lite, the double of most tests, it does not say of a cluster.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from benchmarks import harness
 from hubless_milvus.client import client_of
 from hubless_milvus.server import Server
 
-DIM, BANK, QUERIES, K = 256, 1000, 64, 10
+BANK, QUERIES, K = 1000, 64, 10
 FILTER = {"field": "part", "lt": 10}
 """A tenth of the targets."""
 
@@ -56,11 +57,12 @@ def measured(catalog, kind, data, repeats):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--targets", type=int, default=20_000)
+    parser.add_argument("--dim", type=int, default=256)
     parser.add_argument("--kinds", nargs="*", default=["flat", "hnsw"])
     parser.add_argument("--repeats", type=int, default=5)
     given = parser.parse_args(arguments)
     print(client_of(Server.of_environment()).call("get_server_version"))
-    data = harness.with_hubs(given.targets, BANK, QUERIES, DIM)
+    data = harness.with_hubs(given.targets, BANK, QUERIES, given.dim)
     lines = [("index", "what", "Faiss", "Milvus", "×")]
     with tempfile.TemporaryDirectory() as catalog:
         for kind in given.kinds:

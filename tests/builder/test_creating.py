@@ -134,7 +134,7 @@ def test_aliased_collection_is_deleted_only_with_its_aliases(catalog):
 def test_log_of_a_deleted_collection_takes_no_write_though_there_is_another_of_its_name(catalog):
     home = catalog.path / "notes"
     write(catalog, put("a"))
-    living = WritableCollection(hubless.Collection(hubless.open(catalog.path, "notes").unchanged()[0]), Log(home))
+    living = WritableCollection(hubless.Collection(hubless.open(catalog.path, "notes").parts), Log(home))
     catalog.delete("notes")
     for _ in range(2):
         with pytest.raises(CollectionNotFound), living.log.writing():

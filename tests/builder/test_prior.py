@@ -88,7 +88,7 @@ class TestLaterTargets:
     def test_written_target_takes_the_prior_of_its_column(self, tmp_path):
         index = build(tmp_path, payload=PAYLOAD, target_prior="clicks")
         log = Catalog(tmp_path).log("c")
-        payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.payload_schema)
+        payload = pa.table({name: [values[0]] for name, values in PAYLOAD.items()}, index.parts.payload_schema)
         put = Put(np.ascontiguousarray(TARGETS[:1]), id_array([300], "ids"), payload)
         with log.writing() as appender:
             appender.add(put.kind, put.encode())

@@ -90,7 +90,7 @@ def test_writes_since_the_build_are_exported(tmp_path):
 
 def test_targets_without_a_vector_are_left_out(whole, tmp_path, monkeypatch):
     have = np.arange(exports.COUNT) % 5 != 1
-    monkeypatch.setattr(hubless.Collection, "have_vectors", lambda self, rows: have[rows])
+    monkeypatch.setattr(type(whole.parts.targets), "have_vectors", lambda self, rows: have[rows])
     written = hubless.export(whole, tmp_path / "out.parquet")
     table = pq.read_table(tmp_path / "out.parquet")
     assert (written.count, written.left_out) == (160, 40)

@@ -12,6 +12,7 @@ from hubless import CORRECTIONS
 from hubless.corrections import FITTED, QUERY_TIMES
 from hubless.corrections.query_time import Candidates
 from hubless.errors import BundleDamaged, InputError
+from hubless.search.parts import all_scores
 from hubless.search.ranker import MOST_CANDIDATES
 
 RESCORED = sorted(set(QUERY_TIMES) - {"dis"})
@@ -56,7 +57,7 @@ class TestEveryCorrection:
     @pytest.mark.parametrize("strength", [0, 0.5, 1, 2])
     def test_answers_are_the_best_by_the_dense_reference(self, collections, problem, name, strength):
         opened = collections[name]
-        (scores,) = opened.scores(problem.queries, (strength,))
+        (scores,) = all_scores(opened.parts, problem.queries, (strength,))
         found = opened.query(problem.queries, LIMIT, strength)
         assert_same_but_for_ties(found.rows, scores)
         np.testing.assert_allclose(found.scores, np.take_along_axis(scores, found.rows, axis=1), rtol=1e-5, atol=1e-5)

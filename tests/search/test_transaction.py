@@ -23,7 +23,7 @@ def home(tmp_path):
 @pytest.fixture
 def living(home):
     log = Log(home)
-    yield WritableCollection(hubless.Collection(hubless.open(home.parent, writing.NAME).unchanged()[0]), log)
+    yield WritableCollection(hubless.Collection(hubless.open(home.parent, writing.NAME).parts), log)
     log.close()
 
 

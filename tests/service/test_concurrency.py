@@ -54,7 +54,7 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
     serve, shared, monkeypatch, search_threads, openmp_threads, expected, filter
 ):
     requests = [{**body, "filter": filter} if filter else body for body in REQUESTS]
-    assert shared.takes_all_cores()
+    assert shared.parts.targets.is_shared(None)
     used, ask = set(), shared.query
 
     def query(*arguments, **options):
@@ -76,7 +76,7 @@ def test_search_that_takes_all_threads_gives_the_same_answers(
 
 def test_few_targets_that_meet_a_filter_leave_the_other_cores_to_others(shared):
     those = np.arange(shared.count)
-    assert [shared.takes_all_cores(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
+    assert [shared.parts.targets.is_shared(Matches(those < count)) for count in (4, 20, 200)] == [False, True, True]
 
 
 def test_exact_searches_of_any_index_take_all_cores_and_so_do_filters_that_leave_it_for_an_exact_search(
@@ -86,10 +86,10 @@ def test_exact_searches_of_any_index_take_all_cores_and_so_do_filters_that_leave
     hubless.build(tmp_path, "c", targets, bank, correction="none", index="fastscan", progress=False)
     monkeypatch.setattr(exhaustive, "PART_BYTES", 4 * 16 * 20)
     collection, those = hubless.open(tmp_path, "c"), np.arange(len(targets))
-    assert [collection.takes_all_cores(exact=exact) for exact in (False, True)] == [False, True]
-    narrow = [collection.takes_all_cores(Matches(those < count)) for count in (15, 35, 600)]
+    assert [collection.parts.targets.is_shared(None, exact=exact) for exact in (False, True)] == [False, True]
+    narrow = [collection.parts.targets.is_shared(Matches(those < count)) for count in (15, 35, 600)]
     assert narrow == [False, True, False]
-    assert collection.takes_all_cores(Matches(those < 600), exact=True)
+    assert collection.parts.targets.is_shared(Matches(those < 600), exact=True)
 
 
 @pytest.mark.parametrize(("parameters", "expected"), [({"exact": True}, 3), (None, 1)])

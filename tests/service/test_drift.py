@@ -86,9 +86,9 @@ def test_nothing_is_kept_where_it_is_switched_off(serve, words):
         assert client.get(HUBNESS).json()["drift"] is None
 
 
-def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog, monkeypatch):
+def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
     old = hubless.open(catalog, "words")
-    monkeypatch.setattr(type(old), "bank_sample", None)
+    object.__setattr__(old.parts, "bank_sample", None)
     with serve({"words": old}) as (client, _):
         ask(client, texts(300, VOCABULARY))
         assert client.get(HUBNESS).json()["drift"] is None
@@ -102,10 +102,10 @@ def observe(live, collection, vectors):
 def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
     live = LiveVersion(numbers, share=0)
-    observe(live, numbers, numbers.bank_sample[:FEWEST])
+    observe(live, numbers, numbers.parts.bank_sample[:FEWEST])
     before = live.drift(numbers)
     assert before.drift < 1
-    observe(live, numbers, numbers.bank_sample[:1])
+    observe(live, numbers, numbers.parts.bank_sample[:1])
     assert live.drift(numbers) is before
     observe(live, numbers, 5 + rng.normal(size=(2 * COMPARED, numbers.dim)).astype(np.float32))
     assert live.drift(numbers).drift > 3
@@ -114,5 +114,5 @@ def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers)
 
 def test_sample_of_the_bank_has_queries_of_the_bank_as_they_are_compared(words):
     bank = {row.tobytes() for row in words.prepare(catalogs.words().query_bank)}
-    assert len(words.bank_sample) == len(catalogs.words().query_bank)
-    assert {row.tobytes() for row in words.bank_sample} <= bank
+    assert len(words.parts.bank_sample) == len(catalogs.words().query_bank)
+    assert {row.tobytes() for row in words.parts.bank_sample} <= bank

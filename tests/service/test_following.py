@@ -59,7 +59,7 @@ def test_pause_between_looks_doubles_while_a_log_cannot_be_followed(tmp_path, ca
     small.build(tmp_path)
     caplog.set_level("INFO", "hubless.writes")
     log = Unreadable(tmp_path / LOG)
-    living = WritableCollection(hubless.Collection(hubless.open(tmp_path, NAME).unchanged()[0]), log)
+    living = WritableCollection(hubless.Collection(hubless.open(tmp_path, NAME).parts), log)
     shelf = Shelf()
     shelf.living = lambda: [living]
     (tmp_path / "empty").mkdir()

@@ -52,7 +52,7 @@ def test_occurrence_is_what_the_build_measured(http, catalog, words):
 
 
 def test_findings_are_the_bank_queries_that_find_the_target(http, words):
-    sample = words.bank_sample
+    sample = words.parts.bank_sample
     for text in ("a/b", "..", "target-7"):
         answer = http.get(f"{WORDS}/occurrence/queries", params={"id": text}).json()
         assert (answer["id"], answer["queries"]) == (text, len(sample))
@@ -79,7 +79,7 @@ def test_version_without_counts_has_them_counted_over_the_bank_sample(http, word
     monkeypatch.setattr(type(words), "occurrence", None)
     with serve({"words": words}) as (client, _):
         answer = client.get(f"{WORDS}/occurrence").json()
-    sample = words.bank_sample
+    sample = words.parts.bank_sample
     rows = words.query(sample, K, 0.0).rows
     assert (answer["source"], answer["queries"], answer["held_out"]) == ("sample", len(sample), False)
     assert answer["raw"]["most"] == np.bincount(rows.ravel()).max()
@@ -128,7 +128,7 @@ def test_projection_by_umap_has_no_shares_of_the_variance(tmp_path, monkeypatch)
 
 def test_projection_of_a_version_that_does_not_store_it_is_the_same(catalog, words):
     folder = hubless.Catalog(catalog).folder("words")
-    made = measures.projection.project(words.count, words.vectors, words.bank_sample, words.occurrence)
+    made = measures.projection.project(words.count, words.vectors, words.parts.bank_sample, words.occurrence)
     assert np.load(folder / bundle.PROJECTION)["targets"] == pytest.approx(made.targets, abs=1e-5)
 
 

@@ -12,6 +12,7 @@ from support.until import until
 from support.writing import NAME, point
 
 import hubless
+from hubless.search.delta.overlay import place_of, row_from
 from hubless.search.transaction import WritableCollection
 from hubless.store.log import Log
 
@@ -61,9 +62,9 @@ def test_places_are_the_same_however_the_writes_were_grouped(tmp_path):
     one, other = step.current, at_once.current
     rows = np.arange(one.count)
     assert one.ids(rows) == other.ids(np.arange(other.count))
-    places = [one.place(row) for row in rows.tolist()]
-    assert places == [other.place(row) for row in rows.tolist()] == sorted(places)
-    assert [other.row_from(*place) for place in places] == rows.tolist()
+    places = [place_of(one.parts, row) for row in rows.tolist()]
+    assert places == [place_of(other.parts, row) for row in rows.tolist()] == sorted(places)
+    assert [row_from(other.parts, *place) for place in places] == rows.tolist()
 
 
 @pytest.mark.parametrize("workers", [1, 2])

@@ -83,7 +83,7 @@ def test_more_filters_than_costs_are_kept_of_leave_all_threads_at_work(serve, wo
 
 
 def test_encoder_whose_threads_could_not_start_gets_them_with_the_next_text(serve, words, monkeypatch):
-    monkeypatch.setattr(type(words), "encodes_quickly", False)
+    monkeypatch.setattr(type(words.parts), "encodes_quickly", False)
     start, refused = threading.Thread.start, []
 
     def start_later(thread):

@@ -14,7 +14,9 @@ from pathlib import Path
 from pymilvus import MilvusClient
 from pymilvus.exceptions import MilvusException
 
-_PATIENCE = 120
+STANDALONE = Path(__file__).parents[2] / ".venv-milvus" / "bin" / "milvus-server"
+"""A real server, of PyPI's `milvus`."""
+_PATIENCE = 300
 _TRIES = 5
 _RARE_PINGS = {"grpc.keepalive_time_ms": 300_000}
 """The server has gRPC's usual limits: while it is slow, it takes pymilvus' pings for an attack."""
@@ -45,16 +47,18 @@ class Double:
 
     def start(self):
         """Start it, with what it held when it was stopped. False if another program has taken the port."""
-        # --host: it listens to all networks unless told
-        options = ["--data-dir", str(self._folder), "--host", "127.0.0.1", "--port", str(self.port)]
-        program = Path(sys.executable).with_name("milvus-lite")
         with (self._folder.parent / f"{self._folder.name}.log").open("ab") as log:
-            self._process = subprocess.Popen([program, "server", *options], stdout=log, stderr=log)
+            self._process = subprocess.Popen(self._command(), stdout=log, stderr=log)
         until = time.monotonic() + _PATIENCE
         while self._process.poll() is None and not self._answers():
             assert time.monotonic() < until, "milvus-lite did not start"
             time.sleep(0.05)
         return self._process.poll() is None
+
+    def _command(self):
+        # --host: it listens to all networks unless told
+        options = ["--data-dir", str(self._folder), "--host", "127.0.0.1", "--port", str(self.port)]
+        return [Path(sys.executable).with_name("milvus-lite"), "server", *options]
 
     def _answers(self):
         try:
@@ -81,11 +85,18 @@ class Double:
             self._process.wait()
 
 
+class Standalone(Double):
+    """A real Milvus of one process, with its own etcd and files."""
+
+    def _command(self):
+        return [STANDALONE, "--data", str(self._folder), "--proxy-port", str(self.port)]
+
+
 @contextmanager
-def running(folder):
+def running(folder, kind=Double):
     """A server until the block ends; its data stand in a folder."""
     for _ in range(_TRIES):  # between the choice of a port and the start, somebody else may take it
-        double = Double(folder / "data", _free_port())
+        double = kind(folder / "data", _free_port())
         if double.start():
             break
     else:

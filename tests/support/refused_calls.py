@@ -50,7 +50,7 @@ def following(catalog):
 def put(living, number):
     """Put a target that depends on a number; it is there once this returns."""
     rows = small.vectors(1, 500 + number)
-    payload = pa.Table.from_pylist([{"title": f"put {number}", "tags": None}], living.base.payload_schema)
+    payload = pa.Table.from_pylist([{"title": f"put {number}", "tags": None}], living.base.parts.payload_schema)
     write = Put(rows / np.linalg.norm(rows), pa.array([f"put-{number}"], pa.large_string()), payload)
     with living.log.writing() as appender, living.changing:
         living.catch_up()

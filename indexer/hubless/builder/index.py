@@ -77,7 +77,7 @@ class Index(Collection):
             seed=seed,
             device=device,
         )
-        self._filter_cache = filter_cache
+        self.filter_cache = filter_cache
         self._changes: Delta | None = None
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         self._changing = RLock()
@@ -192,10 +192,10 @@ class Index(Collection):
             naming what is wrong with an input; also its kinds DimensionMismatch, NotFinite, ZeroVector.
         """
         with self._changing:
-            parts = self._parts
+            parts = self.parts
             given = as_items(vectors, "vectors").vectors
             check_dim(given.shape[1], self.dim, given.name)
-            changes = self._changes or Delta.of(parts, self._filter_cache)
+            changes = self._changes or Delta.of(parts, self.filter_cache)
             schema = None if parts.payload is None else parts.payload.schema
             ids, payload = _parted(ids, payload, schema)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
@@ -218,20 +218,15 @@ class Index(Collection):
         if isinstance(ids, str | int):
             raise InputError("ids", "a list of ids", repr(ids))
         with self._changing:
-            parts = self._parts
+            parts = self.parts
             plain = [wanted.item() if isinstance(wanted, np.generic) else wanted for wanted in ids]
             rows: I64 = np.unique(np.array([parts.ids.row(wanted) for wanted in plain], np.int64))
-            changes = self._changes or Delta.of(parts, self._filter_cache)
+            changes = self._changes or Delta.of(parts, self.filter_cache)
             self._change(changes.removing(rows))
-
-    @property
-    def parts(self) -> Parts:
-        """The parts of the collection as it is now."""
-        return self._parts
 
     def follow(self, catalog: Catalog, log: Log) -> None:
         """Take in what was written to the collection since its version was built. Close the log."""
-        living = WritableCollection(Collection(self._parts, self._filter_cache), log)
+        living = WritableCollection(Collection(self.parts, self.filter_cache), log)
         living.catch_up()
         log.close()
         self._home = catalog.path, self.name
@@ -265,7 +260,7 @@ class Index(Collection):
             if the catalog cannot be written.
         """
         with self._changing, progress_bars(progress) as steps:
-            parts, changes, home = self._parts, self._changes, Catalog(catalog)
+            parts, changes, home = self.parts, self._changes, Catalog(catalog)
             rows, here = NextTargets.of(parts), (home.path, name) == self._home
             base = parts.folder if changes is None else changes.base.folder
             if not rows.count and not here:

@@ -161,7 +161,7 @@ def check_command(
         gallery.metric,
         make_correction("auto"),
         fresh,
-        served.offsets if served.is_folded else None,
+        served.offsets if served.parts.is_folded else None,
     )
     if json_:
         print_json(asdict(found))

@@ -232,11 +232,11 @@ def _chosen_by(choice: StrengthRecord | None) -> str:
 
 def _print_payload(collection: hubless.Collection) -> None:
     """The columns of the payload: name, type, and the first target's value."""
-    if not collection.payload_types or not collection.count:
+    if not collection.parts.payload_types or not collection.count:
         return
     table = table_of("payload", "type", "example", texts=["payload", "type", "example"])
     (first,) = collection.payload([0])
-    for name, kind in collection.payload_types.items():
+    for name, kind in collection.parts.payload_types.items():
         example = json.dumps((first or {}).get(name), ensure_ascii=False, default=str)
         table.add_row(name, kind, example if len(example) <= EXAMPLE else example[: EXAMPLE - 1] + "…")
     print_table(table)

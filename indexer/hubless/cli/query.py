@@ -91,7 +91,7 @@ def _asked(
 ) -> Iterator[dict[str, Any]]:
     """What is asked for, block by block, as arguments of `query`."""
     if ids:
-        yield {"ids": [opened.parse_id(each) for each in ids]}
+        yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
     elif vectors is None:
         yield {"vectors": opened.encode(texts)}
     else:

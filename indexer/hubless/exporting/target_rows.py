@@ -41,7 +41,7 @@ class TargetRows:
     database: Database | None = None
 
     def __post_init__(self) -> None:
-        if not self.collection.is_folded:
+        if not self.collection.parts.is_folded:
             name = self.collection.manifest.correction.name
             raise InputError("collection", "a correction that folds into offsets, such as auto", f"one with {name}")
         if not self.count:
@@ -58,7 +58,7 @@ class TargetRows:
 
     @cached_property
     def _rows(self) -> I64:
-        return np.flatnonzero(self.collection.have_vectors(np.arange(self.collection.count)))
+        return np.flatnonzero(self.collection.parts.targets.have_vectors(np.arange(self.collection.count)))
 
     @property
     def count(self) -> int:
@@ -73,12 +73,12 @@ class TargetRows:
     @property
     def is_free(self) -> bool:
         """Whether the payload is JSON objects with any keys: then they stand in one column."""
-        return is_free(self.collection.payload_schema)
+        return is_free(self.collection.parts.payload_schema)
 
     @cached_property
     def columns(self) -> dict[str, str]:
         """The name here of each payload column."""
-        schema = self.collection.payload_schema
+        schema = self.collection.parts.payload_schema
         given = [] if schema is None else [FREE] if self.is_free else schema.names
         names = ANY if self.database is None else self.database.columns
         return names.mapped(given, taken=(ID, VECTOR))
@@ -86,7 +86,7 @@ class TargetRows:
     @cached_property
     def types(self) -> dict[str, ExportedType]:
         """The type of each payload column, by its name here."""
-        schema = self.collection.payload_schema
+        schema = self.collection.parts.payload_schema
         if schema is None:
             return {}
         if self.is_free:
@@ -97,7 +97,7 @@ class TargetRows:
     def schema(self) -> pa.Schema:
         """ColumnNames and types of all columns."""
         id_type = pa.int64() if self.collection.manifest.id_type == "int64" else pa.large_string()
-        payload = self.collection.payload_schema
+        payload = self.collection.parts.payload_schema
         fields = [(ID, id_type), (VECTOR, pa.list_(pa.float32(), self.width))]
         for old, new in self.columns.items():
             stored = pa.large_string() if self.is_free or payload is None else payload.field(old).type
@@ -114,7 +114,7 @@ class TargetRows:
             naming a payload column whose values do not fit, or an id or a column that is too long.
         """
         step = block_rows(self.width)
-        payload = self.collection.payload_table
+        payload = self.collection.parts.payload_table
         for start in range(0, self.count, step):
             rows = self._rows[start : start + step]
             ids = pa.array(self.collection.ids(rows), self.schema.field(ID).type)

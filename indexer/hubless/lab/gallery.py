@@ -139,7 +139,7 @@ def gallery_of(collection: Collection) -> Gallery:
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
     metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
-    return Gallery(f"collection {collection.name}", collection.source, metric, describe, collection)
+    return Gallery(f"collection {collection.name}", collection.parts.source, metric, describe, collection)
 
 
 def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric | None) -> F32:

@@ -1,35 +1,29 @@
 """Targets that can be queried: query → augmented query → index → hits. Pure, no HTTP."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from hubless.corrections import corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.projection import Projection
 from hubless.search import canaries
-from hubless.search.delta.changes import Delta, rows_of
+from hubless.search.delta.changes import rows_of
 from hubless.search.delta.overlay import DeltaTargets
-from hubless.search.engines.base import StoredVectors
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
-from hubless.search.parts import Ids, Parts
+from hubless.search.parts import Parts
 from hubless.search.parts import projection as projection_of_parts
 from hubless.search.payloads import WithPayload, taken, taking
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
 from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows
-from hubless.vectors.free_payload import is_free
-from hubless.vectors.sources import block_rows
 
 MOST_STRENGTH = 2.0
 FULL_STRENGTH, TARGET_STRENGTH = 1.0, 0.0
@@ -46,13 +40,13 @@ class Collection:
     _origin: "Collection | None" = None
 
     def __init__(self, parts: Parts, filter_cache: int = FILTER_CACHE, origin: "Collection | None" = None) -> None:
-        self._filter_cache = filter_cache
+        self.filter_cache = filter_cache
         self._origin = origin
         self._become(parts)
 
     def _become(self, parts: Parts) -> None:
         """Use these parts from now on."""
-        matches = None if parts.payload is None else MatchesCache(parts.payload, self._filter_cache)
+        matches = None if parts.payload is None else MatchesCache(parts.payload, self.filter_cache)
         # one assignment, so that a query that runs now uses either all old parts or all new ones
         self._state = parts, matches
 
@@ -79,18 +73,14 @@ class Collection:
         self.__dict__.pop("_state", None)
 
     @property
-    def _parts(self) -> Parts:
+    def parts(self) -> Parts:
+        """What it is made of now; another object after each change."""
         return self._state[0]
 
     @property
     def manifest(self) -> Manifest:
         """The manifest of the version."""
-        return self._parts.manifest
-
-    @property
-    def bank_sample(self) -> F32 | None:
-        """Some queries of the bank (s, d), as `prepare` gives queries. None in bundles that do not have them."""
-        return self._parts.bank_sample
+        return self.parts.manifest
 
     @property
     def name(self) -> str:
@@ -103,7 +93,7 @@ class Collection:
     @property
     def count(self) -> int:
         """Number of targets, n."""
-        return len(self._parts.offsets)
+        return len(self.parts.offsets)
 
     @property
     def dim(self) -> int:
@@ -121,126 +111,31 @@ class Collection:
         return self.manifest.metric
 
     @property
-    def payload_types(self) -> dict[str, str]:
-        """Arrow's name of the type of each payload column; nothing for free payload."""
-        payload = self._parts.payload
-        if payload is None or is_free(payload.schema):
-            return {}
-        return {field.name: str(field.type) for field in payload.schema}
-
-    @property
-    def payload_kind(self) -> Literal["columns", "json"] | None:
-        """`columns`, or `json` for objects with any keys; None without payload."""
-        payload = self._parts.payload
-        if payload is None:
-            return None
-        return "json" if is_free(payload.schema) else "columns"
-
-    @property
-    def has_encoder(self) -> bool:
-        """Whether queries can be texts."""
-        return self._parts.encoder is not None
-
-    @property
-    def encodes_quickly(self) -> bool:
-        """Whether encoding a short text costs less than handing it to another thread."""
-        encoder = self._parts.encoder
-        return encoder is None or encoder.quick
-
-    @property
-    def encoder_left_alone(self) -> bool | None:
-        """Whether the encoder is skipped for now because it failed repeatedly. None if it never is."""
-        encoder = self._parts.encoder
-        return None if encoder is None else encoder.left_alone
-
-    @property
     def seq(self) -> int:
         """The last write of the collection's log that is in here; 0 for none."""
-        return self._parts.seq
+        return self.parts.seq
 
     @property
     def added(self) -> int:
         """How many targets stand beside the index of the version."""
-        numbering = self._parts.numbering
+        numbering = self.parts.numbering
         return 0 if numbering is None else numbering.added
 
     @property
     def removed(self) -> int:
         """How many targets of the version are gone or were replaced."""
-        numbering = self._parts.numbering
+        numbering = self.parts.numbering
         return 0 if numbering is None else numbering.removed
-
-    @property
-    def frozen_share(self) -> float:
-        """Share of the targets that came after the correction was fitted, at most; 0 without a correction."""
-        if not self.count or self.manifest.correction.name == "none":
-            return 0.0
-        return min(1.0, (self.manifest.frozen + self.added) / self.count)
-
-    @property
-    def is_folded(self) -> bool:
-        """Whether the correction is an offset for each target and nothing more, so that targets can come one by one."""
-        return self._parts.prepared() is None
-
-    @property
-    def payload_schema(self) -> pa.Schema | None:
-        """The columns of the payload; None without payload."""
-        return None if self._parts.payload is None else self._parts.payload.schema
-
-    @property
-    def payload_table(self) -> pa.Table | None:
-        """The payload of all targets, row by row, mapped where nothing was written; None without payload."""
-        return None if self._parts.payload is None else self._parts.payload.table()
-
-    @property
-    def stored_ids(self) -> Ids:
-        """The ids of all targets."""
-        return self._parts.ids
-
-    def unchanged(self) -> tuple[Parts, int]:
-        """The parts of this version, and the bytes for what filters matched: what `Delta.of` begins with."""
-        return self._parts, self._filter_cache
-
-    def changed(self, changes: Delta, seq: int) -> "Collection":
-        """Another collection, in which some targets came or went.
-
-        Parameters
-        ----------
-        changes : of this one
-        seq : the last write that is in them
-        """
-        return Collection(replace(changes.parts(), seq=seq), self._filter_cache, self)
 
     @property
     def origin(self) -> "Collection":
         """The version as it was opened: the same for all that writes made of it."""
         return self._origin or self
 
-    def origin_rows(self, rows: I64) -> I64:
-        """The rows there of some rows here; −1 for targets that were added since."""
-        numbering = self._parts.numbering
-        return rows if numbering is None else numbering.base_rows(rows)
-
-    def place(self, row: int) -> tuple[int, int]:
-        """Return where a row stands, for cursors: the same in every process that has opened the version and its log.
-
-        A row of the version: 0 and its number there. A row that was added: the write that put it, and its row in that
-        write. Rows are in the order of their places.
-        """
-        targets = self._parts.targets
-        return targets.place(row) if isinstance(targets, DeltaTargets) else (0, row)
-
-    def row_from(self, seq: int, rank: int) -> int:
-        """Return the first row that stands at a place or after it; `count` if there is none."""
-        targets = self._parts.targets
-        if isinstance(targets, DeltaTargets):
-            return targets.row_from(seq, rank)
-        return self.count if seq else min(rank, self.count)
-
     @property
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean was 0 when the correction was fitted."""
-        return self._parts.offsets
+        return self.parts.offsets
 
     @property
     def occurrence(self) -> NDArray[np.integer[Any]] | None:
@@ -248,7 +143,7 @@ class Collection:
 
         None where it is not stored.
         """
-        return self._parts.occurrence()
+        return self.parts.occurrence()
 
     def projection(self) -> Projection | None:
         """Where some targets and bank queries lie on two principal components, or by UMAP. None without targets.
@@ -259,27 +154,7 @@ class Collection:
         ------
         BundleDamaged, StorageError
         """
-        return projection_of_parts(self._parts)
-
-    @property
-    def source(self) -> StoredVectors:
-        """The stored vectors (n, d) as a source, of length 1 under metric cosine."""
-        return StoredVectors(self._parts.targets, f"collection {self.name}")
-
-    @property
-    def remote(self) -> bool:
-        """Whether another server holds the vectors and searches them."""
-        return self.manifest.index.engine is not None
-
-    def takes_all_cores(self, matches: Matches | None = None, *, exact: bool = False) -> bool:
-        """Whether one search at a time, on all cores, is faster than several side by side.
-
-        Parameters
-        ----------
-        matches : the targets that meet the filter; None without a filter
-        exact : whether the query is to be compared with every target
-        """
-        return self._parts.targets.is_shared(matches, exact=exact)
+        return projection_of_parts(self.parts)
 
     def query(
         self,
@@ -403,7 +278,7 @@ class Collection:
             for a column that the payload does not have, naming those that it has.
         InputError
         """
-        return self._parsed(document, self._parts, limits, name)
+        return self._parsed(document, self.parts, limits, name)
 
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are.
@@ -438,23 +313,6 @@ class Collection:
             raise self._no_payload(name)
         return parse_filter(document, parts.payload.schema, limits, name)
 
-    def scores(self, queries: F32, strengths: Sequence[float]) -> list[F32]:
-        """Scores (m, n) of prepared queries with all targets, for each strength: for evaluation.
-
-        They rank as `query` does with an exact index.
-        """
-        parts = self._parts
-        count, vectors = len(parts.offsets), parts.targets.vectors
-        similarities = np.empty((len(queries), count), np.float32)
-        step = block_rows(self.dim)
-        for start in range(0, count, step):
-            rows = np.arange(start, min(start + step, count))
-            similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T
-        return [
-            corrected_scores(queries, similarities, strength, parts.offsets, parts.ranker.query_time, vectors)
-            for strength in strengths
-        ]
-
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
         """Queries as they are compared with targets: checked, (m, d), of length 1 under metric cosine.
 
@@ -488,19 +346,9 @@ class Collection:
         UnknownWords
             naming the first text of which the encoder knows no word.
         """
-        if (encoder := self._parts.encoder) is None:
+        if (encoder := self.parts.encoder) is None:
             raise NoEncoder("text", f"a vector, as collection {self.name!r} has no encoder", "a text")
         return encoder.encode(texts, seconds)
-
-    def parse_id(self, text: str) -> str | int:
-        """An id from its text, by the type of this collection's ids.
-
-        Raises
-        ------
-        PointNotFound
-            if it cannot be one.
-        """
-        return self._parts.ids.parse(text)
 
     def point(self, wanted: str | int, *, vector: bool = False) -> Point:
         """A stored target by its id, with its vector if asked for (of length 1 under metric cosine).
@@ -509,9 +357,10 @@ class Collection:
         ------
         PointNotFound
         """
-        parts = self._parts
+        parts = self.parts
         row = parts.ids.row(wanted)
-        stored = parts.targets.vectors(np.array([row]))[0] if vector and self.have_vectors(np.array([row]))[0] else None
+        there = vector and parts.targets.have_vectors(np.array([row]))[0]
+        stored = parts.targets.vectors(np.array([row]))[0] if there else None
         payload = None if parts.payload is None else parts.payload.take([row])[0]
         return Point(parts.ids.ids(np.array([row]))[0], row, float(parts.offsets[row]), payload, stored)
 
@@ -529,7 +378,7 @@ class Collection:
                 raise InputError(
                     f"ids[{place}]", f"{expected}, as the ids of collection {self.name!r} are", repr(wanted)
                 )
-        return rows_of(ids, self.stored_ids)
+        return rows_of(ids, self.parts.ids)
 
     def row(self, wanted: str | int) -> int:
         """The row of an id.
@@ -538,7 +387,7 @@ class Collection:
         ------
         PointNotFound
         """
-        return self._parts.ids.row(wanted)
+        return self.parts.ids.row(wanted)
 
     def page(self, start: int, limit: int, filter: Filter | Matches | Mapping[str, Any] | None = None) -> I64:
         """The first `limit` rows, from row `start` on, of all targets or of those that meet a filter.
@@ -553,19 +402,15 @@ class Collection:
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         """The ids of some rows."""
-        return self._parts.ids.ids(rows)
+        return self.parts.ids.ids(rows)
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
-        return self._parts.targets.vectors(rows)
-
-    def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of some rows have a vector, (r,). The others are found by filters, pages and ids only."""
-        return self._parts.targets.have_vectors(rows)
+        return self.parts.targets.vectors(rows)
 
     def seqs(self, rows: NDArray[np.integer]) -> I64:
         """The number of the last write that changed each of some rows, or a higher one that the version has."""
-        targets, of_version = self._parts.targets, self.manifest.log_seq
+        targets, of_version = self.parts.targets, self.manifest.log_seq
         if isinstance(targets, DeltaTargets):
             return targets.seqs(rows, of_version)
         return np.full(len(rows), of_version)
@@ -574,7 +419,7 @@ class Collection:
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any] | None]:
         """Payload of some rows, all columns or some; None for each row if the collection has none."""
-        return taken(self._parts.payload, rows, columns)
+        return taken(self.parts.payload, rows, columns)
 
     def _no_payload(self, name: str) -> InputError:
         return InputError(name, f"none, as collection {self.name!r} has no payload", "a filter")
@@ -586,7 +431,7 @@ class Collection:
         ------
         BundleDamaged, StorageError
         """
-        return self._parts.correction()
+        return self.parts.correction()
 
     def check_hashes(self) -> None:
         """Compare the content of all files with the manifest. Does nothing for an index in memory.
@@ -595,7 +440,7 @@ class Collection:
         ------
         BundleDamaged, StorageError
         """
-        if (folder := self._parts.folder) is not None:
+        if (folder := self.parts.folder) is not None:
             verify(folder, self.manifest)
 
     def warm(self) -> None:
@@ -607,7 +452,7 @@ class Collection:
         ------
         StorageError
         """
-        if (folder := self._parts.folder) is not None:
+        if (folder := self.parts.folder) is not None:
             warm(folder, self.manifest)
 
     def check_canaries(self) -> None:
@@ -618,7 +463,7 @@ class Collection:
         BundleDamaged
             if the recall is lower, or scores differ.
         """
-        parts = self._parts
+        parts = self.parts
         if parts.folder is not None:
             canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
 

@@ -1,27 +1,29 @@
 """What a collection is made of: read from the files of a version, or made in memory."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.corrections import QueryTime
+from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.errors import BundleError, StorageError
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
-from hubless.search.engines.base import Targets
+from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.free_payload import is_free
 from hubless.vectors.payload import PayloadRows
+from hubless.vectors.sources import block_rows
 
 
 class Ids(Protocol):
@@ -177,6 +179,72 @@ class Parts:
     numbering: Numbering | None = None
     seq: int = 0
 
+    @property
+    def added(self) -> int:
+        """How many targets stand beside the index."""
+        return 0 if self.numbering is None else self.numbering.added
+
+    @property
+    def payload_schema(self) -> pa.Schema | None:
+        """The columns of the payload; None without payload."""
+        return None if self.payload is None else self.payload.schema
+
+    @property
+    def payload_table(self) -> pa.Table | None:
+        """The payload of all targets, mapped where nothing was written; None without payload."""
+        return None if self.payload is None else self.payload.table()
+
+    @property
+    def payload_kind(self) -> Literal["columns", "json"] | None:
+        """`columns`, or `json` for objects with any keys; None without payload."""
+        if self.payload is None:
+            return None
+        return "json" if is_free(self.payload.schema) else "columns"
+
+    @property
+    def payload_types(self) -> dict[str, str]:
+        """Arrow's name of the type of each payload column; nothing for free payload."""
+        if self.payload is None or is_free(self.payload.schema):
+            return {}
+        return {field.name: str(field.type) for field in self.payload.schema}
+
+    @property
+    def encodes_quickly(self) -> bool:
+        """Whether encoding a short text costs less than handing it to another thread."""
+        return self.encoder is None or self.encoder.quick
+
+    @property
+    def encoder_left_alone(self) -> bool | None:
+        """Whether the encoder is skipped for now because it failed repeatedly. None if it never is."""
+        return None if self.encoder is None else self.encoder.left_alone
+
+    @property
+    def frozen_share(self) -> float:
+        """Share of the targets that came after the correction was fitted, at most; 0 without a correction."""
+        count = len(self.offsets)
+        if not count or self.manifest.correction.name == "none":
+            return 0.0
+        return min(1.0, (self.manifest.frozen + self.added) / count)
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the correction is an offset for each target and nothing more, so that targets can come one by one."""
+        return self.prepared() is None
+
+    @property
+    def remote(self) -> bool:
+        """Whether another server holds the vectors and searches them."""
+        return self.manifest.index.engine is not None
+
+    @property
+    def source(self) -> StoredVectors:
+        """The stored vectors (n, d) as a source, of length 1 under metric cosine."""
+        return StoredVectors(self.targets, f"collection {self.manifest.collection}")
+
+    def base_rows(self, rows: I64) -> I64:
+        """Return the rows in the version of some rows; −1 for targets that were added since."""
+        return rows if self.numbering is None else self.numbering.base_rows(rows)
+
     @cached_property
     def ranker(self) -> Ranker:
         """Answers queries."""
@@ -230,3 +298,15 @@ def prior_of(payload: pa.Table, column: str) -> F64:
     """Return the values of a payload column (n,), NaN in place of those that are no finite numbers above 0."""
     values = payload.column(column).to_numpy().astype(np.float64)
     return np.where(np.isfinite(values) & (values > 0), values, np.nan)
+
+
+def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F32]:
+    """Return the scores (m, n) of prepared queries with all targets, for each strength, as an exact index ranks."""
+    count, vectors = len(parts.offsets), parts.targets.vectors
+    similarities = np.empty((len(queries), count), np.float32)
+    step = block_rows(parts.manifest.dim)
+    for start in range(0, count, step):
+        rows = np.arange(start, min(start + step, count))
+        similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T
+    query_time = parts.ranker.query_time
+    return [corrected_scores(queries, similarities, each, parts.offsets, query_time, vectors) for each in strengths]

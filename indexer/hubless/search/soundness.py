@@ -79,18 +79,18 @@ def version_problem(targets: Targets, offsets: F32, correction: CentredCorrectio
 def collection_problem(collection: Collection) -> str | None:
     """Return why a version as it was built, or with its writes, is not sound; None if it is."""
     base, manifest = collection.origin, collection.origin.manifest
-    parts = base.unchanged()[0]
+    parts = base.parts
     if (problem := index_problem(parts.targets, parts.offsets, manifest.count - manifest.vectorless)) is not None:
         return problem
     ids = base.ids(np.arange(base.count))
     if len(set(ids)) != len(ids):
         return f"{len(ids) - len(set(ids))} ids are there twice"
     rows = sample_of(collection.count)
-    rows = rows[collection.have_vectors(rows)]
-    if not collection.is_folded or not len(rows):
+    rows = rows[collection.parts.targets.have_vectors(rows)]
+    if not collection.parts.is_folded or not len(rows):
         return None
     if manifest.target_prior is not None and manifest.target_prior.column is None:
         return None  # it came from a file, and is not kept
-    columns = None if collection.payload_table is None else collection.payload_table.take(rows)
+    columns = None if collection.parts.payload_table is None else collection.parts.payload_table.take(rows)
     vectors, prior = collection.vectors(rows), later_prior(manifest, columns)
     return offsets_problem(collection.correction(), vectors, collection.offsets[rows], prior)

@@ -1,6 +1,7 @@
 """A collection that is written to: a version, and what its log says has changed since."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from threading import RLock
 from typing import NamedTuple, TypeVar
 
@@ -95,7 +96,7 @@ class WritableCollection:
 
     def begin(self) -> "Transaction":
         """Writes to come, planned one after another. Hold `changing` until they are adopted or given up."""
-        return Transaction(self, self._state or State(Delta.of(*self.base.unchanged()), self.current))
+        return Transaction(self, self._state or State(Delta.of(self.base.parts, self.base.filter_cache), self.current))
 
     def commit(self, transaction: "Transaction") -> None:
         """Serve what a transaction has come to. Its writes are in the log now."""
@@ -106,7 +107,7 @@ class WritableCollection:
 
     def _read(self, log: Log) -> bool:
         """Apply the next entries of the log; False if there are no more."""
-        transaction, schema = self.begin(), self.base.payload_schema
+        transaction, schema = self.begin(), self.base.parts.payload_schema
         entries = log.since(self.current.seq)
         for entry in entries:
             try:
@@ -184,7 +185,8 @@ class Transaction:
         """The same, with what changed."""
         if self._waiting:
             changes = _changed(self._state.changes, self._living.base.correction, self._waiting)
-            self._state = State(changes, self._living.base.changed(changes, self._seq))
+            base = self._living.base
+            self._state = State(changes, Collection(replace(changes.parts(), seq=self._seq), base.filter_cache, base))
             self._waiting, self._there = [], {}
             self.added = changes.count_added
         return self._state

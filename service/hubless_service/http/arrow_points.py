@@ -35,7 +35,7 @@ def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
     if VECTOR in table.column_names:
         vectors, there = vectors_of(table, collection, all_needed=False)
     others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])
-    return Put(vectors, ids, _payload(others, collection.payload_schema), there)
+    return Put(vectors, ids, _payload(others, collection.parts.payload_schema), there)
 
 
 def _ids(column: pa.ChunkedArray, collection: hubless.Collection) -> pa.Array:

@@ -14,6 +14,7 @@ import orjson
 import hubless
 from hubless.errors import InputError
 from hubless.filters import Filter
+from hubless.search.delta.overlay import place_of, row_from
 from hubless_service.http.problems import HttpProblem, clip, describe
 
 _DIGEST_BYTES = 9
@@ -26,7 +27,7 @@ class Cursor(NamedTuple):
     ----------
     version : of the collection; None for a scroll that begins
     reached : the last write that the page before had
-    seq, rank : the place, as `Collection.place` gives it
+    seq, rank : the place, as `place_of` gives it
     """
 
     version: str | None
@@ -54,7 +55,7 @@ class Cursor(NamedTuple):
             raise HttpProblem("cursor_expired", detail)
         if self.rank and not self.seq and self.rank >= collection.origin.count:
             raise InputError("cursor", _UNCHANGED, f"row {self.rank} of {collection.origin.count}")
-        return collection.row_from(self.seq, self.rank)
+        return row_from(collection.parts, self.seq, self.rank)
 
 
 _UNCHANGED = "the cursor of an answer, unchanged"
@@ -62,7 +63,7 @@ _UNCHANGED = "the cursor of an answer, unchanged"
 
 def write_cursor(collection: hubless.Collection, row: int, filter: Filter | None) -> str:
     """The cursor that goes on at a row."""
-    content = [collection.version, collection.seq, *collection.place(row), _digest(filter)]
+    content = [collection.version, collection.seq, *place_of(collection.parts, row), _digest(filter)]
     return urlsafe_b64encode(orjson.dumps(content)).decode()
 
 

@@ -51,7 +51,7 @@ def read_beside(collection: hubless.Collection, rows: NDArray[np.integer], extra
     return SentBeside(
         collection.payload(rows, extras.columns) if extras.payload else None,
         collection.vectors(rows) if extras.vector and len(rows) else None,
-        collection.have_vectors(rows) if extras.vector and len(rows) else None,
+        collection.parts.targets.have_vectors(rows) if extras.vector and len(rows) else None,
     )
 
 

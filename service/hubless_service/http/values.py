@@ -189,7 +189,7 @@ def _sequence(value: Any, subject: Subject) -> int:
 def _payload_row(value: Any, subject: Subject) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError("", "an object", describe(value))
-    return read_row(value, subject.collection.payload_schema)
+    return read_row(value, subject.collection.parts.payload_schema)
 
 
 def _stored_id(value: Any, subject: Subject) -> int | str:
@@ -229,8 +229,8 @@ def _dimension(value: Any, subject: Subject) -> int:
 
 
 def _extras(value: Any, subject: Subject) -> Extras:
-    known = [*subject.collection.payload_types]
-    free = subject.collection.payload_kind == "json"
+    known = [*subject.collection.parts.payload_types]
+    free = subject.collection.parts.payload_kind == "json"
     if not isinstance(value, list) or not all(isinstance(item, str) and _EXTRA.fullmatch(item) for item in value):
         received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
         raise InputError("", f"a list of {PAYLOAD}, {_COLUMN}<column> and {VECTOR}", received)

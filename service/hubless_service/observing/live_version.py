@@ -88,7 +88,7 @@ class LiveVersion:
         options : with which the collection was asked for all of them
         """
         k = min(K, options["limit"])
-        blocks = {id(rows): collection.origin_rows(rows[:, :k]) for rows, _ in found}
+        blocks = {id(rows): collection.parts.base_rows(rows[:, :k]) for rows, _ in found}
         with self._lock:
             for vector, (rows, line) in zip(vectors, found, strict=True):
                 # copies, which do not hold on to the whole batch
@@ -115,7 +115,7 @@ class LiveVersion:
         found = [collection.query(vectors, **(options | {"strength": strength})).rows for strength in STRENGTHS]
         answers = np.full((len(alike), len(STRENGTHS), K), -1)
         for place, rows in enumerate(found):
-            answers[:, place, : rows.shape[1]] = collection.origin_rows(rows)
+            answers[:, place, : rows.shape[1]] = collection.parts.base_rows(rows)
         with self._lock:
             self._compared.extend(zip(alike, answers, strict=True))
             self._since["strength"] += len(alike)
@@ -184,7 +184,7 @@ class LiveVersion:
 
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
         """Compare the last queries with the query bank; None if there are too few, or no sample of the bank."""
-        bank = collection.bank_sample
+        bank = collection.parts.bank_sample
         with self._lock:
             kept = min(len(self._recent), COMPARED)
             if bank is None or kept < FEWEST:

@@ -165,7 +165,7 @@ def _ranking(version: hubless.Collection, found: NDArray[np.int64], counts: I64,
 
 
 def _findings(version: hubless.Collection, text: str) -> FindingsAnswer:
-    wanted = version.parse_id(text)
+    wanted = version.parts.ids.parse(text)
     row = version.row(wanted)
     finds = insight_of(version).finds(version)
     raw, corrected = ([], []) if finds is None else (_of_row(version, finds, ranking, row) for ranking in finds)

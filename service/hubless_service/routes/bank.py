@@ -67,7 +67,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     """
     service, name = call.service, held.name
     check_refittable(held.manifest)
-    if not held.source.targets.room(None):
+    if not held.parts.source.targets.room(None):
         raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
     deadline = call.trace.started + (body.timeout_ms or service.settings.default_timeout_ms) / 1000
     order = await _give(call, held, body)
@@ -104,7 +104,7 @@ async def get_bank_query(call: Call, held: Held, number: str) -> Response:
 
     People may have asked them, and texts can be guessed from vectors: `HUBLESS_BANK_READERS` says who may read them.
     """
-    role, sample = call.service.settings.bank_readers, held.bank_sample
+    role, sample = call.service.settings.bank_readers, held.parts.bank_sample
     if not call.access.has(role):
         raise HttpProblem("forbidden", f"Stored bank queries need a key of role {role}.")
     if sample is None:
@@ -201,10 +201,10 @@ async def _describe(state: AppState, holder: hubless.Collection) -> BankAnswer:
     status = await asyncio.to_thread(state.engine.maintainer.status, holder.name)
     return {
         "queries": bank.queries if bank else 0,
-        "stored": 0 if holder.bank_sample is None else len(holder.bank_sample),
+        "stored": 0 if holder.parts.bank_sample is None else len(holder.parts.bank_sample),
         "coverage": bank.coverage if bank else None,
         "correction": holder.manifest.correction.name,
-        "frozen_share": holder.frozen_share,
+        "frozen_share": holder.parts.frozen_share,
         "waiting": None
         if waiting is None
         else {"queries": waiting.queries, "mode": "append" if waiting.append else "replace", "fit": waiting.fit},

@@ -105,4 +105,4 @@ async def get_point(call: Call, held: Held, id: str, url: UrlOf[PointRequest]) -
 
 def _usual(collection: hubless.Collection) -> Extras:
     """Return what targets are sent with if the request does not say: the payload, where there is one."""
-    return Extras(payload=collection.payload_kind is not None)
+    return Extras(payload=collection.parts.payload_kind is not None)

@@ -181,9 +181,9 @@ def _flat(document: dict[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
 
 def _only(held: hubless.Collection, other: hubless.Collection) -> IdChanges:
     """The ids that one version has and the other has not."""
-    ids = held.stored_ids.array
-    if ids.type == other.stored_ids.array.type:
-        ids = ids.filter(pc.invert(pc.is_in(ids, value_set=other.stored_ids.array)))
+    ids = held.parts.ids.array
+    if ids.type == other.parts.ids.array.type:
+        ids = ids.filter(pc.invert(pc.is_in(ids, value_set=other.parts.ids.array)))
     return {"count": len(ids), "ids": ids[:_IDS].to_pylist()}
 
 

@@ -22,13 +22,15 @@ class Breakers:
 
     def note(self, collection: hubless.Collection) -> None:
         """Tell the state of one after a call of its encoder; a version that was replaced is not told of."""
-        if collection.encoder_left_alone is not None and any(collection.origin is one.origin for one in self._served()):
-            self.on_state(collection.name, collection.encoder_left_alone)
+        if collection.parts.encoder_left_alone is not None and any(
+            collection.origin is one.origin for one in self._served()
+        ):
+            self.on_state(collection.name, collection.parts.encoder_left_alone)
 
     def look(self) -> None:
         """Tell the state of all, after what is served may have changed."""
         with self._lock:
-            collections = [one for one in self._served() if one.encoder_left_alone is not None]
+            collections = [one for one in self._served() if one.parts.encoder_left_alone is not None]
             names = {collection.name for collection in collections}
             for gone in self._told - names:
                 self.on_state(gone, False)

@@ -208,7 +208,7 @@ class CatalogFollower:
         """Note on the shelf whose engine, outside of this process, does not answer, so that /readyz can tell."""
         dead: EngineError | None = None
         for collection in self._shelf.served():
-            if not collection.remote:
+            if not collection.parts.remote:
                 continue
             # all are in one engine: if it is dead for one, the others need not wait for it
             error = dead or _engine_error(collection)

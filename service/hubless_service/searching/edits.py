@@ -59,7 +59,7 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:
             vectors[row], has_vector[row] = vector[0], True
-    payload = table_of([point.payload or {} for point in wanted.points], collection.payload_schema)
+    payload = table_of([point.payload or {} for point in wanted.points], collection.parts.payload_schema)
     return partial(_put, Put(vectors, ids, payload, has_vector), wanted.mode or "upsert")
 
 
@@ -104,7 +104,7 @@ def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
     InputError
         if an id stands twice, or the collection has no payload.
     """
-    if collection.payload_schema is None:
+    if collection.parts.payload_schema is None:
         raise InputError("points", "none, as the collection has no payload", f"{len(wanted.points)} points")
     ids = _distinct([point.id for point in wanted.points])
     return partial(_patch, wanted.points, ids)
@@ -127,7 +127,7 @@ def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
 
 def check_writable(collection: Collection) -> None:
     """Raise `InputError` unless the offset of a target is all that the correction needs."""
-    if not collection.is_folded:
+    if not collection.parts.is_folded:
         name = collection.manifest.correction.name
         expected = (
             "one whose correction is an offset for each target; PUT its bank with correction auto, or build it again"
@@ -152,17 +152,17 @@ def _put(put: Put, mode: str, transaction: Transaction) -> Planned:
 
 def _patch(points: Sequence[PointToPatch], ids: pa.Array, transaction: Transaction) -> Planned:
     collection = transaction.collection()
-    schema = collection.payload_schema
+    schema = collection.parts.payload_schema
     rows = np.array([collection.row(point.id) for point in points], np.int64)
     stored = collection.payload(rows)
     payload = [{**(before or {}), **(point.payload or {})} for before, point in zip(stored, points, strict=True)]
-    if collection.payload_kind == "json":
+    if collection.parts.payload_kind == "json":
         removed = [{key for key, value in (point.payload or {}).items() if value is None} for point in points]
         payload = [
             {key: value for key, value in row.items() if key not in gone}
             for row, gone in zip(payload, removed, strict=True)
         ]
-    put = Put(collection.vectors(rows), ids, table_of(payload, schema), collection.have_vectors(rows))
+    put = Put(collection.vectors(rows), ids, table_of(payload, schema), collection.parts.targets.have_vectors(rows))
     return put, {"inserted": 0, "updated": len(points)}
 
 

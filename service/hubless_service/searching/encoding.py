@@ -71,7 +71,7 @@ class Encoding:
             as `encode`.
         """
         trace = trace_of(request)
-        if collection.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
+        if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
             with trace.stage("encode"):
                 return _encode(collection, texts, where, deadline)
 

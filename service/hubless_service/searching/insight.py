@@ -37,7 +37,7 @@ class Insight:
 
     def __init__(self, version: hubless.Collection) -> None:
         # the version itself is not kept: this must not hold it open
-        self._sample = version.bank_sample
+        self._sample = version.parts.bank_sample
         self._count = version.count
         self._working = threading.Lock()
         self._finds: I64 | None = None

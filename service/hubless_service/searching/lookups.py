@@ -36,7 +36,7 @@ def find_target(collection: hubless.Collection, text: str, extras: Extras) -> Lo
     ------
     PointNotFound
     """
-    return _targets(collection, np.array([collection.row(collection.parse_id(text))]), extras)
+    return _targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
 
 
 def find_targets(

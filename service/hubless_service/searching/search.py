@@ -98,9 +98,9 @@ def _submit(
     first = queries[0]
     matches = None if first.filter is None else collection.known_matches(first.filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    inline = (first.filter is None or matches is not None) and not collection.remote
+    inline = (first.filter is None or matches is not None) and not collection.parts.remote
     exact = first.parameters is not None and first.parameters.get("exact") is True
-    exclusive = inline and collection.takes_all_cores(matches, exact=exact)
+    exclusive = inline and collection.parts.targets.is_shared(matches, exact=exact)
     answer: Answer = partial(answer_groups, collection, observe)
     if exclusive:
         answer = partial(_on_threads, queue.threads, answer)

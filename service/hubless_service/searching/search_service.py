@@ -269,7 +269,7 @@ class SearchService:
         return [self._queue] if self._remote is self._queue else [self._queue, self._remote]
 
     def _queue_of(self, collection: hubless.Collection) -> WorkQueue:
-        return self._remote if collection.remote else self._queue
+        return self._remote if collection.parts.remote else self._queue
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

@@ -174,12 +174,12 @@ class Shelf:
 
     def frozen(self) -> Iterator[tuple[str, float]]:
         """Yield each collection, and the share of targets that came after the correction was fitted."""
-        yield from ((collection.name, collection.frozen_share) for collection in self.served())
+        yield from ((collection.name, collection.parts.frozen_share) for collection in self.served())
 
     def engines(self) -> Iterator[tuple[str, float]]:
         """Collection, and whether its engine answers, of those whose engine is another server."""
         for name, slot in self._slots.items():
-            if slot.collection and slot.collection.remote:
+            if slot.collection and slot.collection.parts.remote:
                 yield name, slot.silent is None
 
     def bank_coverages(self) -> Iterator[tuple[str, float]]:

@@ -183,14 +183,14 @@ def test_sealing_records_whatever_is_in_the_folder(tmp_path, template):
 def test_encoder_comes_back_as_it_was_given(template):
     encoder, opened = small.encoder(), hubless.open(template, "photos")
     texts = ["amber birch", "fjord fjord delta"]
-    assert opened.has_encoder
+    assert opened.parts.encoder is not None
     assert opened.encode(texts) == pytest.approx(encoder.encode(texts), abs=0)
 
 
 def test_collection_without_an_encoder_says_so(tmp_path):
     small.build(tmp_path)
     opened = hubless.open(tmp_path, "photos")
-    assert not opened.has_encoder
+    assert opened.parts.encoder is None
     with pytest.raises(hubless.HublessError, match="no encoder"):
         opened.encode(["amber"])
 

@@ -179,7 +179,7 @@ def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Part
         written = WritableCollection(version, log)
         written.catch_up()
     if written.changes is None:
-        return version.unchanged()[0]
+        return version.parts
     return replace(written.changes.parts(), seq=written.current.seq)
 
 

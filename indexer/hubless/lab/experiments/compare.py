@@ -174,7 +174,7 @@ def compare_strictly(
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
     comparison = compare(
-        queries, collection.source, relevant, corrections, metric=metric, target_prior=prior, **options
+        queries, collection.parts.source, relevant, corrections, metric=metric, target_prior=prior, **options
     )
     if prior is not None or collection.manifest.target_prior is None:
         return comparison
@@ -197,7 +197,7 @@ def _fitted(trial: Trial, methods: Sequence[Method], left_out: dict[str, str]) -
 
 def _stored_prior(collection: Collection) -> F64 | None:
     """Return how often each target of a collection should be found; None unless a payload column says so."""
-    record, table = collection.manifest.target_prior, collection.payload_table
+    record, table = collection.manifest.target_prior, collection.parts.payload_table
     if record is None or record.column is None or table is None:
         return None
     values = prior_of(table, record.column)

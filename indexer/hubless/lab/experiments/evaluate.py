@@ -18,6 +18,7 @@ from hubless.measures import as_groups
 from hubless.measures.likeness import share_among
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH, Collection
+from hubless.search.parts import all_scores
 from hubless.vectors.arrays import I64, check_at_least, check_between, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sample, under_metric
@@ -144,7 +145,7 @@ def evaluate(
         for block in source.blocks(max(1, _SCORES_HELD // collection.count)):
             rows = answered[(answered >= start) & (answered < start + len(block))]
             if len(rows):
-                both = collection.scores(block[rows - start], (0.0, applied))
+                both = all_scores(collection.parts, block[rows - start], (0.0, applied))
                 for tally, scores in zip((raw, corrected), both, strict=True):
                     tally.add(scores, [right[row] for row in rows])
             start += len(block)
@@ -183,7 +184,7 @@ def _leak_notes(collection: Collection, queries: VectorSource, right: Sequence[I
     """
     # the bank of the fit, or the sample of it that every version keeps
     bank = collection.correction().state().get("bank")
-    bank = collection.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)
+    bank = collection.parts.bank_sample if bank is None else np.ascontiguousarray(bank, np.float32)
     if bank is None:
         return []
     chosen = np.random.default_rng(0).permutation(np.unique(np.concatenate(right)))[:LOOKED_UP]

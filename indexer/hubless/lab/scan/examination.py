@@ -12,6 +12,7 @@ from hubless.lab.held_out import held_out_rankings
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
 from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Topics, entropies, surprise, tails
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
+from hubless.search.parts import all_scores
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
@@ -183,7 +184,7 @@ class Examination:
         step = max(1, 2**24 // collection.count)
         found = []
         for start in range(0, len(self._queries), step):
-            (scores,) = collection.scores(self._queries[start : start + step], (1.0,))
+            (scores,) = all_scores(collection.parts, self._queries[start : start + step], (1.0,))
             found.append(np.argsort(-scores[:, self._rows], axis=1, kind="stable")[:, :k])
         exposure = Sightings.of(np.concatenate(found)).exposure(self._count, len(self._queries))
         name = f"{collection.manifest.correction.name}, of the collection"

@@ -16,7 +16,7 @@ from hubless.errors import PointNotFound
 from hubless.search.delta.memtable import Memtable
 from hubless.search.engines.base import How, Kind, StoredTargets, best_of, check_scores
 from hubless.search.matches import Matches, MatchesCache
-from hubless.search.parts import Numbering
+from hubless.search.parts import Numbering, Parts
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.ids import IdTable
 from hubless.vectors.payload import Masks, Payload
@@ -118,14 +118,14 @@ class DeltaTargets:
         return found
 
     def place(self, row: int) -> tuple[int, int]:
-        """As `Collection.place`."""
+        """As `place_of`."""
         if row < self.numbering.of_base:
             return 0, int(self.numbering.in_base(np.array([row]))[0])
         slot = self.memtable.slots[row - self.numbering.of_base]
         return int(self.memtable.rows("seqs")[slot]), int(self.memtable.rows("ranks")[slot])
 
     def row_from(self, seq: int, rank: int) -> int:
-        """As `Collection.row_from`."""
+        """As `row_from`."""
         numbering, slots = self.numbering, self.memtable.slots
         if not seq:
             return (
@@ -233,3 +233,19 @@ class DeltaPayload:
         left = self._numbering.left
         base = self._base.table()
         return pa.concat_tables([base if left is None else base.take(left), self._added.table().take(self._slots)])
+
+
+def place_of(parts: Parts, row: int) -> tuple[int, int]:
+    """Return where a row stands, for cursors: the same in every process that has opened the version and its log.
+
+    A row of the version: 0 and its number there. A row that was added: the write that put it, and its row in that
+    write. Rows are in the order of their places.
+    """
+    return parts.targets.place(row) if isinstance(parts.targets, DeltaTargets) else (0, row)
+
+
+def row_from(parts: Parts, seq: int, rank: int) -> int:
+    """Return the first row that stands at a place or after it; the number of rows if there is none."""
+    if isinstance(parts.targets, DeltaTargets):
+        return parts.targets.row_from(seq, rank)
+    return len(parts.offsets) if seq else min(rank, len(parts.offsets))
