@@ -312,7 +312,7 @@ class TestSave:
         options = {"ids": IDS[:FITTED], "payload": PAYLOAD[:FITTED], "progress": False, "correction": "csls"}
         built = hubless.build(tmp_path, "built", PROBLEM.targets[:FITTED], PROBLEM.bank, **options)
         saved = own.save(tmp_path, "saved")
-        assert saved.files.keys() == built.files.keys()
+        assert saved.files == built.files
         same = {"collection", "version", "created", "files", "index"}
         assert saved.model_dump(exclude=same) == built.model_dump(exclude=same)
         assert own.manifest == saved
