@@ -32,8 +32,8 @@ from hubless.corrections.folded.outlying import NORMAL_DEVIATION, Outlying
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.kernels.reductions import top_k
 from hubless.knn.augment import centre
+from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.experiments.trials import Trial
-from hubless.lab.held_out import held_out_rankings
 from hubless.measures import k_occurrence
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.sources import ArrayVectors

@@ -20,7 +20,7 @@ import numpy as np
 
 from hubless import measures
 from hubless.errors import InputError
-from hubless.lab.experiments.methods import Method, grid_methods, parse_methods
+from hubless.lab.experiments.methods import Method, as_methods, grid_methods
 from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, read_vectors, strict_trial
 from hubless.lab.experiments.tune import tune
 from hubless.measures import paired_difference
@@ -166,7 +166,7 @@ def main() -> None:
     rows, choices = [], []
     for folder in given.folders:
         data = open_set(folder)
-        entries = parse_methods(given.correction or CORRECTIONS, {})
+        entries = as_methods(given.correction or CORRECTIONS)
         for size in SIZES:
             more = grid_methods(size or 1000, data.bank is None)[1:] if given.all else []
             row = measure(data, size, given.seeds, list({e.label: e for e in [*entries, *more]}.values()))

@@ -113,20 +113,6 @@ class TestEvaluate:
         assert "even (50.0)" in out
         assert "odd (50.0)" in out
 
-    def test_attribute_of_one_group_is_an_error_that_says_so(self, run, files):
-        given = ["--strict", "--set", "attribute=same", "--set", f"payload={files['payload']}"]
-        code, _, err = run("evaluate", *labelled(files), *given)
-        assert code == 1
-        assert "attribute same: expected at least two groups to compare, got one, 'one'" in err
-
-    def test_attribute_that_is_a_number_is_refused(self, run, files):
-        code, _, err = run(
-            *("evaluate", *labelled(files), "--strict"),
-            *("--set", "attribute=share", "--set", f"payload={files['payload']}"),
-        )
-        assert code == 1
-        assert "attribute share, row 0: expected a categorical column" in err
-
     @pytest.mark.parametrize(
         ("words", "message"),
         [
@@ -158,11 +144,6 @@ class TestEvaluate:
         code, _, err = run("evaluate", "--queries", files["queries"], "--relevant", files["relevant"])
         assert code == 2
         assert "--collection" in err
-
-    def test_target_bank_that_a_method_needs_is_asked_for(self, run, files):
-        code, _, err = run("evaluate", *labelled(files), "--query-bank", files["bank"], "--correction", "dbsn")
-        assert code == 1
-        assert "target bank: expected vectors, as dbsn needs them" in err
 
 
 @pytest.mark.parametrize("command", ["evaluate", "tune", "report"])
@@ -276,11 +257,6 @@ class TestTune:
         code, _, err = run("build", *given, "--correction", tmp_path / "tuned.json", "--set", "k=3")
         assert (code, "there is no k" in err) == (2, True)
 
-    def test_fewer_queries_than_folds_is_an_error(self, run, files):
-        code, _, err = run("tune", *labelled(files), "--set", "folds=121")
-        assert code == 1
-        assert "folds: expected at most as many as queries of different targets, 120, got 121" in err
-
     @pytest.mark.parametrize("left", ["--queries", "--targets"])
     def test_neither_vectors_nor_similarities_is_wrong_usage(self, run, files, left):
         given = {"--queries": files["queries"], "--targets": files["targets"]}
@@ -301,8 +277,3 @@ class TestTune:
         code, _, err = run("tune", *labelled(files), "--grid", grid)
         assert code == 2
         assert "expected NAME.KEY=VALUE,VALUE or one of nnn" in err
-
-    def test_unknown_correction_is_an_error(self, run, files):
-        code, _, err = run("tune", *labelled(files), "--set", "corrections=foo")
-        assert code != 0
-        assert "foo" in err

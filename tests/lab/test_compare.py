@@ -12,7 +12,7 @@ from hubless import measures
 from hubless.errors import InputError
 from hubless.lab import plans
 from hubless.lab.experiments import trials
-from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method, parse_methods
+from hubless.lab.experiments.methods import DEFAULT_CORRECTIONS, Method, as_methods
 from hubless.lab.experiments.tally import Attribute
 from hubless.lab.experiments.trials import strict_trial
 
@@ -179,7 +179,7 @@ def test_repeated_rows_of_a_bank_and_a_leak_are_noted():
 
 
 def test_targets_in_place_of_queries_in_the_query_bank_are_refused_or_if_told_noted():
-    with pytest.raises(InputError, match=r"query bank: expected example queries, got 100% targets.*--bank-of-targets"):
+    with pytest.raises(InputError, match=r"query bank: expected example queries, got 100% targets.*bank_of_targets"):
         compared(query_bank=GIVEN.targets)
     found = compared(query_bank=GIVEN.targets, bank_of_targets=True)
     assert found.notes == [
@@ -241,33 +241,17 @@ class TestMethods:
     def test_label_is_name_and_parameters(self):
         assert Method("nnn", {"k": 8, "weight": 0.75}).label == "nnn k=8 weight=0.75"
 
-    def test_settings_belong_to_their_correction(self):
-        [none, nnn] = parse_methods(["none", "nnn"], {"nnn": {"k": 3}})
-        assert (none.parameters, nnn.parameters, nnn.optional) == ({}, {"k": 3}, False)
-
-    def test_setting_alone_changes_a_default_one(self):
-        entries = {entry.name: entry for entry in parse_methods(None, {"nnn": {"k": 3}})}
-        assert list(entries) == list(DEFAULT_CORRECTIONS)
-        assert entries["nnn"].parameters == {"k": 3}
-        assert not entries["nnn"].optional
-        assert entries["dbsn"].optional
-
     @pytest.mark.parametrize(
-        ("names", "settings", "message"),
+        ("given", "message"),
         [
-            (["foo"], {}, r"correction: expected one of auto, none, .*, got foo"),
-            (
-                ["nnn"],
-                {"nnn": {"temperature": 1}},
-                r"parameter of nnn: expected one of k, weight, bank_index, got temperature",
-            ),
-            (["hn"], {"hn": {"k": 1}}, r"parameter of hn: expected no parameters, got k"),
-            (["l2n"], {"l2n": {"k": 1}}, r"parameter of l2n: expected one of temperature, iterations, got k"),
-            (["nnn"], {"nnn": {"k": 0}}, r"k: expected a whole number of at least 1, got 0"),
-            (["nnn"], {"csls": {"k": 1}}, r"set: expected one of the corrections that take part, nnn, got csls"),
-            (["nnn"], {"foo": {"k": 1}}, r"set: expected one of auto, none, .*, got foo"),
+            (["foo"], r"correction: expected one of auto, none, .*, got foo"),
+            ({"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, bank_index, got temperature"),
+            ({"hn": {"k": 1}}, r"parameter of hn: expected no parameters, got k"),
+            ({"l2n": {"k": 1}}, r"parameter of l2n: expected one of temperature, iterations, got k"),
+            ([("nnn", {"k": 0})], r"k: expected a whole number of at least 1, got 0"),
+            ("nnn", r"corrections: expected a list of names, got 'nnn'"),
         ],
     )
-    def test_what_is_unknown_is_refused_naming_the_known(self, names, settings, message):
+    def test_what_is_unknown_is_refused_naming_the_known(self, given, message):
         with pytest.raises(InputError, match=message):
-            parse_methods(names, settings)
+            as_methods(given)

@@ -10,10 +10,10 @@ import hubless
 from hubless.cli.application import app
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError
+from hubless.lab.cross_fit import FOLDS, Signs, expected_gain, held_out_rankings
 from hubless.lab.diagnose import SPLITS, diagnose
 from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of, open_gallery
-from hubless.lab.held_out import FOLDS, Signs, expected_gain, held_out_rankings
 from hubless.measures import k_occurrence, skewness
 from hubless.vectors.sources import ArrayVectors
 
@@ -176,14 +176,6 @@ def test_bank_from_elsewhere_is_said_to_lie_apart():
     apart = diagnose(open_gallery(targets), far)
     assert any("lie apart" in sentence for sentence in apart.verdict)
     assert apart.bank.distance > 1.25 * apart.bank.own_distance
-
-
-def test_effective_bank_is_the_perplexity_that_auto_chose():
-    bank, targets, _ = pairs(COUNT)
-    diagnosis = diagnose(open_gallery(targets), bank[:100])
-    effective = diagnosis.bank.effective
-    assert 1 < effective.low <= effective.median < 100
-    assert effective.temperature == diagnosis.auto["temperature"]
 
 
 def test_repeated_queries_and_constant_similarities_are_noted():

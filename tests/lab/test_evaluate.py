@@ -52,8 +52,7 @@ SEVERAL = [[3, 5], [7], [], [59, 0, 3], 4, *([1] for _ in range(44)), []]
 
 
 @pytest.mark.parametrize("held", [2**24, 60 * 7], ids=["one block", "blocks of 7"])
-@pytest.mark.parametrize("strength", [0.5, 1.0])
-@pytest.mark.parametrize("relevant", [RELEVANT, SEVERAL], ids=["one a query", "several a query"])
+@pytest.mark.parametrize(("strength", "relevant"), [(0.5, RELEVANT), (1.0, SEVERAL)])
 def test_evaluation_is_that_by_brute_force(collection, relevant, strength, held, monkeypatch):
     monkeypatch.setattr(module, "_SCORES_HELD", held)
     found = evaluate(collection, PROBLEM.queries, relevant, strength=strength, progress=False)
@@ -97,18 +96,7 @@ def test_files_give_what_arrays_give(collection, tmp_path):
         assert evaluate(collection, tmp_path / queries, str(tmp_path / relevant)) == expected
 
 
-def test_evaluation_is_plain_json(collection):
-    found = evaluate(collection, PROBLEM.queries, RELEVANT)
-    assert json.loads(json.dumps(found.as_json(), allow_nan=False)) == found.as_json()
-
-
 class TestRelevantThatCannotBe:
-    def test_archive_under_the_name_of_an_array(self, collection, tmp_path):
-        with (tmp_path / "relevant.npy").open("wb") as file:
-            np.savez(file, RELEVANT)
-        with pytest.raises(InputError, match=r"^relevant \(relevant.npy\): expected a readable .npy file, got "):
-            evaluate(collection, PROBLEM.queries, tmp_path / "relevant.npy")
-
     @pytest.mark.parametrize(
         ("relevant", "message"),
         [
@@ -141,14 +129,7 @@ class TestRelevantThatCannotBe:
 
     @pytest.mark.parametrize(
         ("name", "content"),
-        [
-            ("relevant.json", b""),
-            ("relevant.json", b"[1, 2"),
-            ("relevant.json", b"\xff\xfe"),
-            ("relevant.npy", b""),
-            ("relevant.npy", b"\x93NUMPY\x01\x00"),
-            ("relevant.npy", b"[1, 2]"),
-        ],
+        [("relevant.json", b"[1, 2"), ("relevant.json", b"\xff\xfe"), ("relevant.npy", b"\x93NUMPY")],
     )
     def test_file_that_is_damaged_is_refused_by_name(self, collection, tmp_path, name, content):
         (tmp_path / name).write_bytes(content)

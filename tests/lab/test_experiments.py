@@ -35,11 +35,6 @@ class TestDepth:
         headings = table_of(found).headings
         assert {"skewness N10", "skewness N1", "antihubs N10", "antihubs N1"} <= set(headings)
 
-    def test_first_depth_has_the_plain_names(self):
-        quality = compared(depths=[3]).row("none").quality
-        assert quality["most"] == naive.occurrence(RAW, 3).max()
-        assert "most_at_3" not in quality
-
 
 class TestDraws:
     def test_each_draw_is_a_trial_with_so_many_bank_queries(self):

@@ -7,7 +7,7 @@ import pytest
 from support.hubs import pairs
 
 import hubless
-from hubless.lab.experiments.comparisons import as_markdown
+from hubless.lab.experiments.comparisons import table_of
 
 QUERIES, TARGETS, _ = pairs(120, apart=1.5)
 BANK, _, _ = pairs(150, seed=1, apart=1.5)
@@ -67,7 +67,7 @@ def test_comparison_shows_what_its_markdown_says():
         QUERIES, TARGETS, RIGHT, metric="cosine", corrections=["csls", "auto"], query_bank=BANK, progress=False
     )
     page, [table] = shown(compared)
-    markdown = as_markdown(compared)
+    markdown = table_of(compared).markdown()
     lines = [line.strip("| ").split(" | ") for line in markdown.splitlines() if line.startswith("|")]
     assert table == [[cell.replace("**", "") for cell in line] for line in [lines[0], *lines[2:]]]
     assert len(list(page.iter("strong"))) == markdown.count("**") / 2 > 0

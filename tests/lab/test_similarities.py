@@ -7,7 +7,6 @@ from support.labelled import pairs
 import hubless
 from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, NotFinite
-from hubless.lab.matrices import unit_basis
 
 GIVEN = pairs(120)
 BANK = pairs(150, seed=1)
@@ -194,7 +193,3 @@ def test_approximate_bank_index_needs_vectors():
     asked = {"nnn": {"k": 2, "bank_index": "fastscan"}}
     with pytest.raises(InputError, match='bank_index: expected "exact" with similarities'):
         hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)
-
-
-def test_unit_basis_is_the_identity():
-    np.testing.assert_array_equal(unit_basis(5), np.eye(5, dtype=np.float32))

@@ -11,7 +11,7 @@ from support.labelled import compare, pairs
 
 from hubless import measures
 from hubless.errors import InputError, StorageError
-from hubless.lab.experiments.comparisons import as_csv, as_latex, as_markdown, as_table, caption, table_of, write
+from hubless.lab.experiments.comparisons import as_csv, as_table, caption, table_of, write
 from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.tally import Attribute
 
@@ -112,15 +112,15 @@ def test_terminal_shows_all_cells(banked):
 
 
 def test_markdown_has_a_line_a_correction(strict):
-    lines = as_markdown(strict).splitlines()
+    lines = table_of(strict).markdown().splitlines()
     cells = [[cell.strip().strip("*") for cell in line.strip("|").split("|")] for line in lines[:5]]
     assert [cells[0], *cells[2:]] == texts(strict)
     assert len({len(line) for line in cells}) == 1
-    assert "**" in as_markdown(strict)
+    assert "**" in table_of(strict).markdown()
 
 
 def test_latex_escapes_what_is_special_and_keeps_all_columns(banked):
-    written = as_latex(banked)
+    written = table_of(banked).latex()
     assert r"b \& c" in written
     assert r"a\_1" in written
     assert r"\toprule" in written

@@ -7,7 +7,6 @@ import pytest
 from support.labelled import pairs, tune
 
 from hubless.builder.recipe import read_correction
-from hubless.corrections import CORRECTIONS
 from hubless.errors import InputError, StorageError
 from hubless.lab.experiments.methods import PRESETS, Method, grid_methods
 from hubless.lab.experiments.trials import Pairs, strict_trial
@@ -100,9 +99,6 @@ class TestTune:
         assert found.correction == "none"
         assert not found.gain.interval.above_zero
 
-    def test_is_the_same_twice(self, hubby):
-        assert tuned(HUBBY) == hubby
-
     def test_with_a_bank_from_elsewhere_all_queries_test_on_all_targets(self):
         bank = pairs(300, seed=1).queries
         found = tuned(HUBBY, query_bank=bank)
@@ -168,9 +164,6 @@ class TestCandidates:
                 entry.correction()
                 assert entry.parameters.get("k", 1) <= bank
                 assert entry.parameters.get("perplexity", 0) < bank
-
-    def test_names_are_corrections(self):
-        assert {entry.name for entry in grid_methods(500, target_bank=True)} <= set(CORRECTIONS)
 
     def test_without_a_target_bank_none_needs_one(self):
         trial = strict_trial(HUBBY, 0)

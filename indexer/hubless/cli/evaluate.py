@@ -27,7 +27,7 @@ from hubless.errors import InputError
 from hubless.lab.experiments.compare import compare, compare_strictly
 from hubless.lab.experiments.comparisons import Comparison, as_table, check_output, columns, write
 from hubless.lab.experiments.evaluate import evaluate
-from hubless.lab.experiments.methods import KNOWN, Method, parse_methods
+from hubless.lab.experiments.methods import KNOWN, Method, as_methods
 from hubless.lab.experiments.relevance import read_groups
 from hubless.lab.experiments.tally import Attribute
 from hubless.measures import as_groups
@@ -150,7 +150,7 @@ def entries_from(given: list[str] | None) -> list[Method]:
         if not all(key and equals for key, equals, _ in pairs):
             raise InputError("correction", "NAME:KEY=VALUE,…", text)
         named.append((name, {key: parse_value(value) for key, _, value in pairs}))
-    return parse_methods(named or None, {})
+    return as_methods(named)
 
 
 def _attribute(payload: Path | None, column: str | None, groups: Path | None, top: int | None) -> Attribute | None:

@@ -24,7 +24,7 @@ from hubless.cli.printing import facts, print_item, print_json, print_table, tab
 from hubless.errors import InputError
 from hubless.lab.diagnose import diagnose
 from hubless.lab.diagnosis import Diagnosis
-from hubless.lab.experiments.methods import parse_methods
+from hubless.lab.experiments.methods import as_methods
 from hubless.lab.gallery import open_gallery
 from hubless.lab.report.contents import Wanted, make_report
 from hubless.lab.report.page import write_report
@@ -143,7 +143,7 @@ def report_command(
     values = read_settings(set_, {**EXAMINED, **known, **shown, "relevant": Path, "corrections": Sequence[str]})
     gallery = examined_from(values, targets, catalog, collection, query_bank)
     try:
-        entries = parse_methods(values.pop("corrections", ()), {}) if "corrections" in values else []
+        entries = as_methods(values.pop("corrections")) if "corrections" in values else []
     except InputError as error:
         raise typer.BadParameter(str(error), param_hint=SET) from error
     wanted = Wanted(entries, **{name: values.pop(name) for name in shown if name in values})

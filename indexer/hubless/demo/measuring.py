@@ -52,11 +52,6 @@ def split_pairs(pairs: Sequence[Pair], seed: int) -> Split:
     """Hold out 1,500 pairs at random, or a third if there are few.
 
     A pair's place in the draw depends on its name and the seed only, so a few pairs more or fewer change little.
-
-    Raises
-    ------
-    InputError
-        if there are too few pairs to learn and to measure anything.
     """
     if len(pairs) < FEWEST_PAIRS:
         raise InputError("package", f"at least {FEWEST_PAIRS} documented functions", len(pairs))

@@ -62,13 +62,7 @@ def standard_library() -> Library:
 
 
 def installed_package(name: str) -> Library:
-    """An installed package, by the name under which it is imported or installed.
-
-    Raises
-    ------
-    InputError
-        if there is no such package, or it has no Python source.
-    """
+    """An installed package, by the name under which it is imported or installed."""
     origins = [origin for module in _import_names(name) for origin in _origins(module)]
     if not origins:
         raise InputError("package", "the name of an installed package with Python source", repr(name))

@@ -41,13 +41,7 @@ class DemoServer:
     client: httpx.Client
 
     def ask(self, collection: str, text: str, strength: float, limit: int) -> list[dict[str, Any]]:
-        """Return the hits of a question in words, with payload.
-
-        Raises
-        ------
-        ServerFailed
-            if the answer is not one.
-        """
+        """Return the hits of a question in words, with payload."""
         question = {"text": text, "strength": strength, "limit": limit, "with": ["payload"]}
         try:
             answer = self.client.post(f"/v1/collections/{collection}/query", json=question)
@@ -69,11 +63,6 @@ def running_server(catalog: Path, port: int = 0) -> Iterator[DemoServer]:
 
     The server gets no Ctrl-C of its own, and SIGTERM and SIGHUP become exceptions, so that every way out but SIGKILL
     passes through here and stops it.
-
-    Raises
-    ------
-    ServerFailed
-        if the port is taken, or the server is not ready within a minute.
     """
     port = _free_port(port)
     url = f"http://{HOST}:{port}"

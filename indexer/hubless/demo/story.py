@@ -56,17 +56,7 @@ class Findings:
 
 
 def tell(options: Options) -> None:
-    """Run the demo. It serves until Ctrl-C, unless the options say `once`.
-
-    Raises
-    ------
-    InputError
-        if the package is missing or too small.
-    StorageError
-        if the catalog cannot be written.
-    ServerFailed
-        if the server does not start or answer.
-    """
+    """Run the demo. It serves until Ctrl-C, unless the options say `once`."""
     console = Console(quiet=options.json)
     picture = options.catalog / PICTURE
     findings = learn_and_measure(options.package, SEED)

@@ -14,13 +14,13 @@ from hubless.corrections import CORRECTIONS, Correction
 from hubless.corrections.temperature import resolve_temperature
 from hubless.errors import InputError
 from hubless.lab.charts import Chart, occurrence_chart
+from hubless.lab.cross_fit import HeldOut, expected_gain, held_out_rankings, signs
 from hubless.lab.diagnosis import MAIN_DEPTH, BankHealth, Depth, Diagnosis, EffectiveQueries, Hub, Shape
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.trials import refuse_beside_similarities
 from hubless.lab.gallery import Gallery, as_gallery, live_vectors
-from hubless.lab.held_out import HeldOut, expected_gain, held_out_rankings, signs
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices, Vectorless
 from hubless.lab.pages import render
 from hubless.measures.chance import Chance
@@ -209,13 +209,7 @@ def check_labels(
 
 
 def bank_of(gallery: Gallery, query_bank: Vectors | None) -> VectorSource:
-    """Return a query bank, None being that of the similarities or within a collection's correction.
-
-    Raises
-    ------
-    InputError
-        if there is no collection, or its correction keeps no bank.
-    """
+    """Return a query bank, None being that of the similarities or within a collection's correction."""
     if gallery.matrices is not None:
         return gallery.matrices.bank_sources()[0]
     if query_bank is not None:

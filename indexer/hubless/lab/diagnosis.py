@@ -8,8 +8,8 @@ import numpy as np
 from hubless import measures
 from hubless.corrections import Details
 from hubless.lab.charts import Chart, occurrence_chart
+from hubless.lab.cross_fit import ExpectedGain
 from hubless.lab.gallery import NamedTarget
-from hubless.lab.held_out import ExpectedGain
 from hubless.lab.pages import render
 from hubless.lab.table import TextTable
 from hubless.measures.chance import Chance

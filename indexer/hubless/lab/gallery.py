@@ -55,13 +55,7 @@ def as_gallery(
     ids: Ids | None = None,
     payload: PayloadLike | None = None,
 ) -> Gallery:
-    """Return targets as a gallery.
-
-    Raises
-    ------
-    InputError
-        if the metric is missing, or given to targets that have one of their own; and as `open_gallery`.
-    """
+    """Return targets as a gallery."""
     if isinstance(targets, Gallery):
         return targets
     if isinstance(targets, SimilarityMatrices):
@@ -89,11 +83,6 @@ def open_gallery(
     Parameters
     ----------
     parameter : name of the targets in errors
-
-    Raises
-    ------
-    InputError
-        if they do not fit each other.
     """
     items = as_items(targets, parameter)
     count = items.vectors.shape[0]
@@ -120,13 +109,7 @@ def open_gallery(
 def gallery_of_matrices(
     matrices: OpenMatrices, *, ids: Ids | None = None, payload: PayloadLike | None = None
 ) -> Gallery:
-    """Return targets that are known by similarities only.
-
-    Raises
-    ------
-    InputError
-        if ids or payload are not one a target.
-    """
+    """Return targets that are known by similarities only."""
     named = open_gallery(matrices.target_vectors(), ids=ids, payload=payload, metric="dot")
     return replace(named, name="similarities", matrices=matrices)
 
@@ -143,13 +126,7 @@ def gallery_of(collection: Collection) -> Gallery:
 
 
 def live_vectors(live_queries: Vectors, targets: VectorSource, metric: Metric | None) -> F32:
-    """Return at most 1,000 live queries (m, d), as they are compared with targets; metric None stands for similarities.
-
-    Raises
-    ------
-    InputError
-        if they are targets, or there are similarities in place of vectors.
-    """
+    """Return at most 1,000 live queries (m, d), as they are compared with targets. Similarities have no metric."""
     if metric is None:
         raise InputError("live queries", "none beside similarities, as they have to be ranked", "some")
     source = as_items(live_queries, "live queries").vectors

@@ -61,13 +61,7 @@ class SimilarityMatrices:
     between: Vectors | None = None
 
     def open(self) -> "OpenMatrices":
-        """Read and check them.
-
-        Raises
-        ------
-        InputError, NotFinite
-            naming the matrix that does not fit the others, is transposed, or holds what is no finite number.
-        """
+        """Read and check them."""
         given = {QUERIES: self.queries, BANK: self.bank, TARGET_BANK: self.target_bank, BETWEEN: self.between}
         sources = {name: as_items(matrix, name).vectors for name, matrix in given.items() if matrix is not None}
         _check_shapes({name: source.shape for name, source in sources.items()})
@@ -105,13 +99,7 @@ class OpenMatrices:
         return None if self.target_bank is None else unit_basis(self._dim)[self.targets :]
 
     def bank_sources(self) -> tuple[VectorSource, VectorSource | None]:
-        """Return query bank and target bank as sources; without a bank the queries are the bank.
-
-        Raises
-        ------
-        InputError
-            if there are neither bank queries nor queries.
-        """
+        """Return query bank and target bank as sources; without a bank the queries are the bank."""
         bank, extra = self.bank_vectors(), self.target_bank_vectors()
         bank = self.queries if bank is None else bank
         if bank is None:
@@ -143,11 +131,6 @@ class Vectorless:
     Parameters
     ----------
     between : (g, n) similarities of target bank and targets, for the methods that need these
-
-    Raises
-    ------
-    InputError
-        from `fit`, if the correction needs codes of vectors, or similarities that were not given.
     """
 
     correction: Correction

@@ -164,11 +164,6 @@ def compare_strictly(
     Parameters
     ----------
     options : as for `compare`: `seeds`, `strength`, `recalls`, `baseline`, `progress`
-
-    Raises
-    ------
-    InputError
-        as `compare`.
     """
     record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]

@@ -150,13 +150,7 @@ class Comparison:
 
 
 def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
-    """Return the columns of a table by the names of their measures.
-
-    Raises
-    ------
-    InputError
-        for a name that was not measured, naming what was.
-    """
+    """Return the columns of a table by the names of their measures."""
     known = {name: _column(name, comparison.depths) for name in comparison.rows[0].quality}
     if measures is not None:
         shown: dict[str, MeasureColumn] = {}
@@ -221,17 +215,7 @@ def as_table(comparison: Comparison, measures: Measures = None) -> Table:
     return table_of(comparison, measures).rich(_FIRST if measures is None else ())
 
 
-def as_markdown(comparison: Comparison, measures: Measures = None) -> str:
-    """Return a table for a README."""
-    return table_of(comparison, measures).markdown()
-
-
-def as_latex(comparison: Comparison, measures: Measures = None) -> str:
-    """Return a table for a paper; it needs the package booktabs."""
-    return table_of(comparison, measures).latex()
-
-
-def as_csv(comparison: Comparison, measures: Measures = None) -> str:
+def as_csv(comparison: Comparison) -> str:
     """Return all measures, a line a correction, unrounded; with intervals, spread and tests in columns of their own."""
     lines = [_flat(row) for row in comparison.rows]
     written = io.StringIO()
@@ -241,16 +225,15 @@ def as_csv(comparison: Comparison, measures: Measures = None) -> str:
     return written.getvalue()
 
 
-def as_json(comparison: Comparison, measures: Measures = None) -> str:
-    """Return all of it."""
+def _as_json(comparison: Comparison) -> str:
     return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
 
 
 FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
-    ".json": as_json,
-    ".csv": as_csv,
-    ".md": as_markdown,
-    ".tex": as_latex,
+    ".json": lambda comparison, measures: _as_json(comparison),
+    ".csv": lambda comparison, measures: as_csv(comparison),
+    ".md": lambda comparison, measures: table_of(comparison, measures).markdown(),
+    ".tex": lambda comparison, measures: table_of(comparison, measures).latex(),
 }
 
 
@@ -261,14 +244,7 @@ def check_output(path: Path) -> None:
 
 
 def write(comparison: Comparison, path: Path, measures: Measures = None) -> None:
-    """Write a comparison in the format of the path's ending.
-
-    Raises
-    ------
-    InputError
-        for any other ending.
-    StorageError
-    """
+    """Write a comparison in the format of the path's ending."""
     check_output(path)
     with storage_errors(path):
         replace_text(path, FORMATS[path.suffix](comparison, measures))

@@ -59,13 +59,7 @@ class Method:
         return " ".join([self.name, *(f"{key}={value}" for key, value in self.parameters.items())])
 
     def correction(self) -> Correction:
-        """Return the correction with these parameters.
-
-        Raises
-        ------
-        InputError
-            naming the known corrections or parameters.
-        """
+        """Return the correction with these parameters."""
         return make_correction(self.name, self.parameters)
 
     def check(self) -> None:
@@ -78,13 +72,7 @@ class Method:
             self.correction()
 
     def fit(self, trial: Trial) -> Scorer:
-        """Return what scores the targets of a trial.
-
-        Raises
-        ------
-        InputError
-            if the banks are not what the correction needs.
-        """
+        """Return what scores the targets of a trial."""
         if self.name in PLAN_NAMES:
             return Scorer(np.zeros(len(trial.targets), np.float32), None, {}, self._plan())
         return trial.fit(self.correction())
@@ -106,47 +94,17 @@ Methods: TypeAlias = Sequence[str | tuple[str, Parameters] | Method] | Mapping[s
 
 
 def as_methods(given: Methods | None) -> list[Method]:
-    """Return methods, by default those of the papers that fold into the index.
-
-    Raises
-    ------
-    InputError
-        for an unknown name or parameter, and for a name alone in place of a list.
-    """
+    """Return methods, by default those of the papers that fold into the index: each of these may be left out."""
     if isinstance(given, str):
         raise InputError("corrections", "a list of names", repr(given))
-    if not given:
-        return parse_methods(None, {})
     pairs = given.items() if isinstance(given, Mapping) else given
-    made = [one if isinstance(one, Method) else Method(*((one,) if isinstance(one, str) else one)) for one in pairs]
-    return _distinct(made)
-
-
-def parse_methods(
-    names: Iterable[str | tuple[str, Parameters]] | None, settings: Mapping[str, Parameters]
-) -> list[Method]:
-    """Return methods by name, the default ones if none is named, with the parameters that are set for them.
-
-    Parameters
-    ----------
-    names : names, or pairs of a name and its own parameters, which precede those in `settings`. A name may come again
-        with other parameters
-
-    Raises
-    ------
-    InputError
-        for an unknown name or parameter, and for a setting of a correction that takes no part.
-    """
-    wanted = [(one, {}) if isinstance(one, str) else one for one in names or DEFAULT_CORRECTIONS]
-    taking_part = list(dict.fromkeys(name for name, _ in wanted))
-    for name in settings:
-        if name not in taking_part:
-            known = f"one of the corrections that take part, {', '.join(taking_part)}"
-            raise InputError("set", known if name in KNOWN else f"one of {', '.join(KNOWN)}", name)
-    return _distinct(
-        Method(name, {**settings.get(name, {}), **parameters}, optional=not names and name not in settings)
-        for name, parameters in wanted
-    )
+    made = [
+        one if isinstance(one, Method) else Method(*((one,) if isinstance(one, str) else one)) for one in pairs or ()
+    ]
+    by_label = {one.label: one for one in made or [Method(name, optional=True) for name in DEFAULT_CORRECTIONS]}
+    for method in by_label.values():
+        method.check()
+    return list(by_label.values())
 
 
 def grid_methods(
@@ -160,11 +118,6 @@ def grid_methods(
     target_bank : whether there is one; without it, methods that need it are tried only if they are named
     names : None takes those that have a grid, or all that fold into the index
     grids : values to try instead of the usual ones, by correction. Settings whose k exceeds the bank are left out
-
-    Raises
-    ------
-    InputError
-        for a name that is no correction, an unknown parameter or a refused value, and a grid of which nothing is left.
     """
     own = grids or {}
     names = list(own) if names is None and own else names
@@ -192,13 +145,6 @@ def left_out_of_grids(grids: Mapping[str, Grid], bank: int) -> list[str]:
         for name, grid in grids.items()
         if name in _WITHIN_BANK and any(k > bank for k in grid.get("k", ()))
     ]
-
-
-def _distinct(methods: Iterable[Method]) -> list[Method]:
-    by_label = {method.label: method for method in methods}
-    for method in by_label.values():
-        method.check()
-    return list(by_label.values())
 
 
 def _combined(name: str, grid: Grid, bank: int) -> list[Parameters]:

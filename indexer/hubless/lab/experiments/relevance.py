@@ -18,15 +18,7 @@ Relevant = Sequence[int] | Sequence[Sequence[int]] | NDArray[Any]
 
 
 def read_groups(path: Path) -> Sequence[Any]:
-    """Return the group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line.
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if it holds anything else.
-    """
+    """Return the group of each target: from a `.npy`, a `.json` list, or a `.txt` with one a line."""
     readers = {
         ".npy": lambda path: read_npy(path).tolist(),
         ".json": _read_json,
@@ -52,13 +44,6 @@ def as_relevant(relevant: str | Path | Relevant | None, queries: int, targets: i
     Parameters
     ----------
     relevant : a row number or a list of them a query, or a `.npy` or `.json` that holds these
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if there is not one entry a query, a row is no target, or the file holds anything else.
     """
     relevant = read_relevant(relevant)
     if relevant is None:

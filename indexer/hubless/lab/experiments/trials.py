@@ -86,11 +86,6 @@ class Labelled:
         seeds : splits by the strict protocol, with seeds 0, 1, …
         bank_size : queries of each bank that are drawn at random; None takes all
         draws : how often they are drawn
-
-        Raises
-        ------
-        InputError
-            if a bank is smaller than what is to be drawn of it.
         """
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
@@ -173,13 +168,7 @@ class Trial:
     target_prior: TargetPrior | None = None
 
     def fit(self, correction: Correction) -> Scorer:
-        """Fit a correction on the banks, and get the offsets of the targets.
-
-        Raises
-        ------
-        InputError
-            if the banks are not what the correction needs.
-        """
+        """Fit a correction on the banks, and get the offsets of the targets."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
         method = correction if self.matrices is None else Vectorless(correction, self.between)
@@ -240,11 +229,6 @@ def open_pairs(
     queries : (m, d)
     targets : (n, d)
     relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-
-    Raises
-    ------
-    InputError
-        if they do not fit each other, or no query has a relevant target.
     """
     asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
     check_dim(asked.shape[1], found.shape[1], "queries", "targets")
@@ -252,13 +236,7 @@ def open_pairs(
 
 
 def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant | None) -> Pairs:
-    """Return labelled pairs of which only similarities are known.
-
-    Raises
-    ------
-    InputError
-        if there are no similarities of queries, or they do not fit the labels: if they are transposed, it says so.
-    """
+    """Return labelled pairs of which only similarities are known."""
     similarities = matrices.queries
     if similarities is None:
         raise InputError(QUERIES, "a matrix, queries × targets", "none")
@@ -271,13 +249,7 @@ def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant | None) -> 
 
 
 def without_self(pairs: Pairs) -> Pairs:
-    """Return the same pairs with queries that are the targets: query i is target i, and no answer to itself.
-
-    Raises
-    ------
-    InputError
-        if there are not as many queries as targets, or no query has another relevant target.
-    """
+    """Return the same pairs with queries that are the targets: query i is target i, and no answer to itself."""
     m, n = len(pairs.queries), len(pairs.targets)
     if m != n:
         raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
@@ -314,11 +286,6 @@ def open_labelled(
     bank_of_targets : take a query bank that holds targets
     leave_self_out : query i is target i, and is no answer to itself
     target_prior : (n,) how often each target should be found, for the corrections that take one
-
-    Raises
-    ------
-    InputError
-        if they do not fit each other, or the query bank holds targets.
     """
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
@@ -376,11 +343,6 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
 
     Queries with a relevant target in the gallery test; queries without one there are the query bank. Where queries are
     the targets, those of the gallery are no bank either.
-
-    Raises
-    ------
-    InputError
-        if either has no query.
     """
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)

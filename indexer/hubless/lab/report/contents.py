@@ -18,8 +18,8 @@ from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.trials import Pairs, Trial, banked_trial, open_pairs, pairs_of, strict_trial
 from hubless.lab.gallery import Gallery
 from hubless.lab.matrices import SimilarityMatrices
-from hubless.lab.report.closeups import Example, examples
 from hubless.lab.report.curves import Curves, curves
+from hubless.lab.report.examples import Example, examples
 from hubless.progress import progress_bars
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.sources import VectorSource, in_memory
@@ -75,11 +75,6 @@ def make_report(
 
     With labels and no query bank, the queries are the bank of the diagnosis, and are split by the strict protocol for
     all that is compared.
-
-    Raises
-    ------
-    InputError
-        if there is neither a query bank nor labelled queries, or inputs do not fit each other.
     """
     wanted = wanted or Wanted()
     check_labels(gallery, query_bank, target_bank, queries, relevant)

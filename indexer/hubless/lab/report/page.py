@@ -22,13 +22,7 @@ MOST_FIELDS = 6
 
 
 def write_report(report: Report, path: Path) -> None:
-    """Write the page.
-
-    Raises
-    ------
-    StorageError
-        if the disk refuses.
-    """
+    """Write the page."""
     page = as_html(report)
     with storage_errors(path):
         replace_text(path, page)

@@ -7,8 +7,8 @@ import numpy as np
 
 from hubless.corrections import CORRECTIONS
 from hubless.kernels.reductions import top_k
+from hubless.lab.cross_fit import held_out_rankings
 from hubless.lab.gallery import Gallery
-from hubless.lab.held_out import held_out_rankings
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
 from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Topics, entropies, surprise, tails
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why

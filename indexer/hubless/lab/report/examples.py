@@ -46,11 +46,6 @@ def examples(
     queries : those that the rows count in
     bank : (b, d) as it is compared; queries that are shown are taken out of it before `auto` is fitted
     relevant : right targets of each query
-
-    Raises
-    ------
-    InputError
-        for a row that the queries do not have.
     """
     count = queries.vectors.shape[0]
     for row in rows:

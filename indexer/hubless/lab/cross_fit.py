@@ -93,11 +93,6 @@ def held_out_rankings(
     bank : (b, d); at most 2,000 of it, chosen at random, are ranked for
     targets : (n, d)
     advance : called after each fold
-
-    Raises
-    ------
-    InputError
-        if the bank has too few queries to hold any out.
     """
     count = bank.shape[0]
     if count < 2 * FOLDS:
