@@ -1,4 +1,4 @@
-"""What papers vary: depth, draws of the bank, candidates, groups, and items that search for each other."""
+"""Settings that papers vary: depth, draws of the bank, candidates, groups, and items that search for each other."""
 
 import json
 

@@ -27,7 +27,7 @@ def comparison():
 
 
 def curves(chart):
-    """What the curves of a chart show."""
+    """Heights of the curves of a chart by name."""
     return {name: heights for name, (_, heights) in chart.lines.items()}
 
 

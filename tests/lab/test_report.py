@@ -23,7 +23,7 @@ PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 
 
 class Page(HTMLParser):
-    """What a page loads, its images, and its words."""
+    """A page: the addresses it loads, its images, and its words."""
 
     def __init__(self, text):
         super().__init__()

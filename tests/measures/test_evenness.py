@@ -91,12 +91,6 @@ def test_too_few_queries_change_nothing_however_clear_they_are(queries):
     assert (found.strength, found.state, found.queries) == (1.0, "too_few", queries)
 
 
-def test_one_query_has_figures_and_no_error():
-    found = most_even(answers([0.5] * 5, 1), TARGETS)
-    assert found.entropy == pytest.approx([math.log(K)] * 5, abs=1e-6)
-    assert found.error == (0.0,) * 5
-
-
 def test_fifty_queries_are_few_and_two_hundred_enough():
     assert most_even(answers([0.9] * 5, 50), TARGETS).state == "few"
     assert most_even(answers([0.9] * 5, 210), TARGETS).state == "enough"
@@ -138,8 +132,3 @@ def test_of_two_equally_near_strengths_the_more_even_is_chosen():
 @pytest.mark.parametrize(("counts", "expected"), [([1, 1, 1, 1], math.log(4)), ([7, 0], 0), ([0, 0], 0), ([], 0)])
 def test_entropy_of_finds(counts, expected):
     assert measures.entropy(np.array(counts, float)) == pytest.approx(expected)
-
-
-def test_entropy_does_not_depend_on_the_scale():
-    counts = np.array([0.3, 0.1, 0.05])
-    assert measures.entropy(counts) == pytest.approx(measures.entropy(40 * counts))

@@ -40,8 +40,3 @@ def test_k_occurrence_counts_every_place_once_and_targets_never_found_too(rows):
     assert found.tolist() == [np.count_nonzero(rows == target) for target in range(15)]
     assert found.sum() == rows.size
     assert measures.antihub_occurrence(found) == pytest.approx(1 - len(np.unique(rows)) / 15)
-
-
-@pytest.mark.parametrize(("k", "share"), [(1, 0.25), (2, 0.5), (3, 0.75), (10, 1.0)])
-def test_recall_is_the_share_of_ranks_up_to_k(k, share):
-    assert measures.recall_at(np.array([1.0, 1.5, 2.5, 4.0]), k) == share

@@ -72,7 +72,7 @@ def installed_package(name: str) -> Library:
 
 
 def find_pairs(library: Library, advance: Advance = lambda files: None) -> list[Pair]:
-    """All functions and methods of a library whose documentation starts with a paragraph of 4 words or more.
+    """Return functions and methods of a library whose documentation starts with a paragraph of 4 words or more.
 
     Of those that share a first paragraph only the first is kept. Files that do not parse are left out.
 

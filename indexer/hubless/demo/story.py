@@ -46,7 +46,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Findings:
-    """What the demo knows before it builds: pairs, encoders and measurements."""
+    """Pairs, encoders and measurements, before anything is built."""
 
     library: Library
     pairs: list[Pair]

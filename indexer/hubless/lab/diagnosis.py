@@ -100,7 +100,7 @@ class BankHealth:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """How much hubness hurts, whether the bank is good enough to measure it, and what a correction would bring."""
+    """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
 
     targets: int
     dim: int

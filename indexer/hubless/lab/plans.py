@@ -1,7 +1,8 @@
 """Methods that know all test queries at once: similarities (m, n) in, scores (m, n) out.
 
-A query's ranking is its row of the scores. In a transport plan queries share one mass of 1 evenly, and so do targets: a
-hub cannot take more than its share. This supposes that every target is the answer of about equally many of the queries.
+Temperatures τ are in units of similarity; "auto" is by perplexity over the queries. A query's ranking is its row of the
+scores. In a transport plan queries share one mass of 1 evenly, and so do targets: a hub cannot take more than its
+share. This supposes that every target is the answer of about equally many of the queries.
 """
 
 import warnings
@@ -50,11 +51,6 @@ def l2n(similarities: Matrix, temperature: float = 0.05, iterations: int = 10_00
     Rows sum to 1/m and columns to 1/n once it has converged; at the 500 iterations of the published code they can be
     off by a tenth.
 
-    Parameters
-    ----------
-    temperature : τ (0.05 in the published code)
-    iterations : at most so many steps of L-BFGS
-
     Source: Blondel et al., "Smooth and Sparse Optimal Transport", AISTATS 2018; compared with in Pan et al., 2025;
     `ot.smooth.smooth_ot_dual` of POT.
     """
@@ -91,11 +87,7 @@ def sn(
     """Sinkhorn normalisation, query-aware: the correction `sn`, with the test queries themselves as the query bank.
 
     s + τ·c, with the log-potentials c of the targets: it ranks as the entropic plan exp(s/τ + a + c) does.
-
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" by perplexity over the queries (published: 0.01)
-    iterations : Sinkhorn steps
+    The published τ is 0.01.
 
     Source: Pan et al., ACM MM 2025.
     """
@@ -115,11 +107,7 @@ def dsl(similarities: Matrix, temperature: float | Literal["auto"] = "auto") -> 
     """Dual softmax: s·exp(s/τ)/Z, with Z the sum of exp(s/τ) over all queries, for each target.
 
     The scores are τ·log of that. Where s < 0 the published score is negative; such targets come last, in its order.
-
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" by perplexity over the queries (figure 1 of the SIGIR paper comes
-        out at 1)
+    Figure 1 of the SIGIR paper comes out at τ = 1.
 
     Source: Cheng et al., "Improving Video-Text Retrieval by Multi-Stream Corpus Alignment and Dual Softmax Loss", 2021.
     """
@@ -138,11 +126,7 @@ def sinkhorn(
 
     From A = s/τ, one step subtracts from A its log-sum-exp over each column, then that over each row. The scores are
     τ·A after k steps.
-
-    Parameters
-    ----------
-    temperature : τ in units of similarity, or "auto" by perplexity over the queries. The paper does not state it
-    iterations : k, the number of steps. The paper does not state it
+    The paper states neither.
 
     Source: Yakovlev et al., "Sinkhorn Transformations for Single-Query Postprocessing in Text-Video Retrieval", SIGIR
     2023.

@@ -1,4 +1,4 @@
-"""How much of the targets a query bank covers: whether its queries find all kinds of targets, or only some of them."""
+"""The share of the targets that a query bank covers: its queries find all kinds of targets, or only some."""
 
 import numpy as np
 

@@ -75,7 +75,7 @@ def group_shares(rows: I64, groups: Groups) -> F64:
 
 
 def group_histogram(shares: F64, top: int) -> I64:
-    """How many queries show 0, 1, … `top` targets of each group: (g, top + 1), from the shares (m, g) of each query.
+    """Return how many queries show 0, 1, … `top` targets of each group, (g, top + 1), from their shares (m, g).
 
     With two groups, (2·count − top)/top is the bias of a query, so this is the distribution of the bias.
     """

@@ -1,4 +1,4 @@
-"""How two sets of vectors lie to each other: shared rows, the same cloud, or not related at all."""
+"""Relations of two sets of vectors: shared rows, the same cloud, or none at all."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,7 +41,7 @@ def share_among(rows: F32, others: VectorSource) -> float:
 
 
 def told_apart(first: F32, second: F32) -> float:
-    """How well a linear classifier tells two clouds apart, as AUC: near 0.5 it can only guess, 1 is without an error.
+    """Return how well a linear classifier tells two clouds apart, as AUC: near 0.5 it can only guess, 1 is perfect.
 
     A ridge discriminant is trained on one half of either cloud and tested on the other half, both ways.
 
@@ -58,7 +58,7 @@ def told_apart(first: F32, second: F32) -> float:
 
 
 def related(queries: F32, targets: F32, seed: int = 0) -> float | None:
-    """How much nearer queries are to their nearest target than strangers are, as AUC: 0.5 is no nearer.
+    """Return how much nearer queries are to their nearest target than strangers are, as AUC: 0.5 is no nearer.
 
     Both sides are centred, so that only what differs within a side counts. A stranger is a query with its dimensions
     shuffled, and their signs drawn anew.

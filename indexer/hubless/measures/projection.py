@@ -25,7 +25,7 @@ _SEED = 0
 
 @dataclass(frozen=True)
 class Projection:
-    """Where some targets and queries lie.
+    """Places of some targets and queries on a plane.
 
     Parameters
     ----------
@@ -42,16 +42,16 @@ class Projection:
 
     @property
     def method(self) -> Literal["pca", "umap"]:
-        """How it was made: "pca" or "umap"."""
+        """The method that made it: "pca" or "umap"."""
         return "umap" if self.explained is None else "pca"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """As plain arrays, by their names."""
+        """Return plain arrays by their names."""
         return {name: array for name, array in vars(self).items() if array is not None}
 
 
 def check_method(method: str) -> str:
-    """The method, or an `InputError` if there is none of this name or its package is not installed."""
+    """Return the method, or raise `InputError` if there is none of this name or its package is not installed."""
     if method not in METHODS:
         raise InputError("projection", " or ".join(METHODS), repr(method))
     if not is_installed(method):
@@ -79,7 +79,7 @@ def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
 
 
 def is_installed(method: str) -> bool:
-    """Whether what the method needs is installed."""
+    """Return whether the package of a method is installed."""
     return method == PCA or find_spec("umap") is not None
 
 

@@ -1,4 +1,4 @@
-"""How certain a number is: bootstrap intervals, and paired tests of two rankings of the same queries."""
+"""Certainty of a number: bootstrap intervals, and paired tests of two rankings of the same queries."""
 
 import math
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class PairedDifference:
 
 @dataclass(frozen=True)
 class McNemar:
-    """How many queries only one of two rankings answers, and the probability of that if both are equally good."""
+    """Numbers of queries that only one of two rankings answers, and their probability if both are equally good."""
 
     only_first: int
     only_second: int

@@ -92,7 +92,7 @@ class Tally:
         self._relevant: list[F64] = []
         self._occurrences = {depth: np.zeros(targets) for depth in depths}
         self.histogram = np.zeros((0, 1), np.int64)
-        """How many queries show 0, 1, … targets of each group among their first, (g, top + 1)."""
+        """Number of queries that show 0, 1, … targets of each group among their first, (g, top + 1)."""
 
     def add(self, scores: NDArray[np.floating], relevant: list[I64]) -> None:
         """Add the scores (m, n) of some queries, each with a relevant target at least."""

@@ -78,7 +78,7 @@ class Examination:
 
     @property
     def scores(self) -> F64:
-        """Of each target, (n,)."""
+        """Scores of all targets, (n,)."""
         return self._measured.score
 
     def suspects(self, budget: int) -> list[Suspect]:

@@ -76,7 +76,7 @@ class Centrality:
 
 
 class Stability:
-    """Of the queries that have a target among their first 10, the share that still has it with noise on the query.
+    """The share of the queries with a target among their first 10 that still have it with noise on the query.
 
     Parameters
     ----------

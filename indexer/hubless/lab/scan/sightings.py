@@ -1,4 +1,4 @@
-"""Who is seen by which query, and how surprising that is: over all queries, and within topics."""
+"""Finds of items by queries, and the surprise at their number: over all queries, and within topics."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,12 +29,12 @@ class Sightings:
 
     @classmethod
     def of(cls, rows: I64) -> "Sightings":
-        """From the rows (m, k) of the items that each query finds, best first."""
+        """Return the sightings of rows (m, k) of items, best first."""
         m, k = rows.shape
         return cls(np.repeat(np.arange(m), k), rows.ravel(), np.tile(np.arange(k), m))
 
     def together(self, group: I64) -> "Sightings":
-        """Of groups (n,) of items: a query sees a group once, where it sees the first of it."""
+        """Return the sightings of groups (n,) of items: a query sees a group once, where it sees the first of it."""
         group_of = group[self.items]
         order = np.lexsort((self.places, group_of, self.queries))
         first = np.ones(len(order), bool)
@@ -68,7 +68,7 @@ class Topics:
 
 @dataclass(frozen=True)
 class Surprise:
-    """How surprising it is that items are seen as often as they are, each (n,), from 0 to about 1.
+    """The surprise at how often items are seen, each (n,), from 0 to about 1.
 
     Parameters
     ----------
