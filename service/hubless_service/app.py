@@ -20,7 +20,7 @@ from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import READ_ONLY, Authenticate
 from hubless_service.access.keys import Keys
 from hubless_service.app_state import AppState
-from hubless_service.http import handlers
+from hubless_service.http import problems
 from hubless_service.observing.live_hubness import FIGURES
 from hubless_service.observing.metrics import LiveGauge, Metrics
 from hubless_service.observing.middleware import ObserveRequests
@@ -132,7 +132,7 @@ def create_app(
     documentation.install(app)
     if settings.console:
         console.install(app)
-    handlers.install(app)
+    problems.install(app)
     _measure(engine, metrics, store)
     _add_middlewares(app, settings, keys, attempts, metrics, observer)
     return app

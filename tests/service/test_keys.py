@@ -155,8 +155,8 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
     path.write_text(json.dumps({"keys": [{"key": "fresh-0123456789", "role": "admin"}]}))
     keys.look()
     assert keys.access(LIMITED.encode()) is None
-    assert keys.access(b"fresh-0123456789").admin
-    assert not keys.access(READ.encode()).admin
+    assert keys.access(b"fresh-0123456789").has("admin")
+    assert not keys.access(READ.encode()).has("admin")
 
     with caplog.at_level(logging.WARNING):
         path.write_text(json.dumps({"keys": [{"key": "short", "role": "admin"}]}))
@@ -164,7 +164,7 @@ def test_file_is_read_anew_when_it_changes_and_a_wrong_one_changes_nothing(tmp_p
         keys.look()
         path.unlink()
         keys.look()
-    assert keys.access(b"fresh-0123456789").admin
+    assert keys.access(b"fresh-0123456789").has("admin")
     assert len(caplog.records) == 2
     assert "short" not in caplog.text.replace("shorter", "")
 

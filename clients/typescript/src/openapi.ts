@@ -3,7 +3,7 @@ export type paths = Record<string, never>;
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description What the request may do. */
+        /** @description The rights of the request. */
         AccessAnswer: {
             /** @description Whether it may read stored bank queries: `HUBLESS_BANK_READERS`. */
             bank_queries: boolean;
@@ -35,7 +35,7 @@ export interface components {
             aliases: components["schemas"]["AliasAnswer"][];
         };
         /**
-         * @description What an alias is to stand for.
+         * @description The target of an alias.
          * @example {
          *       "collection": "stdlib"
          *     }
@@ -136,7 +136,7 @@ export interface components {
             /** @description Its name, with dots: `correction.details.temperature`. */
             field: string;
         };
-        /** @description What a collection is, how it is corrected, and how well that was measured to work. */
+        /** @description A collection, its correction, and its measurements. */
         CollectionAnswer: {
             /** @description Other names that stand for it. */
             aliases: string[];
@@ -193,13 +193,13 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description How many targets there are, or meet the filter. */
+        /** @description The number of targets, or of those that meet the filter. */
         CountAnswer: {
             collection: string;
             count: number;
             version: string;
         };
-        /** @description What to count. */
+        /** @description A count of targets. */
         CountRequest: {
             /** @description Only targets that meet it; all if not given. */
             filter?: components["schemas"]["Filter"] | null;
@@ -207,7 +207,7 @@ export interface components {
             min_seq?: number | null;
         };
         /**
-         * @description What an empty collection is to hold.
+         * @description The settings of an empty collection.
          * @example {
          *       "dim": 2,
          *       "id_type": "string",
@@ -264,7 +264,7 @@ export interface components {
             /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
             ids?: components["schemas"]["StoredId"][] | null;
         };
-        /** @description What differs between two versions of a collection. */
+        /** @description The differences between two versions of a collection. */
         DiffAnswer: {
             added: components["schemas"]["IdChanges"];
             /** @description Canary queries of the older version; none if the dimensions differ. */
@@ -275,7 +275,7 @@ export interface components {
             since: string;
             version: string;
         };
-        /** @description How far the queries are from the query bank. */
+        /** @description The distance of the queries from the query bank. */
         DriftFigures: {
             /** @description What to do if the queries have left the bank; null if not. */
             advice: string | null;
@@ -351,13 +351,13 @@ export interface components {
         };
         /** @description Why a hit stands where it does. */
         HitExplanation: {
-            /** @description In how many of the measuring queries' first ten it stands with the correction at strength 1, as measured when the version was built; null if that is not stored. */
+            /** @description N_10 at strength 1, as measured when the version was built; null if not stored. */
             occurrence: number | null;
             /** @description Its rank, from 1. */
             rank: number;
             /** @description The same without the correction. */
             raw_occurrence: number | null;
-            /** @description Its rank by similarity alone, among the same targets; null if 1,000 or more come before it. */
+            /** @description Its rank by similarity alone; null if 1,000 or more come before it. */
             raw_rank: number | null;
             /** @description The strength that was applied. */
             strength: number;
@@ -371,7 +371,7 @@ export interface components {
             /** @description Of the 10-occurrence; near 0 without hubs. */
             skewness: number;
         };
-        /** @description How often targets are found by the queries that are asked; null for a ranking that has none. */
+        /** @description Occurrence of targets in the answers to live queries; null for a ranking that has none. */
         HubnessAnswer: {
             collection: string;
             /** @description A share of the queries, as served: to compare with raw. */
@@ -476,11 +476,11 @@ export interface components {
             /** @description The version whose targets were scanned. */
             version: string;
         };
-        /** @description What the live queries say about the correction. */
+        /** @description The strength that live queries recommend. */
         LiveFigures: {
             /** @description How many different ones say so. */
             queries: number;
-            /** @description The strength that spreads their answers over the targets most evenly. */
+            /** @description The strength that spreads their answers most evenly. */
             recommended_strength: number;
             /**
              * @description Whether there were enough of them to go by.
@@ -523,7 +523,7 @@ export interface components {
             /** @description How many are not found without correction. */
             raw: number;
         };
-        /** @description How often each target is found by bank queries, for a version as it was built; null where nobody counted. */
+        /** @description Occurrence of each target over bank queries, for a version as it was built; null where nobody counted. */
         OccurrenceAnswer: {
             /** @description Few queries leave many targets unfound: compare both rankings with this. */
             chance: components["schemas"]["OccurrenceByChance"] | null;
@@ -577,7 +577,7 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description For If-Match: the number of the last write that changed it, or of the last in its version. */
+            /** @description For If-Match: the last write that changed it, or the last in its version. */
             seq: number;
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
@@ -607,7 +607,7 @@ export interface components {
             /** @description What each target is sent with; its payload if not given. */
             with?: string[] | null;
         };
-        /** @description What to change in the payload of a target. */
+        /** @description A change of the payload of a target. */
         PointToPatch: {
             id: components["schemas"]["StoredId"];
             /** @description The columns to change. Columns that are not given stay. */
@@ -785,7 +785,7 @@ export interface components {
             hits: components["schemas"]["QueryHit"][];
         };
         /**
-         * @description What to search for, as either a vector, a text or the id of a stored target, and how.
+         * @description A query: either a vector, a text or the id of a stored target, and options.
          * @example {
          *       "explain": true,
          *       "id": "str.split",
@@ -827,7 +827,7 @@ export interface components {
         };
         /** @description Numbers, or base64 of little-endian float32; as long as the collection's dim. */
         QueryVector: number[] | string;
-        /** @description How often targets are found in one ranking of the queries. */
+        /** @description Occurrence of targets in one ranking of the queries. */
         RankingHubness: {
             /** @description Share of the targets that are never found. */
             antihub_share: number;
@@ -842,7 +842,7 @@ export interface components {
             /** @description Share of the places that the worst hub takes. */
             top_hub_share: number;
         };
-        /** @description How often targets are found in one ranking. */
+        /** @description Occurrence of targets in one ranking. */
         RankingOccurrence: {
             /** @description Share of the targets that no query finds. */
             antihub_share: number;
@@ -913,7 +913,7 @@ export interface components {
             };
             recall_at_10: number;
         };
-        /** @description How the object storage with the catalog is. What is here is served whatever it says. */
+        /** @description The state of the object storage with the catalog. Local copies are served in any case. */
         StoreAnswer: {
             address: string;
             /** @description When all that is there was brought here, in ISO 8601. */
@@ -932,7 +932,7 @@ export interface components {
             payload?: {
                 [key: string]: unknown;
             } | null;
-            /** @description For If-Match: the number of the last write that changed it, or of the last in its version. */
+            /** @description For If-Match: the last write that changed it, or the last in its version. */
             seq: number;
             /** @description One number a dimension; null for a stored target that has none. */
             vector?: number[] | null;
@@ -989,7 +989,7 @@ export interface components {
             /** @description Why it is refused or damaged. */
             detail: string | null;
             /**
-             * @description served: it answers queries. refused: it was to be served, and cannot be. damaged: its manifest cannot be read. stored: none of these.
+             * @description refused: it cannot be served. damaged: its manifest cannot be read. stored: none of these.
              * @enum {string}
              */
             state: "served" | "refused" | "damaged" | "stored";
@@ -1028,11 +1028,11 @@ export interface components {
              */
             work: "merge" | "bank";
         };
-        /** @description What was written since the version was built. */
+        /** @description The writes since the version was built. */
         Writes: {
             /** @description How many targets stand beside the index, with frozen offsets. */
             added: number;
-            /** @description Share of the targets that came after the correction was fitted, and have its offsets. */
+            /** @description Share of the targets that came after the fit of the correction. */
             frozen_share: number;
             /** @description The size of the log's files. */
             log_bytes: number;

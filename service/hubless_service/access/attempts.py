@@ -12,7 +12,7 @@ from time import monotonic
 log = logging.getLogger("hubless.keys")
 
 SECONDS = 60.0
-"""How long wrong keys are remembered, from the first one of an address on."""
+"""Time that wrong keys are remembered, from the first one of an address on."""
 
 ADDRESSES = 4096
 """Most addresses that are remembered. The oldest give way, so that nobody can fill the memory."""
@@ -35,7 +35,7 @@ class Attempts:
         self._tried: dict[str, tuple[float, set[int]]] = {}  # until when, and hashes; the oldest come first
 
     def seconds_left(self, host: str) -> float:
-        """How long no key of an address is looked at; 0 if it may try."""
+        """Return how long no key of an address is looked at; 0 if it may try."""
         if not self._tried or not (found := self._tried.get(address_of(host))):
             return 0.0
         ends, keys = found

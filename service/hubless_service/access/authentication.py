@@ -12,6 +12,7 @@ from hubless_service.access.attempts import Attempts
 from hubless_service.access.keys import EVERYTHING, NOTHING, Access, Keys
 from hubless_service.http.problems import HttpProblem, respond
 from hubless_service.http.trace import SCOPE_KEY
+from hubless_service.settings import ROLES, Role
 
 ACCESS = "hubless.access"
 READ_ONLY = "hubless_read_only"
@@ -43,32 +44,17 @@ class Authenticate:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through with what its key allows, or answer 401, or 429 after too many wrong ones."""
         if scope["type"] == "http":
-            try:
-                self.admit(scope)
-            except HttpProblem as problem:
-                await respond(problem, scope[SCOPE_KEY])(scope, receive, send)
+            path: str = scope["path"]
+            public = path in self.public or path.startswith(ASSETS)
+            access = self._access(scope, public)
+            if isinstance(access, HttpProblem) and not public:
+                await respond(access, scope[SCOPE_KEY])(scope, receive, send)
                 return
+            scope[ACCESS] = NOTHING if isinstance(access, HttpProblem) else access
         await self.app(scope, receive, send)
 
-    def admit(self, scope: Scope) -> None:
-        """Note what the key of a request allows.
-
-        Raises
-        ------
-        HttpProblem
-            if the request needs a right key, and has none.
-        """
-        path: str = scope["path"]
-        public = path in self.public or path.startswith(ASSETS)
-        access = self._access(scope, public)
-        if isinstance(access, HttpProblem):
-            if not public:
-                raise access
-            access = NOTHING
-        scope[ACCESS] = access
-
     def _access(self, scope: Scope, public: bool) -> Access | HttpProblem:
-        """What the key of a request allows, or why that is nothing.
+        """Return the rights of a key, or why it has none.
 
         Wrong keys count on public paths as well: `/readyz` would tell a right one from them.
         """
@@ -92,49 +78,32 @@ class Authenticate:
 
 
 def access_of(request: Request) -> Access:
-    """What the request may do; everything where no keys are wanted."""
+    """Return the rights of the request; all of them where no keys are wanted."""
     access: Access = request.scope.get(ACCESS, EVERYTHING)
     return access
 
 
-def check_write(request: Request, origins: frozenset[str]) -> Access:
-    """Raise `forbidden` unless the request may write; return what it may do. Without keys as `check_admin`."""
-    access = access_of(request)
-    if not access.write:
-        raise HttpProblem("forbidden", "This needs a key of role write or admin.")
-    _check_changeable(request)
-    _check_origin(request, origins)
-    return access
-
-
-def check_admin(request: Request, origins: frozenset[str]) -> Access:
-    """Raise `forbidden` unless the request may administer; return what it may do.
+def check_role(request: Request, role: Role, origins: frozenset[str]) -> Access:
+    """Raise `forbidden` unless the request may write, or administer; return what it may do.
 
     Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
     name: otherwise any page that somebody opens here could change what is served.
     """
     access = access_of(request)
-    if not access.admin:
-        raise HttpProblem("forbidden", "This needs a key of role admin.")
-    _check_changeable(request)
-    _check_origin(request, origins)
-    return access
-
-
-def _check_changeable(request: Request) -> None:
+    if not access.has(role):
+        needed = " or ".join(ROLES[ROLES.index(role) :])
+        raise HttpProblem("forbidden", f"This needs a key of role {needed}.")
     if address := getattr(request.app.state, READ_ONLY, None):
         detail = f"The catalog is at {address}. Change it by hubless build, reindex or rollback, and not over HTTP."
         raise HttpProblem("forbidden", detail)
-
-
-def _check_origin(request: Request, origins: frozenset[str]) -> None:
     origin = request.headers.get("origin")
     if ACCESS not in request.scope and origin and origin not in origins and not is_loopback(_host_of(origin)):
         raise HttpProblem("forbidden", "Without API keys a page of another origin may not do this.")
+    return access
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether a name or an address is this machine's alone."""
+    """Return whether a name or an address is this machine's alone."""
     if host == "localhost":
         return True
     try:

@@ -5,8 +5,7 @@ Only hashes are kept. A file of keys is looked at every second, so that a key ca
 
 import logging
 import threading
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from hmac import compare_digest
 from pathlib import Path
@@ -24,7 +23,7 @@ _LOOK_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request may do: administer, write, or only read; in all collections, or in some.
+    """The rights of a request, in all collections or in some.
 
     Attributes
     ----------
@@ -32,30 +31,22 @@ class Access:
     digest : of its key
     """
 
-    admin: bool
+    role: Role
     collections: frozenset[str] | None = None
-    write: bool = False
     name: str | None = field(default=None, compare=False)
     digest: bytes = field(default=b"", compare=False, repr=False)
 
-    @property
-    def role(self) -> Role:
-        """The highest of the roles that it has."""
-        if self.admin:
-            return "admin"
-        return "write" if self.write else "read"
-
     def has(self, role: Role) -> bool:
-        """Whether it has a role, or a higher one."""
+        """Return whether it has a role, or a higher one."""
         return ROLES.index(self.role) >= ROLES.index(role)
 
     def sees(self, collection: str) -> bool:
-        """Whether the collection exists for this request."""
+        """Return whether the collection exists for this request."""
         return self.collections is None or collection in self.collections
 
 
-EVERYTHING = Access(admin=True, write=True)
-NOTHING = Access(admin=False, collections=frozenset())
+EVERYTHING = Access("admin")
+NOTHING = Access("read", frozenset())
 
 
 def _checked(key: SecretStr) -> SecretStr:
@@ -94,7 +85,7 @@ class Keys:
     """
 
     def __init__(self, settings: Settings) -> None:
-        self._fixed = [_access_of(role, _digest(key)) for role, key in settings.keys]
+        self._fixed = [Access(role, digest=sha256(key.encode()).digest()) for role, key in settings.keys]
         self._path = settings.keys_file
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="keys", daemon=True)
@@ -102,17 +93,15 @@ class Keys:
         self._trouble = ""
         self._keys = self._fixed
         if self._path:
-            content = _content(self._path)
-            self._keys = [*self._fixed, *_parse(content)]
-            self._seen = sha256(content).digest()
+            self._read(self._path)
 
     @property
     def wanted(self) -> bool:
-        """Whether requests must bring one: also if the file that was named has none."""
+        """True if requests must bring one: also if the file that was named has none."""
         return bool(self._fixed or self._path)
 
     def access(self, presented: bytes) -> Access | None:
-        """What a key allows; None if it is not known. Takes as long whichever key it is."""
+        """Return the rights of a key; None if it is not known. Takes as long whichever key it is."""
         digest = sha256(presented).digest()
         found = None
         for access in self._keys:
@@ -135,34 +124,27 @@ class Keys:
         if not self._path:
             return
         try:
-            content = _content(self._path)
-            if (now := sha256(content).digest()) == self._seen:
-                self._trouble = ""
-                return
-            self._keys = [*self._fixed, *_parse(content)]
-            self._seen, self._trouble = now, ""
-            log.info("API keys were read anew: %d", len(self._keys))
+            if self._read(self._path):
+                log.info("API keys were read anew: %d", len(self._keys))
+            self._trouble = ""
         except HublessError as error:
             if str(error) != self._trouble:
                 log.warning("API keys stay as they were: %s", error)
             self._trouble = str(error)
 
+    def _read(self, path: Path) -> bool:
+        """Read the file. Return whether it has changed."""
+        with storage_errors(path):
+            content = path.read_bytes()
+        if (now := sha256(content).digest()) == self._seen:
+            return False
+        self._keys = [*self._fixed, *_parse(content)]
+        self._seen = now
+        return True
+
     def _watch(self) -> None:
         while not self._stopping.wait(_LOOK_SECONDS):
             self.look()
-
-
-def _access_of(role: str, digest: bytes) -> Access:
-    return Access(role == "admin", write=role in ("write", "admin"), digest=digest)
-
-
-def _digest(key: str) -> bytes:
-    return sha256(key.encode()).digest()
-
-
-def _content(path: Path) -> bytes:
-    with storage_errors(path):
-        return path.read_bytes()
 
 
 def _parse(content: bytes) -> list[Access]:
@@ -175,14 +157,13 @@ def _parse(content: bytes) -> list[Access]:
         raise InputError(
             f"keys_file, {place or 'content'}", "keys as docs/security.md has them", first["msg"]
         ) from None
-    return list(_keys_of(records))
-
-
-def _keys_of(records: list[_Record]) -> Iterator[Access]:
+    found = []
     for number, record in enumerate(records):
         if (record.key is None) == (record.sha256 is None):
             got = "neither" if record.key is None else "both"
             raise InputError(f"keys_file, keys.{number}", "either key or sha256", got)
+        key = record.key.get_secret_value().encode() if record.key else b""
+        digest = sha256(key).digest() if record.key else bytes.fromhex(record.sha256 or "")
         limit = None if record.collections is None else frozenset(record.collections)
-        digest = _digest(record.key.get_secret_value()) if record.key else bytes.fromhex(record.sha256 or "")
-        yield replace(_access_of(record.role, digest), collections=limit, name=record.name)
+        found.append(Access(record.role, limit, record.name, digest))
+    return found

@@ -36,7 +36,7 @@ class Served(TypedDict):
 
 
 class TargetExtras(TypedDict):
-    """What a target is sent with if it is asked for."""
+    """The extras of a target, if they are asked for."""
 
     payload: NotRequired[PayloadJson]
     vector: NotRequired[VectorJson]
@@ -48,14 +48,11 @@ class HitExplanation(TypedDict):
     rank: Annotated[int, about("Its rank, from 1.")]
     raw_rank: Annotated[
         int | None,
-        about("Its rank by similarity alone, among the same targets; null if 1,000 or more come before it."),
+        about("Its rank by similarity alone; null if 1,000 or more come before it."),
     ]
     occurrence: Annotated[
         int | None,
-        about(
-            "In how many of the measuring queries' first ten it stands with the correction at strength 1, "
-            "as measured when the version was built; null if that is not stored."
-        ),
+        about("N_10 at strength 1, as measured when the version was built; null if not stored."),
     ]
     raw_occurrence: Annotated[int | None, about("The same without the correction.")]
     strength: Annotated[float, about("The strength that was applied.")]
@@ -97,7 +94,7 @@ class StoredTarget(TargetExtras):
     offset: Annotated[float, about("Its hubness in units of similarity: positive is a hub.")]
     seq: Annotated[
         int,
-        about("For If-Match: the number of the last write that changed it, or of the last in its version."),
+        about("For If-Match: the last write that changed it, or the last in its version."),
     ]
 
 
@@ -135,17 +132,15 @@ class DeleteAnswer(Served):
 
 
 class CountAnswer(Served):
-    """How many targets there are, or meet the filter."""
+    """The number of targets, or of those that meet the filter."""
 
     count: int
 
 
 class LiveFigures(TypedDict):
-    """What the live queries say about the correction."""
+    """The strength that live queries recommend."""
 
-    recommended_strength: Annotated[
-        float, about("The strength that spreads their answers over the targets most evenly.")
-    ]
+    recommended_strength: Annotated[float, about("The strength that spreads their answers most evenly.")]
     queries: Annotated[int, about("How many different ones say so.")]
     state: Annotated[Literal["too_few", "few", "enough"], about("Whether there were enough of them to go by.")]
 
@@ -159,7 +154,7 @@ class SampleFigures(TypedDict):
 
 
 class Writes(TypedDict):
-    """What was written since the version was built."""
+    """The writes since the version was built."""
 
     seq: Annotated[int, about("The number of the last write that is served; 0 if there was none.")]
     log_bytes: Annotated[int, about("The size of the log's files.")]
@@ -167,12 +162,12 @@ class Writes(TypedDict):
     removed: Annotated[int, about("How many targets of the version are gone or were replaced.")]
     frozen_share: Annotated[
         float,
-        about("Share of the targets that came after the correction was fitted, and have its offsets."),
+        about("Share of the targets that came after the fit of the correction."),
     ]
 
 
 class CollectionAnswer(TypedDict):
-    """What a collection is, how it is corrected, and how well that was measured to work."""
+    """A collection, its correction, and its measurements."""
 
     name: str
     version: str
@@ -229,7 +224,7 @@ class HubnessByChance(TypedDict):
 
 
 class RankingHubness(TypedDict):
-    """How often targets are found in one ranking of the queries."""
+    """Occurrence of targets in one ranking of the queries."""
 
     queries: Annotated[int, about("How many queries it is made of.")]
     skewness: Annotated[float, about("Of the occurrence of all targets; near 0 without hubs.")]
@@ -240,7 +235,7 @@ class RankingHubness(TypedDict):
 
 
 class DriftFigures(TypedDict):
-    """How far the queries are from the query bank."""
+    """The distance of the queries from the query bank."""
 
     drift: Annotated[float, about("0 is not at all, 1 the border of what chance would give in 1 % of the cases.")]
     queries: Annotated[int, about("Different queries of which this is known.")]
@@ -248,7 +243,7 @@ class DriftFigures(TypedDict):
 
 
 class HubnessAnswer(Served):
-    """How often targets are found by the queries that are asked; null for a ranking that has none."""
+    """Occurrence of targets in the answers to live queries; null for a ranking that has none."""
 
     k: Annotated[int, about("Places of each answer that count.")]
     window: Annotated[int, about("The last queries that count, at most.")]
@@ -268,10 +263,7 @@ class VersionState(TypedDict):
     current: Annotated[bool, about("Whether it is the one to be served.")]
     state: Annotated[
         Literal["served", "refused", "damaged", "stored"],
-        about(
-            "served: it answers queries. refused: it was to be served, and cannot be. damaged: its "
-            "manifest cannot be read. stored: none of these."
-        ),
+        about("refused: it cannot be served. damaged: its manifest cannot be read. stored: none of these."),
     ]
     detail: Annotated[str | None, about("Why it is refused or damaged.")]
 
@@ -304,7 +296,7 @@ class AliveAnswer(TypedDict):
 
 
 class StoreAnswer(TypedDict):
-    """How the object storage with the catalog is. What is here is served whatever it says."""
+    """The state of the object storage with the catalog. Local copies are served in any case."""
 
     address: str
     synced: Annotated[str | None, about("When all that is there was brought here, in ISO 8601.")]

@@ -66,7 +66,7 @@ def check_shape(body: bytes) -> None:
 
 
 def count_values(document: Any, most: int) -> int:
-    """How many values a JSON value holds, at any depth; counts little further than `most`."""
+    """Return the number of values in a JSON value, at any depth; counts little further than `most`."""
     count, waiting = 0, [iter((document,))]
     while waiting and count <= most:
         for value in waiting[-1]:

@@ -15,7 +15,7 @@ _VALUES = 10  # of a hit, and of a payload, as a rule
 
 
 class SentBeside(NamedTuple):
-    """What some targets are sent with beside their ids: payload, and vectors (r, d); None is not sent.
+    """The extras of some targets beside their ids: payload, and vectors (r, d); None is not sent.
 
     `have_vectors` (r,) says which targets have a vector.
     """

@@ -11,7 +11,7 @@ from hubless_service.http.values import IdJson
 
 
 class AccessAnswer(TypedDict):
-    """What the request may do."""
+    """The rights of the request."""
 
     keys: Annotated[bool, about("Whether the server has API keys.")]
     role: Annotated[Literal["read", "write", "admin"], about("Of the key; admin where the server has no keys.")]
@@ -78,7 +78,7 @@ class HubOccurrence(TypedDict):
 
 
 class RankingOccurrence(TypedDict):
-    """How often targets are found in one ranking."""
+    """Occurrence of targets in one ranking."""
 
     skewness: Annotated[float, about("Of N_10 over all targets; near 0 without hubs.")]
     most: Annotated[int, about("N_10 of the target that is found most often.")]
@@ -105,7 +105,7 @@ class NeverFound(TypedDict):
 
 
 class OccurrenceAnswer(Served):
-    """How often each target is found by bank queries, for a version as it was built; null where nobody counted."""
+    """Occurrence of each target over bank queries, for a version as it was built; null where nobody counted."""
 
     k: Annotated[int, about("Places of each answer that count.")]
     queries: Annotated[int, about("How many queries were counted.")]
@@ -234,7 +234,7 @@ class ChangedAnswers(TypedDict):
 
 
 class DiffAnswer(TypedDict):
-    """What differs between two versions of a collection."""
+    """The differences between two versions of a collection."""
 
     version: str
     since: str

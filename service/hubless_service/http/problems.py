@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import orjson
-from fastapi import Response
+from fastapi import FastAPI, Request, Response
+from starlette.exceptions import HTTPException
 
 from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError, VersionReplaced
-from hubless_service.http.trace import Trace
+from hubless_service.http.trace import Trace, trace_of
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = {"Retry-After": "1"}
@@ -140,7 +141,7 @@ def problem_document(problem: HttpProblem, request_id: str) -> dict[str, object]
 
 
 def clip(text: str) -> str:
-    """What a client sent, cut so that it can be sent back."""
+    """Cut the text of a client so that it can be sent back."""
     return text if len(text) <= _LONGEST else text[:_LONGEST] + "…"
 
 
@@ -154,3 +155,35 @@ def describe(value: object) -> str:
         case str():
             return clip(f'the string "{value}"')
     return orjson.dumps(value, str).decode()
+
+
+def install(app: FastAPI) -> None:
+    """Answer exceptions with problem documents. The middleware answers all that are not foreseen."""
+    app.exception_handler(HttpProblem)(on_problem)
+    app.exception_handler(HublessError)(on_problem)
+    app.exception_handler(HTTPException)(_on_http_exception)
+
+
+async def on_problem(request: Request, error: HttpProblem | HublessError) -> Response:
+    """Answer an error of the service or of the library."""
+    return respond(error if isinstance(error, HttpProblem) else from_library(error), trace_of(request))
+
+
+async def _on_http_exception(request: Request, error: HTTPException) -> Response:
+    path = clip(request.url.path)
+    match error.status_code:
+        case 404:
+            return respond(HttpProblem("not_found", f"There is nothing at {path}."), trace_of(request))
+        case 405:
+            allowed = _allowed(error)
+            if request.method == "OPTIONS":
+                return Response(None, 204, allowed)
+            detail = f"{path} takes {allowed['Allow']}, not {request.method}."
+            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), trace_of(request))
+    raise error
+
+
+def _allowed(error: HTTPException) -> dict[str, str]:
+    # the routes do not know of HEAD, which the middleware answers, and of OPTIONS above
+    methods = (error.headers or {}).get("Allow", "GET").replace("GET", "GET, HEAD")
+    return {"Allow": f"{methods}, OPTIONS"}

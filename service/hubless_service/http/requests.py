@@ -1,4 +1,4 @@
-"""What clients may send. The models that check a request are those that `/openapi.json` shows."""
+"""Models of requests. The models that check a request are those that `/openapi.json` shows."""
 
 from functools import cache
 from typing import Annotated, Any, ClassVar, Self, TypeVar
@@ -18,6 +18,9 @@ from hubless_service.http.values import Json, Subject, vectors_of_bytes
 JSON = "application/json"
 BINARY = "application/octet-stream"
 FEWEST_BANK_QUERIES = 2
+Limit = Annotated[int, values.whole("max_limit")]
+Milliseconds = Annotated[int, values.whole("max_timeout_ms")]
+Text = Annotated[str, values.text("max_text")]
 _STRENGTHS = f"a number from 0 to {MOST_STRENGTH:g}"
 _EXPECTED = {
     "model_type": "an object",
@@ -30,9 +33,19 @@ _EXPECTED = {
     "greater_than_equal": _STRENGTHS,
     "less_than_equal": _STRENGTHS,
 }
-"""What a client is told for pydantic's own types of errors; the types in `values` say it themselves."""
+"""Expected values by pydantic's own types of errors; the types in `values` name their own."""
 _LONGEST_VERSION = 200
 _LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as large as heads may be
+
+
+def about(description: str, **options: Any) -> Any:
+    """Describe a field."""
+    return Field(description=description, **options)
+
+
+def maybe(description: str, **options: Any) -> Any:
+    """Describe a field that may be left out."""
+    return Field(default=None, description=description, **options)
 
 
 class RequestModel(BaseModel):
@@ -65,31 +78,23 @@ R = TypeVar("R", bound=RequestModel)
 
 
 class QueryOptions(RequestModel):
-    """How to search, whatever for."""
+    """Options of a search."""
 
-    limit: Annotated[int, values.whole("max_limit")] | None = Field(
-        default=None, description="How many hits at most; HUBLESS_DEFAULT_LIMIT if not given."
+    limit: Limit | None = maybe("How many hits at most; HUBLESS_DEFAULT_LIMIT if not given.")
+    skip: Annotated[int, values.whole("max_depth", least=0)] | None = maybe(
+        "How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
     )
-    skip: Annotated[int, values.whole("max_depth", least=0)] | None = Field(
-        default=None, description="How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
-    )
-    strength: float | None = Field(
-        default=None,
+    strength: float | None = maybe(
+        "How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
+        "collection, 0 with id.",
         ge=0,
         le=MOST_STRENGTH,
-        description="How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
-        "collection, 0 with id.",
     )
-    with_: values.Sent | None = Field(
-        default=None, alias="with", description="What each hit is sent with beside id and scores."
-    )
-    score_threshold: float | None = Field(default=None, description="Hits with a lower score are left out.")
-    explain: bool | None = Field(
-        default=None, description="Whether each hit is sent with its rank without the correction, and why it has it."
-    )
-    timeout_ms: Annotated[int, values.whole("max_timeout_ms")] | None = Field(
-        default=None,
-        description="Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
+    with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
+    score_threshold: float | None = maybe("Hits with a lower score are left out.")
+    explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
+    timeout_ms: Milliseconds | None = maybe(
+        "Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "
         "given. Of a batch, the shortest holds.",
     )
     min_seq: values.MinSeq = None
@@ -102,23 +107,19 @@ class BinaryRequest(QueryOptions):
 
 
 class QueryRequest(QueryOptions):
-    """What to search for, as either a vector, a text or the id of a stored target, and how."""
+    """A query: either a vector, a text or the id of a stored target, and options."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"id": "str.split", "limit": 3, "explain": True}, {"text": "split a string"}]}
     )
     kinds = (JSON, BINARY)
-    vector: values.QueryVector | None = Field(default=None, description="A vector, as long as the collection's dim.")
-    text: Annotated[str, values.text("max_text")] | None = Field(
-        default=None, description="A text, for collections that have an encoder."
+    vector: values.QueryVector | None = maybe("A vector, as long as the collection's dim.")
+    text: Text | None = maybe("A text, for collections that have an encoder.")
+    id: values.StoredId | None = maybe(
+        "A stored target, to find more like it: asked with its vector, and itself left out."
     )
-    id: values.StoredId | None = Field(
-        default=None, description="A stored target, to find more like it: asked with its vector, and itself left out."
-    )
-    filter: values.FilterJson | None = Field(default=None, description="Only targets that meet it are searched.")
-    params: dict[str, Any] | None = Field(
-        default=None, description='Search parameters of the collection\'s index, such as {"ef": 128}.'
-    )
+    filter: values.FilterJson | None = maybe("Only targets that meet it are searched.")
+    params: dict[str, Any] | None = maybe('Search parameters of the collection\'s index, such as {"ef": 128}.')
 
     @classmethod
     def of_bytes(cls, kind: str, body: bytes, url: Json, subject: Subject) -> Self:
@@ -134,14 +135,12 @@ class BatchRequest(RequestModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"queries": [{"id": "str.split", "limit": 3}]}]})
     kinds = (JSON, BINARY)
     large = True
-    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = Field(
-        description="At most HUBLESS_MAX_BATCH."
-    )
+    queries: Annotated[list[QueryRequest], values.Several("queries", "max_batch")] = about("At most HUBLESS_MAX_BATCH.")
     _field: str = PrivateAttr("queries")
 
     @property
     def field(self) -> str:
-        """What an error about all queries names."""
+        """The field that an error about all queries names."""
         return self._field
 
     @model_validator(mode="before")
@@ -171,18 +170,16 @@ class BatchRequest(RequestModel):
 
 
 class CountRequest(RequestModel):
-    """What to count."""
+    """A count of targets."""
 
-    filter: values.FilterJson | None = Field(default=None, description="Only targets that meet it; all if not given.")
+    filter: values.FilterJson | None = maybe("Only targets that meet it; all if not given.")
     min_seq: values.MinSeq = None
 
 
 class PointRequest(RequestModel):
     """The URL of a single target."""
 
-    with_: values.Sent | None = Field(
-        default=None, alias="with", description="What the target is sent with beside its payload."
-    )
+    with_: values.Sent | None = maybe("What the target is sent with beside its payload.", alias="with")
     min_seq: values.MinSeq = None
 
 
@@ -190,45 +187,35 @@ class PointsRequest(RequestModel):
     """Which targets to send, and with what."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["str.split"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = Field(
-        description="At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_limit")] = about(
+        "At most HUBLESS_MAX_LIMIT, of the type of the collection's ids."
     )
-    with_: values.Sent | None = Field(
-        default=None, alias="with", description="What each target is sent with; its payload if not given."
-    )
+    with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
 
 
 class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
-    filter: values.FilterJson | None = Field(
-        default=None, description="Only targets that meet it; the same for all pages."
-    )
-    limit: Annotated[int, values.whole("max_limit")] | None = Field(
-        default=None, description="How many targets at most; HUBLESS_DEFAULT_LIMIT if not given."
-    )
-    cursor: str | None = Field(default=None, description="Of the page before; null for the first.")
-    with_: values.Sent | None = Field(
-        default=None, alias="with", description="What each target is sent with; its payload if not given."
-    )
+    filter: values.FilterJson | None = maybe("Only targets that meet it; the same for all pages.")
+    limit: Limit | None = maybe("How many targets at most; HUBLESS_DEFAULT_LIMIT if not given.")
+    cursor: str | None = maybe("Of the page before; null for the first.")
+    with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
 
 
 class OccurrenceRequest(RequestModel):
     """The URL of the occurrence."""
 
-    limit: Annotated[int, values.whole("max_limit")] | None = Field(
-        default=None, description="How many hubs of each ranking, and how many ids never found; 20 if not given."
-    )
+    limit: Limit | None = maybe("How many hubs of each ranking, and how many ids never found; 20 if not given.")
 
 
 class FindingsRequest(RequestModel):
     """The URL of the findings."""
 
     texts = frozenset({"id"})
-    id: Annotated[str, values.text("max_text", "the id of a target")] = Field(
-        description="Of the target. A number stands as its digits."
+    id: Annotated[str, values.text("max_text", "the id of a target")] = about(
+        "Of the target. A number stands as its digits."
     )
 
 
@@ -236,27 +223,24 @@ class ProjectionRequest(RequestModel):
     """The URL of the projection."""
 
     texts = frozenset({"column"})
-    column: Annotated[str, values.text(_LONGEST_COLUMN)] | None = Field(
-        default=None, description="A payload column whose values are sent too."
-    )
+    column: Annotated[str, values.text(_LONGEST_COLUMN)] | None = maybe("A payload column whose values are sent too.")
 
 
 class DiffRequest(RequestModel):
     """The URL of a comparison."""
 
     texts = frozenset({"since"})
-    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = Field(
-        default=None, description="The id of the other version; that of the one before if not given."
+    since: Annotated[str, values.text(_LONGEST_VERSION)] | None = maybe(
+        "The id of the other version; that of the one before if not given."
     )
 
 
 class WriteOptions(RequestModel):
-    """How to write, whatever it is."""
+    """Options of a write."""
 
     large = True
-    durability: Annotated[str, values.choice("disk", "memory")] | None = Field(
-        default=None,
-        description="memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
+    durability: Annotated[str, values.choice("disk", "memory")] | None = maybe(
+        "memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of "
         "the server loses none. For loads that you can repeat.",
     )
 
@@ -264,9 +248,8 @@ class WriteOptions(RequestModel):
 class PutOptions(WriteOptions):
     """The URL of an Arrow body."""
 
-    mode: Annotated[str, values.choice("upsert", "insert", "update", "ignore")] | None = Field(
-        default=None,
-        description="insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
+    mode: Annotated[str, values.choice("upsert", "insert", "update", "ignore")] | None = maybe(
+        "insert refuses ids that are there, ignore leaves their points as they are, update refuses ids "
         "that are not there; upsert, the default, takes all.",
     )
 
@@ -276,12 +259,8 @@ class PointToPut(RequestModel):
 
     id: values.StoredId
     vector: values.QueryVector | None = None
-    text: Annotated[str, values.text("max_text")] | None = Field(
-        default=None, description="Instead of the vector, for collections that have an encoder."
-    )
-    payload: values.PayloadRow | None = Field(
-        default=None, description="Values of the collection's payload columns; what is not given is null."
-    )
+    text: Text | None = maybe("Instead of the vector, for collections that have an encoder.")
+    payload: values.PayloadRow | None = maybe("Values of the collection's payload columns; what is not given is null.")
 
 
 class PutPointsRequest(PutOptions):
@@ -289,8 +268,8 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = Field(
-        description="At most HUBLESS_MAX_WRITE_POINTS."
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = about(
+        "At most HUBLESS_MAX_WRITE_POINTS."
     )
     _table: pa.Table | None = PrivateAttr(None)
 
@@ -312,18 +291,18 @@ class PutPointsRequest(PutOptions):
 
 
 class PointToPatch(RequestModel):
-    """What to change in the payload of a target."""
+    """A change of the payload of a target."""
 
     id: values.StoredId
-    payload: values.PayloadRow = Field(description="The columns to change. Columns that are not given stay.")
+    payload: values.PayloadRow = about("The columns to change. Columns that are not given stay.")
 
 
 class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = Field(
-        description="At most HUBLESS_MAX_WRITE_POINTS."
+    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = about(
+        "At most HUBLESS_MAX_WRITE_POINTS."
     )
 
 
@@ -331,31 +310,25 @@ class DeletePointsRequest(WriteOptions):
     """Which targets to delete: either those of some ids, or those that meet a filter."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
-    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = Field(
-        default=None, description="At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over."
+    ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = maybe(
+        "At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over."
     )
-    filter: values.FilterJson | None = Field(default=None, description="All targets that meet it are deleted.")
+    filter: values.FilterJson | None = maybe("All targets that meet it are deleted.")
 
 
 class BankOptions(RequestModel):
-    """What to do with a query bank."""
+    """Options of a query bank."""
 
     large = True
-    mode: Annotated[str, values.choice("replace", "append")] | None = Field(
-        default=None,
-        description="append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
+    mode: Annotated[str, values.choice("replace", "append")] | None = maybe(
+        "append adds to the bank that the collection has, and to what waits to be fitted; replace, the "
         "default, takes the place of both.",
     )
-    fit: bool | None = Field(
-        default=None, description="false keeps the queries on the disk until more come, for a bank in several bodies."
-    )
-    correction: str | None = Field(
-        default=None, description="What to fit; that of the collection if not given, auto if that is none."
-    )
-    parameters: dict[str, Any] | None = Field(default=None, description="Of the correction.")
-    timeout_ms: Annotated[int, values.whole("max_timeout_ms")] | None = Field(
-        default=None,
-        description="Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
+    fit: bool | None = maybe("false keeps the queries on the disk until more come, for a bank in several bodies.")
+    correction: str | None = maybe("What to fit; that of the collection if not given, auto if that is none.")
+    parameters: dict[str, Any] | None = maybe("Of the correction.")
+    timeout_ms: Milliseconds | None = maybe(
+        "Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that.",
     )
 
     def check(self, count: int, subject: Subject) -> None:
@@ -380,14 +353,11 @@ class PutBankRequest(BankOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
-    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = Field(
-        default=None,
-        description="Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
+    vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = maybe(
+        "Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
     )
-    texts_: Annotated[list[Annotated[str, values.text("max_text")]], values.Several("texts", "max_batch")] | None = (
-        Field(
-            default=None, alias="texts", description="For collections that have an encoder. At most HUBLESS_MAX_BATCH."
-        )
+    texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
+        "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"
     )
 
     @model_validator(mode="after")
@@ -413,7 +383,7 @@ class PutBankRequest(BankOptions):
 
 
 class CreateCollectionRequest(RequestModel):
-    """What an empty collection is to hold."""
+    """The settings of an empty collection."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -421,27 +391,26 @@ class CreateCollectionRequest(RequestModel):
         }
     )
     dim: int = Field(description="Dimensions of its vectors.", json_schema_extra={"minimum": 1, "maximum": 65_536})
-    metric: Annotated[str, values.choice("cosine", "dot")] = Field(
-        description="cosine compares directions, dot takes lengths into account."
+    metric: Annotated[str, values.choice("cosine", "dot")] = about(
+        "cosine compares directions, dot takes lengths into account."
     )
-    id_type: Annotated[str, values.choice("string", "int64")] = Field(description="The type of its ids.")
-    payload_schema: dict[str, str] | None = Field(
-        default=None,
-        description="Names of types by column. If not given payload is free: JSON objects with any keys.",
+    id_type: Annotated[str, values.choice("string", "int64")] = about("The type of its ids.")
+    payload_schema: dict[str, str] | None = maybe(
+        "Names of types by column. If not given payload is free: JSON objects with any keys.",
     )
 
 
 class DeleteCollectionRequest(RequestModel):
     """The URL of a collection that is to be deleted."""
 
-    aliases: bool | None = Field(default=None, description="Whether the aliases that stand for it are removed, too.")
+    aliases: bool | None = maybe("Whether the aliases that stand for it are removed, too.")
 
 
 class AliasRequest(RequestModel):
-    """What an alias is to stand for."""
+    """The target of an alias."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"collection": "stdlib"}]})
-    collection: str = Field(description="The name of a collection, not an alias.")
+    collection: str = about("The name of a collection, not an alias.")
 
 
 _PARTS: dict[type[RequestModel], tuple[str, type[RequestModel]]] = {

@@ -1,10 +1,13 @@
 """The trace of a request: its id, where its time went, and the code of its error."""
 
+import asyncio
 from time import perf_counter
 from types import TracebackType
+from typing import TypeVar
 
-from starlette.requests import HTTPConnection
+from starlette.requests import ClientDisconnect, HTTPConnection
 
+T = TypeVar("T")
 SCOPE_KEY = "hubless.trace"
 EXCHANGE = "hubless.exchange"
 """The key in the scope of our own server's `Cycle`, which says at once what ASGI says by messages."""
@@ -67,3 +70,26 @@ def trace_of(connection: HTTPConnection) -> Trace:
     """The trace of a request, which the middleware made."""
     trace: Trace = connection.scope[SCOPE_KEY]
     return trace
+
+
+async def unless_gone(request: HTTPConnection, future: "asyncio.Future[T]") -> T:
+    """The result of a future, which is cancelled when the client hangs up.
+
+    Raises
+    ------
+    ClientDisconnect
+    """
+    exchange = request.scope.get(EXCHANGE)
+    if exchange is None:  # another server than ours
+        return await future
+    if exchange.disconnected:
+        future.cancel()
+    exchange.on_gone = future.cancel
+    try:
+        return await future
+    except asyncio.CancelledError as error:
+        if exchange.disconnected:
+            raise ClientDisconnect from error
+        raise
+    finally:
+        exchange.on_gone = None

@@ -36,7 +36,7 @@ _MOST_KEYS = 100
 
 
 class Subject(NamedTuple):
-    """What a request is about: it decides which values are right. Some requests are about no collection."""
+    """The collection and the settings that decide which values are right. Some requests are about no collection."""
 
     collection: hubless.Collection
     settings: Settings
@@ -44,7 +44,7 @@ class Subject(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Extras:
-    """What each target is sent with beside its id.
+    """The extras of each target beside its id.
 
     Attributes
     ----------

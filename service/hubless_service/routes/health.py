@@ -76,7 +76,7 @@ async def readyz(call: Call) -> Response:
 
 
 def _descriptors_left() -> bool:
-    """Whether the process can open what a write needs: the log with its two files, its lock and its note."""
+    """Return whether the process can open the files of a write: the log with its two files, its lock and its note."""
     taken: list[int] = []
     try:
         taken.extend(os.dup(2) for _ in range(_DESCRIPTORS))
@@ -89,7 +89,7 @@ def _descriptors_left() -> bool:
 
 
 def _store(store: RemoteSource | None) -> dict[str, object]:
-    """How the object storage with the catalog is."""
+    """Return the state of the object storage with the catalog."""
     if store is None:
         return {}
     found = store.state

@@ -3,8 +3,7 @@
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hubless.errors import HublessError
-from hubless_service.http.handlers import on_problem
-from hubless_service.http.problems import HttpProblem
+from hubless_service.http.problems import HttpProblem, on_problem
 from hubless_service.routes.route import Call, DirectRoute
 
 _BEFORE, _AFTER = "/v1/collections/", "/query"

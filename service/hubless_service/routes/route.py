@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 import hubless
 from hubless.errors import CollectionNotFound
 from hubless_service import openapi
-from hubless_service.access.authentication import access_of, check_admin, check_write
+from hubless_service.access.authentication import access_of, check_role
 from hubless_service.access.keys import Access
 from hubless_service.app_state import AppState
 from hubless_service.http.bodies import read_body, read_url
@@ -46,7 +46,7 @@ class Call(Request):
 
     @property
     def access(self) -> Access:
-        """What the key of the request allows."""
+        """The rights of the key."""
         return access_of(self)
 
     async def find(self, look: Callable[[str, Access], T]) -> T:
@@ -71,12 +71,12 @@ async def _readable(call: Call, collection: str) -> hubless.Collection:
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:
-    check_write(call, call.service.settings.origins)
+    check_role(call, "write", call.service.settings.origins)
     return await call.find(call.service.shelf.collection)
 
 
 async def _administered(call: Call, collection: str) -> hubless.Collection:
-    check_admin(call, call.service.settings.origins)
+    check_role(call, "admin", call.service.settings.origins)
     return await call.find(call.service.shelf.collection)
 
 
@@ -85,11 +85,11 @@ async def _slot(call: Call, collection: str) -> tuple[str, Slot]:
 
 
 async def _writer(call: Call) -> Access:
-    return check_write(call, call.service.settings.origins)
+    return check_role(call, "write", call.service.settings.origins)
 
 
 async def _admin(call: Call) -> Access:
-    return check_admin(call, call.service.settings.origins)
+    return check_role(call, "admin", call.service.settings.origins)
 
 
 Held = Annotated[hubless.Collection, Depends(_readable)]
@@ -101,9 +101,9 @@ Administered = Annotated[hubless.Collection, Depends(_administered)]
 Place = Annotated[tuple[str, Slot], Depends(_slot)]
 """The collection of the path by its own name, and its place on the shelf; it may be one that cannot be served."""
 Writer = Annotated[Access, Depends(_writer)]
-"""What the request may do, if it may write."""
+"""The rights of a request that may write."""
 Admin = Annotated[Access, Depends(_admin)]
-"""What the request may do, if it may administer."""
+"""The rights of a request that may administer."""
 
 
 class DirectRoute(APIRoute):

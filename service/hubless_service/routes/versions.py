@@ -76,7 +76,7 @@ async def activate(call: Call, access: Admin, place: Place, version: str) -> Res
     responses=openapi.refusals(*_PROBLEMS),
 )
 async def get_version(call: Call, place: Place, version: str) -> Response:
-    """What it was built from, and what was measured."""
+    """The inputs of the version, and its measurements."""
     folder = call.service.engine.catalog.folder
     manifest = await asyncio.to_thread(lambda: read_manifest(folder(place[0], version)))
     dumped = manifest.model_dump(mode="json")

@@ -9,9 +9,8 @@ from fastapi import Request
 import hubless
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
-from hubless_service.http.clients import unless_gone
 from hubless_service.http.queries import Query
-from hubless_service.http.trace import trace_of
+from hubless_service.http.trace import trace_of, unless_gone
 from hubless_service.searching.work_queue import WorkQueue
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them

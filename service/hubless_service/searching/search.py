@@ -17,10 +17,9 @@ from hubless.errors import EngineError, InputError, PointNotFound
 from hubless.knn import openmp_threads
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
-from hubless_service.http.clients import unless_gone
 from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.queries import Query, Stored
-from hubless_service.http.trace import Trace, trace_of
+from hubless_service.http.trace import Trace, trace_of, unless_gone
 from hubless_service.http.values import NO_EXTRAS
 from hubless_service.searching.lookups import matches_of
 from hubless_service.searching.work_queue import Answer, WorkQueue

@@ -1,4 +1,4 @@
-"""What a head must be: small enough, for one host, and clear about where its body ends."""
+"""Checks of a head: small enough, for one host, and clear about where its body ends."""
 
 import re
 from functools import lru_cache

@@ -343,7 +343,7 @@ def protocol_of(settings: Settings) -> type[Protocol]:
 
 
 def _reason(error: HttpParserError) -> str:
-    """What the parser has against a request. A failure of ours is raised as it is."""
+    """Return why the parser refuses a request. A failure of ours is raised as it is."""
     if not isinstance(error, HttpParserCallbackError):
         return f"{error}."
     if error.__context__ and not isinstance(error.__context__, _Stop | HttpParserInvalidURLError):

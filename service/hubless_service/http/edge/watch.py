@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_WARNINGS = 60.0
 
 
 class Connection(Protocol):
-    """What a watch asks of a connection."""
+    """The methods of a connection that a watch calls."""
 
     def check(self, now: float) -> None:
         """End the connection if it is late, by the clock of the event loop."""
