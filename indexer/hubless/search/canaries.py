@@ -64,11 +64,6 @@ def check(path: Path, ranker: Ranker, offsets: F32) -> None:
     Parameters
     ----------
     offsets : (n,) of all targets
-
-    Raises
-    ------
-    BundleDamaged
-        if the recall is lower, or scores differ.
     """
     canary = read_arrays(path)
     with reading(path):

@@ -19,8 +19,7 @@ from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.parts import projection as projection_of_parts
-from hubless.search.payloads import WithPayload, taken, taking
-from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide
+from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide, WithPayload, taken, taking
 from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows

@@ -252,24 +252,14 @@ class Parts:
 
 
 def projection(parts: Parts) -> Projection | None:
-    """Return where some targets and bank queries lie: as stored, or computed where rows changed. None without targets.
-
-    Raises
-    ------
-    BundleDamaged, StorageError
-    """
+    """Return where some targets and bank queries lie, as stored or computed; None without targets."""
     if parts.numbering is None and (stored := stored_projection(parts)) is not None:
         return stored
     return project(len(parts.offsets), parts.targets.vectors, parts.bank_sample, parts.occurrence())
 
 
 def stored_projection(parts: Parts) -> Projection | None:
-    """The one that was made with the version, of the rows that it had then; None where there is none any more.
-
-    Raises
-    ------
-    BundleDamaged, StorageError
-    """
+    """The one that was made with the version, of the rows that it had then; None where there is none any more."""
     if parts.folder is None or PROJECTION not in parts.manifest.files:
         return None
     path = parts.folder / PROJECTION

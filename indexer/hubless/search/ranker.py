@@ -78,11 +78,6 @@ class Ranker:
         ----------
         matches : search these targets only, of which there are at least k. The ranking is that of a collection of
             these targets, with the offsets of this one
-
-        Raises
-        ------
-        InputError
-            for parameters that the index or the correction does not know.
         """
         chosen = {**self.targets.defaults, **parameters}
         rescorer = None if isinstance(self.query_time, Gate) else self.query_time

@@ -1,20 +1,26 @@
 """The results of a search: hits with their scores and, on demand, explanations."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.errors import InputError, UnknownField
 from hubless.search.ranker import Ranked
 from hubless.search.tables import QUERIES, Line, results_table
 from hubless.vectors.arrays import F32, I64
+from hubless.vectors.free_payload import is_free
 from hubless.vectors.images import link_of
+from hubless.vectors.payload import PayloadRows
 
 RAW_DEPTH = 1000
 """A rank without the correction is searched for down to this one."""
+WithPayload = bool | Sequence[str]
+"""True for all columns, False for none of it, or the names of some."""
+Rows = Sequence[int] | NDArray[np.integer[Any]]
 
 
 @dataclass(frozen=True)
@@ -145,3 +151,23 @@ class Point:
 def _line(hit: Hit) -> Line:
     raw_rank = hit.explanation.raw_rank if hit.explanation else None
     return Line(hit.id, hit.score, hit.similarity, hit.offset, raw_rank, link_of(hit.payload))
+
+
+def taken(payload: PayloadRows | None, rows: Rows, columns: Sequence[str] | None = None) -> list[dict[str, Any] | None]:
+    """Payload of some rows; None for each row if there is no payload."""
+    return [None] * len(rows) if payload is None else [*payload.take(rows, columns)]
+
+
+def taking(payload: PayloadRows | None, wanted: WithPayload) -> Callable[[Rows], list[dict[str, Any] | None]] | None:
+    """A function that gives the payload of some rows; None if it is not wanted."""
+    if isinstance(wanted, bool):
+        return partial(taken, payload) if wanted else None
+    listed = isinstance(wanted, Iterable) and not isinstance(wanted, str)
+    if not listed or not all(isinstance(name, str) for name in wanted):
+        raise InputError("with_payload", "True, False, or a list of columns", repr(wanted))
+    names = [] if payload is None else payload.schema.names
+    free = payload is not None and is_free(payload.schema)
+    for name in (name for name in wanted if not free and name not in names):
+        known = f"columns of the payload, {', '.join(names)}" if names else "none, as there is no payload"
+        raise UnknownField("with_payload", known, name)
+    return partial(taken, payload, columns=list(wanted))

@@ -69,11 +69,6 @@ class Delta:
         Parameters
         ----------
         known : the ids of the targets that there are now
-
-        Raises
-        ------
-        DuplicateIds
-            naming an id that stands twice, or that a target has.
         """
         IdTable.of(more.ids)
         found = rows_of(more.ids.to_pylist(), known)

@@ -62,11 +62,6 @@ class Targets(Protocol):
         ----------
         k : at most as many as there are targets, or matches
         matches : look at these only
-
-        Raises
-        ------
-        NotFinite
-            if a query is so long that a score does not fit float32.
         """
 
     def room(self, matches: Matches | None) -> int:
