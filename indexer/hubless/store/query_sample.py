@@ -35,8 +35,7 @@ import pyarrow.parquet as pq
 
 from hubless.errors import InputError, StorageError, one_line, storage_errors
 from hubless.store.durable import locked, replaced
-from hubless.vectors.arrays import F32, I64, as_float32
-from hubless.vectors.lists import matrix_of
+from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
 
 SIZE = 4000
 """Most different queries of a day, and of what is read of all days."""

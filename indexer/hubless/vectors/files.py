@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike
 
 from hubless.errors import InputError, StorageError, one_line
 from hubless.vectors import lance_files
-from hubless.vectors.arrays import as_float32
+from hubless.vectors.arrays import as_float32, is_list, matrix_of
 from hubless.vectors.ids import ID_COLUMN, id_array
 from hubless.vectors.lance_files import LANCE, LanceVectors
-from hubless.vectors.lists import is_list, matrix_of
 from hubless.vectors.npy import NpyVectors, NpzArrays, read_header, read_npy
 from hubless.vectors.payload import Dataset, open_dataset
 from hubless.vectors.sources import (

@@ -4,6 +4,7 @@ A filter asks for one key at a time. The values of a key are gathered by kind th
 kept: a million short rows take 1.3 s then, and 4 ms afterwards.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 
 from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import I64
-from hubless.vectors.nesting import MOST_NESTED, is_deeper
 
 _NAME, _MARK = "json", {b"hubless": b"free payload"}
 _STEP = 8192
@@ -23,6 +23,13 @@ _STEP = 8192
 _KEYS = 64
 """Keys whose values are kept."""
 _ABSENT = object()
+MOST_NESTED = 60
+"""Lists and objects inside each other in a payload. Arrow writes 64 at most, and JSON's readers have limits too."""
+_STRING = re.compile(rb'"[^"]*"')
+_OTHERS = bytes(set(range(256)).difference(b'[]{}"'))
+_STEPS = np.zeros(256, np.int64)
+_STEPS[[*b"[{"]] = 1
+_STEPS[[*b"]}"]] = -1
 
 FREE_SCHEMA = pa.schema([pa.field(_NAME, pa.large_string(), metadata=_MARK)])
 """The schema of free payload."""
@@ -158,3 +165,13 @@ def _text(row: Mapping[str, Any], place: int) -> str:
     if is_deeper(text, MOST_NESTED):
         raise InputError(f"payload, row {place}", f"at most {MOST_NESTED} lists and objects inside each other", "more")
     return text.decode()
+
+
+def is_deeper(text: bytes, most: int) -> bool:
+    """Return whether more than `most` lists and objects stand inside each other in JSON text. Takes 2 ns a byte."""
+    if text.count(b"[") + text.count(b"{") <= most:
+        return False
+    if b"\\" in text:
+        text = text.replace(rb"\\", b"").replace(rb"\"", b"")
+    brackets = _STRING.sub(b"", text.translate(None, _OTHERS))
+    return bool(np.cumsum(_STEPS[np.frombuffer(brackets, np.uint8)]).max(initial=0) > most)

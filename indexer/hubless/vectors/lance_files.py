@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from hubless.errors import InputError, how_to_install
-from hubless.vectors.arrays import F32, I64, as_float32
-from hubless.vectors.lists import matrix_of
+from hubless.vectors.arrays import F32, I64, as_float32, matrix_of
 
 LANCE = ".lance"
 _VERSIONS = "_versions"

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from hubless.errors import InputError, one_line
-from hubless.vectors.nesting import MOST_NESTED
+from hubless.vectors.free_payload import MOST_NESTED
 
 
 def check_depth(schema: pa.Schema) -> None:

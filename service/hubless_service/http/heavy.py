@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from hubless.errors import InputError
-from hubless.vectors.nesting import is_deeper
+from hubless.vectors.free_payload import is_deeper
 
 LIGHT = 65_536
 """Bytes of a body, or numbers and payloads in an answer, that take a few milliseconds."""

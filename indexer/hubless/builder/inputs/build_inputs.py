@@ -22,6 +22,7 @@ from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, as_ids, write_ids
+from hubless.vectors.input_stamps import InputStamps
 from hubless.vectors.lance_files import content_file
 from hubless.vectors.payload import (
     Dataset,
@@ -37,7 +38,6 @@ from hubless.vectors.payload import (
 )
 from hubless.vectors.payload_types import check_values, payload_schema, stored_rows
 from hubless.vectors.sources import VectorSource, in_memory, sample
-from hubless.vectors.unchanged import Seen
 
 MOST_STANDING_IN = 1000
 """So many targets at most stand in for queries where there is no bank."""
@@ -86,9 +86,9 @@ class Inputs:
         files: dict[str, Any] = {name: local(given, name.replace("_", " ")) for name, given in self._files.items()}
         return replace(self, **files)
 
-    def seen(self) -> Seen:
+    def seen(self) -> InputStamps:
         """Return the files as they are now."""
-        return Seen(**self._files)
+        return InputStamps(**self._files)
 
     @property
     def _files(self) -> dict[str, Any]:

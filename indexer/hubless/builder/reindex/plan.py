@@ -23,7 +23,7 @@ from hubless.search.delta.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
-from hubless.vectors.unchanged import Seen
+from hubless.vectors.input_stamps import InputStamps
 
 WORK = ".reindex"
 """Folder of a collection in which an unfinished job keeps what it has done."""
@@ -66,7 +66,7 @@ class Plan:
     retrain: list[str]
     others: list[str]
     work: Path
-    seen: Seen
+    seen: InputStamps
 
     @property
     def home(self) -> Path:
@@ -109,7 +109,7 @@ def make_plan(
     record = base.job if base else None
     files, paths = found_sources(job.targets, folder), _bank_paths(job, folder)
     every = [each for file in files for each in file.files] + [each for some in paths.values() for each in some]
-    seen = Seen(**{str(number): path for number, path in enumerate(every)})
+    seen = InputStamps(**{str(number): path for number, path in enumerate(every)})
     known = [] if record is None else [*(source.files for source in record.sources), *record.banks.values()]
     stamps = Stamps(folder, [stamp for part in known for stamp in part], read_all=read_all)
     with seen.unchanged():

@@ -16,7 +16,7 @@ _READ = (".npy", ".npz", ".parquet", ".json")
 """Endings of the files in a folder that a build reads: shards of vectors, and an encoder."""
 
 
-class Seen:
+class InputStamps:
     """The files of some inputs as they were when this was made, before anything was read.
 
     Parameters
