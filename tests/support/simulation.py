@@ -125,7 +125,7 @@ class Worker:
     def look(self):
         """Take the current version, if it is another one."""
         self.shelf.keep([NAME])
-        self.engine._watcher._renew(NAME, here=True)
+        self.engine._follower._renew(NAME, here=True)
 
     def follow(self):
         """Follow the log."""
