@@ -32,7 +32,7 @@ def written(text, tmp_path_factory):
 @pytest.mark.parametrize("name", DATABASES)
 def test_folder_has_the_data_their_settings_and_the_script(name, written, text):
     folder = written / name
-    names = ["recipe.py", "settings.json", "shared.py", "targets.parquet"]
+    names = ["recipe.py", "recipe_base.py", "settings.json", "targets.parquet"]
     assert sorted(path.name for path in folder.iterdir()) == names
     found = settings(folder)
     assert (found["count"], found["width"], found["metric"]) == (exports.COUNT, exports.DIM + 1, "dot")
@@ -111,7 +111,7 @@ def test_lancedb_gets_the_types_of_arrow(written):
 def shared(whole, tmp_path):
     """What scripts share, of an export."""
     hubless.export(whole, tmp_path / "out", to="chroma")
-    spec = importlib.util.spec_from_file_location("shared", tmp_path / "out" / "shared.py")
+    spec = importlib.util.spec_from_file_location("recipe_base", tmp_path / "out" / "recipe_base.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -101,7 +101,7 @@ def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Ex
     with new_folder(path) as folder:
         write_parquet(rows, folder / DATA, advance)
         (folder / SETTINGS).write_text(json.dumps(settings, indent=1, ensure_ascii=False), "utf-8")
-        shutil.copyfile(SCRIPTS / "shared.py", folder / "shared.py")
+        shutil.copyfile(SCRIPTS / "recipe_base.py", folder / "recipe_base.py")
         shutil.copyfile(SCRIPTS / f"{to}.py", folder / SCRIPT)
     return Exported(path, rows.count, rows.width, rows.left_out, tuple(notes))
 

@@ -15,7 +15,7 @@ import os
 from urllib.parse import urlsplit
 
 import chromadb
-from shared import HERE, NAME, STRENGTH, WHOLE_IDS, augmented, blocks, main, refuse_unless
+from recipe_base import HERE, NAME, STRENGTH, WHOLE_IDS, augmented, blocks, main, refuse_unless
 
 URL = os.environ.get("CHROMA_URL", str(HERE / "chroma"))
 """A folder, for Chroma in this process; or of a server. Chroma's own port is 8000, which hubless has too."""

@@ -15,7 +15,7 @@ import os
 import lancedb
 import pyarrow as pa
 import pyarrow.parquet as pq
-from shared import COUNT, DATA, HERE, NAME, STRENGTH, augmented, counted, main, refuse_unless
+from recipe_base import COUNT, DATA, HERE, NAME, STRENGTH, augmented, counted, main, refuse_unless
 
 URI = os.environ.get("LANCEDB_URI", str(HERE / "lancedb"))
 """A folder, or an address of object storage or of LanceDB Cloud."""

@@ -13,7 +13,7 @@ Tested with milvus-lite 3.2.
 import os
 
 from pymilvus import DataType, MilvusClient
-from shared import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
+from recipe_base import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
 
 URI = os.environ.get("MILVUS_URI", "http://localhost:19530")
 MOST_TEXT = 65_535

@@ -14,7 +14,7 @@ import os
 
 import psycopg
 from psycopg import sql
-from shared import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
+from recipe_base import COLUMNS, NAME, STRENGTH, WHOLE_IDS, WIDTH, augmented, blocks, main, refuse_unless
 
 MOST_INDEXED = 2000
 """Numbers of a vector that an HNSW index takes."""

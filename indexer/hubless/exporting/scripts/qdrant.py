@@ -15,7 +15,7 @@ import os
 import uuid
 
 from qdrant_client import QdrantClient, models
-from shared import NAME, STRENGTH, WIDTH, augmented, blocks, main, refuse_unless
+from recipe_base import NAME, STRENGTH, WIDTH, augmented, blocks, main, refuse_unless
 
 URL = os.environ.get("QDRANT_URL", "http://localhost:6333")
 """Of the server; or a folder, for the client's local mode."""
