@@ -82,10 +82,11 @@ def free_port():
 
 
 @contextmanager
-def hubless_service(catalog, kind, **settings):
+def hubless_service(catalog, kind, *, apart=False, **settings):
     """Run this service with one search thread a processor; give the address of its queries."""
     port = free_port()
-    start = "import typer; from hubless_service.command import serve; typer.run(serve)"
+    start = "from hubless_service.settings import Settings; Settings.max_together = 1; " if apart else ""
+    start += "import typer; from hubless_service.command import serve; typer.run(serve)"
     command = ["-c", start, "--catalog", str(catalog), "--port", str(port)]
     base = f"http://127.0.0.1:{port}"
     with process(f"{base}/readyz", command, drain_seconds=0, **settings) as pid:
@@ -158,7 +159,7 @@ def compare(catalog, kind, queries, options):
             binary=lambda: load(url, queries, 8, options.seconds, "--binary"),
         )
     if kind == "flat":
-        with hubless_service(catalog, kind) as together, hubless_service(catalog, kind, max_together=1) as apart:
+        with hubless_service(catalog, kind) as together, hubless_service(catalog, kind, apart=True) as apart:
             found["32 connections"] = in_turn(
                 options.rounds,
                 apart=lambda: load(apart, queries, 32, options.seconds),

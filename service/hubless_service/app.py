@@ -113,7 +113,7 @@ def create_app(
     tracing = tracing or _tracing_of(settings)
     keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
     metrics = Metrics()
-    observer = Observer(metrics, settings.log_share, tracing)
+    observer = Observer(metrics, tracing)
     app = App(
         title="hubless",
         version=version("hubless"),

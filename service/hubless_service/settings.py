@@ -3,7 +3,7 @@
 import re
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -67,76 +67,26 @@ class Settings(BaseSettings):
         default="background", description="When hashes are compared: background, first or never."
     )
     poll_seconds: float = Field(default=5, gt=0, description="Seconds between two looks at the catalog.")
-    default_limit: int = Field(default=10, ge=1, description="Hits in an answer if the query gives no limit.")
     max_limit: int = Field(default=1000, ge=1, description="Highest limit of a query or page; most ids in a request.")
-    max_depth: int = Field(default=5000, ge=1, description="Highest sum of skip and limit in a query.")
-    max_write_points: int = Field(default=1000, ge=1, description="Most points in a write.")
-    max_added: int = Field(
-        default=50_000,
-        ge=1,
-        description="Most targets that stand beside the index of a collection, as each query is compared with all of "
-        "them; more are refused with 429 until they are merged.",
-    )
     merge_at: int = Field(
         default=10_000,
         ge=0,
         description="Added targets, gone targets or writes from which on the service merges a collection by itself, "
         "if they are 2 % of it; 0 leaves it to you.",
     )
-    max_bank_queries: int = Field(
-        default=50_000, ge=2, description="Most queries in a query bank that is put, in one request and in all."
-    )
     keep_versions: int = Field(
         default=5, ge=1, description="Newest versions that stay of a collection when the service makes one."
     )
     max_batch: int = Field(default=1000, ge=1, description="Most queries in a batch.")
-    max_batch_hits: int = Field(
-        default=100_000, ge=1, description="Most hits in a batch: the limits and skips of its queries in sum."
-    )
-    max_batch_numbers: int = Field(
-        default=4_000_000, ge=1, description="Most numbers in the vectors that a batch's hits are sent with."
-    )
-    max_batch_filter_values: int = Field(
-        default=50_000, ge=1, description="Most values in all filters of a batch together, names of columns included."
-    )
-    max_filter_depth: int = Field(default=10, ge=1, description="Deepest nesting of a filter; a single condition is 1.")
-    max_filter_conditions: int = Field(
-        default=256, ge=1, description="Most conditions in a filter; each and, or and not is one."
-    )
-    max_filter_values: int = Field(default=10_000, ge=1, description="Most values in one `in` of a filter.")
-    filter_cache_bytes: int = Field(
-        default=64 * MIB, ge=0, description="Bytes per version for results of recent filters, a bit a target."
-    )
-    max_text: int = Field(default=10_000, ge=1, description="Longest text of a query, in characters.")
     max_body_bytes: int = Field(default=16 * MIB, ge=1, description="Largest request body, in bytes.")
-    max_query_bytes: int = Field(
-        default=2 * MIB, ge=1, description="Largest body of a request that is not a batch, in bytes."
-    )
     default_timeout_ms: int = Field(
-        default=10_000, ge=1, description="Milliseconds to answer a request that gives no timeout_ms."
+        default=10_000, ge=1, le=60_000, description="Milliseconds to answer a request that gives no timeout_ms."
     )
-    max_timeout_ms: int = Field(default=60_000, ge=1, description="Highest timeout_ms of a query.")
     max_waiting: int = Field(
         default=2000, ge=1, description="Queries that may wait for a search; while more wait, others get 429."
     )
     workers: int = Field(default=1, ge=1, description="Processes that serve the port; each has its own search threads.")
     search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
-    max_together: int = Field(
-        default=256, ge=1, description="Most waiting queries searched together; 1 is each request alone."
-    )
-    openmp_threads: int = Field(default=1, ge=1, description="OpenMP threads of each search.")
-    max_head_bytes: int = Field(
-        default=64 * KIB, ge=1 * KIB, description="Largest request line and headers together, in bytes."
-    )
-    max_headers: int = Field(default=100, ge=10, description="Most headers in one request.")
-    max_pipelined: int = Field(
-        default=16, ge=1, description="Most requests that wait on one connection for earlier answers."
-    )
-    max_connections: int = Field(
-        default=4096,
-        ge=1,
-        description="Most open connections of a worker, within its file descriptors.",
-    )
     receive_seconds: float = Field(
         default=20,
         gt=0,
@@ -148,14 +98,8 @@ class Settings(BaseSettings):
     encoders: dict[str, dict[str, Any]] = Field(
         default={}, description="JSON: by collection, fields that replace those of its encoder."
     )
-    encoder_threads: int = Field(
-        default=4, ge=1, description="Encoder calls that run at the same time, per collection."
-    )
     hubness: bool = Field(
         default=True, description="Keep the last 2,048 queries of a collection in memory, for live hubness and drift."
-    )
-    hubness_share: float = Field(
-        default=0.01, ge=0, le=1, description="Share of queries searched again without correction; 0 is none."
     )
     follow_strength: bool = Field(
         default=False, description="Let the strength of queries that give none follow the live queries."
@@ -175,10 +119,37 @@ class Settings(BaseSettings):
     log_format: Literal["text", "json"] = Field(
         default="text", description="Log lines as text, or as JSON with one object a line."
     )
-    log_share: float = Field(
-        default=1, ge=0, le=1, description="Share of requests that get a log line; errors always do."
-    )
     traces: bool = Field(default=False, description="Send OpenTelemetry traces; needs the extra `otel`.")
+
+    # limits that no variable changes, here as several rooms share them
+    usual_limit: ClassVar[int] = 10
+    max_depth: ClassVar[int] = 5000
+    max_write_points: ClassVar[int] = 1000
+    max_added: ClassVar[int] = 50_000
+    max_bank_queries: ClassVar[int] = 50_000
+    max_batch_hits: ClassVar[int] = 100_000
+    max_batch_numbers: ClassVar[int] = 4_000_000
+    max_batch_filter_values: ClassVar[int] = 50_000
+    max_filter_depth: ClassVar[int] = 10
+    max_filter_conditions: ClassVar[int] = 256
+    max_filter_values: ClassVar[int] = 10_000
+    filter_cache_bytes: ClassVar[int] = 64 * MIB
+    max_text: ClassVar[int] = 10_000
+    max_query_bytes: ClassVar[int] = 2 * MIB
+    max_timeout_ms: ClassVar[int] = 60_000
+    max_together: ClassVar[int] = 256
+    openmp_threads: ClassVar[int] = 1
+    max_head_bytes: ClassVar[int] = 64 * KIB
+    max_headers: ClassVar[int] = 100
+    max_pipelined: ClassVar[int] = 16
+    encoder_threads: ClassVar[int] = 4
+    hubness_share: ClassVar[float] = 0.01
+    max_connections: ClassVar[int] = 4096
+
+    @property
+    def default_limit(self) -> int:
+        """Hits in an answer if the query gives no limit."""
+        return min(self.usual_limit, self.max_limit)
 
     @property
     def address(self) -> str | None:
@@ -247,16 +218,6 @@ class Settings(BaseSettings):
             except ImportError as error:
                 raise ValueError(f"traces need the extra otel: {how_to_install('otel')}") from error
         return traces
-
-    @model_validator(mode="after")
-    def _default_within_maximum(self) -> "Settings":
-        if self.default_limit > self.max_limit:
-            raise ValueError(f"default_limit {self.default_limit} is above max_limit {self.max_limit}")
-        if self.default_timeout_ms > self.max_timeout_ms:
-            raise ValueError(
-                f"default_timeout_ms {self.default_timeout_ms} is above max_timeout_ms {self.max_timeout_ms}"
-            )
-        return self
 
 
 def split(listed: str) -> list[str]:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
+from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 
 from hubless_service.app import create_app
@@ -44,8 +45,12 @@ def metrics_of(expression):
 def printed(tmp_path_factory):
     """The labels of each metric that a service prints after a query, an error and a wrong key."""
     catalog = catalogs.build(tmp_path_factory.mktemp("monitored"))
-    settings = Settings(catalog=catalog, read_keys="reader-0123456789", metrics_public=True, hubness_share=1)
-    with serving(create_app(settings)) as base, httpx.Client(base_url=base) as http:
+    given = {"read_keys": "reader-0123456789", "metrics_public": True, "hubness_share": 1}
+    with (
+        settings_with(catalog=catalog, **given) as settings,
+        serving(create_app(settings)) as base,
+        httpx.Client(base_url=base) as http,
+    ):
         wait_until_ready(base)
         key = {"X-API-Key": "reader-0123456789"}
         query = {"vector": [1.0] * catalogs.DIM}

@@ -96,6 +96,8 @@ def test_reader_of_the_log_that_goes_away_stops_neither_serving_nor_stopping(nur
 
 
 STUCK = """
+from hubless_service.settings import Settings
+Settings.max_together = 1  # each request alone
 import threading, hubless
 hubless.Collection.query = lambda *_, **__: threading.Event().wait()
 hubless.Collection.check_canaries = lambda _: None
@@ -106,7 +108,7 @@ def test_all_searches_that_do_not_end_hold_up_the_end_no_longer_than_one(nursery
     body = b'{"vector": [' + b"1," * 23 + b"1]}"
     request = QUERY + str(len(body)).encode() + b"\r\n\r\n" + body
     threads = 12
-    together = {"search_threads": threads, "max_together": 1, "drain_seconds": 0, "grace_seconds": 0}
+    together = {"search_threads": threads, "drain_seconds": 0, "grace_seconds": 0}
     with nursery.server(STUCK, **together) as server, drained(server.log) as log:
         while not any('"words" is ready' in line for line in log):
             sleep(0.01)

@@ -9,7 +9,7 @@ from support import busy
 from support.server_process import command_line, served
 
 WAITING = 6
-PATIENT = {"search_threads": 1, "max_waiting": 100_000, "default_timeout_ms": 600_000, "max_timeout_ms": 600_000}
+PATIENT = {"search_threads": 1, "max_waiting": 100_000, "default_timeout_ms": 60_000}
 WORKERS = pytest.mark.parametrize("workers", [1, 2])
 
 

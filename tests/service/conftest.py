@@ -5,13 +5,13 @@ import httpx
 import pytest
 from support import catalogs
 from support.contract import Contract
+from support.limits import settings_with
 from support.serving import serving
 from support.sources import Source
 
 import hubless
 from hubless_service.app import create_app
 from hubless_service.searching.search_service import SearchService
-from hubless_service.settings import Settings
 
 WORDS = "/v1/collections/words"
 NUMBERS = "/v1/collections/numbers"
@@ -64,9 +64,9 @@ def serve(catalog, contract):
 
     @contextmanager
     def serve(collections, *, held=False, **settings):
-        table = Settings(catalog=catalog, **{"hubness_share": 0, **settings})
         source = Source(collections, held=held)
         with (
+            settings_with(catalog=catalog, **{"hubness_share": 0, **settings}) as table,
             serving(create_app(table, SearchService(source, table))) as base_url,
             checked_client(base_url, contract) as client,
         ):

@@ -88,7 +88,7 @@ def test_catalog_that_was_not_given_is_told_in_a_line():
         (["--port", "99999"], {}, "--port (HUBLESS_PORT): Input should be less than or equal to 65535, got 99999"),
         ([], {"HUBLESS_LOG_LEVEL": "loud"}, "HUBLESS_LOG_LEVEL: "),
         ([], {"HUBLESS_MAX_LIMIT": "many"}, "HUBLESS_MAX_LIMIT: Input should be a valid integer"),
-        ([], {"HUBLESS_MAX_LIMIT": "5"}, "default_limit 10 is above max_limit 5"),
+        ([], {"HUBLESS_DEFAULT_TIMEOUT_MS": "70000"}, "Input should be less than or equal to 60000"),
         ([], {"HUBLESS_ENCODERS": "{secret"}, "HUBLESS_ENCODERS: expected a JSON object with collections as keys"),
         (
             [],

@@ -58,7 +58,7 @@ def checked_client(base_url, contract):
 def client(far, endpoint, contract):
     """A client of a server that asks the endpoint, by a setting of its deployment."""
     encoders = {"far": {"url": endpoint.url, "breaker_failures": 1000, "cache": 0}}
-    with serving(create_app(Settings(catalog=far, encoders=encoders, encoder_threads=2))) as url:
+    with serving(create_app(Settings(catalog=far, encoders=encoders))) as url:
         wait_until_ready(url)
         with checked_client(url, contract) as client:
             yield client

@@ -164,7 +164,7 @@ def test_unknown_asset_gets_a_problem(http):
 
 
 def test_document_shows_the_limits_that_are_set(serve, words):
-    with serve({"words": words}, max_limit=17, default_limit=3) as (client, _):
+    with serve({"words": words}, max_limit=17, usual_limit=3) as (client, _):
         limit = client.get("/openapi.json").json()["components"]["schemas"]["QueryRequest"]["properties"]["limit"]
         path = "/v1/collections/words/query"
         assert client.post(path, json={"text": "amber", "limit": 17}).status_code == 200

@@ -11,6 +11,7 @@ import httpx
 import pytest
 from support import catalogs
 from support.held import Held
+from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 from support.sources import Source
 
@@ -24,7 +25,10 @@ VECTOR = [float(number) for number in catalogs.words().query_bank[0]]
 
 @contextmanager
 def served(catalog, engine=None, **settings):
-    with serving(create_app(Settings(catalog=catalog, hubness_share=0, **settings), engine)) as base_url:
+    with (
+        settings_with(catalog=catalog, hubness_share=0, **settings) as table,
+        serving(create_app(table, engine)) as base_url,
+    ):
         wait_until_ready(base_url)
         yield base_url.removeprefix("http://")
 
@@ -98,7 +102,7 @@ def test_body_that_stays_away_is_given_up(catalog):
 def held(catalog, words):
     """The host of a server whose collection answers when it is told to, and the collection."""
     collection, settings = Held(words), {"grace_seconds": 1}
-    engine = SearchService(Source({"words": collection}), Settings(catalog=catalog, hubness_share=0, **settings))
+    engine = SearchService(Source({"words": collection}), Settings(catalog=catalog, **settings))
     try:
         with served(catalog, engine, **settings) as host:
             yield host, collection

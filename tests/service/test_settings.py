@@ -34,7 +34,6 @@ def test_settings_come_from_the_environment_and_arguments_go_before_it(monkeypat
         ("max_batch", 0),
         ("max_body_bytes", 0),
         ("search_threads", 0),
-        ("openmp_threads", -1),
         ("log_level", "loud"),
         ("trusted_proxies", "127.0.0.1, *"),
         ("trusted_proxies", "10.0.0.1/8"),
@@ -45,14 +44,13 @@ def test_impossible_value_is_refused(tmp_path, name, value):
         Settings(catalog=tmp_path, **{name: value})
 
 
-def test_default_limit_above_the_maximum_is_refused(tmp_path):
-    with pytest.raises(ValidationError, match="default_limit 20 is above max_limit 10"):
-        Settings(catalog=tmp_path, default_limit=20, max_limit=10)
+def test_default_limit_is_no_more_than_the_maximum(tmp_path):
+    assert [Settings(catalog=tmp_path, max_limit=most).default_limit for most in (5, 50)] == [5, 10]
 
 
 def test_limits_hold_for_queries(serve, words, vector):
     query, batch = "/v1/collections/words/query", "/v1/collections/words/query/batch"
-    with serve({"words": words}, default_limit=3, max_limit=5, max_depth=4, max_batch=2) as (client, _):
+    with serve({"words": words}, usual_limit=3, max_limit=5, max_depth=4, max_batch=2) as (client, _):
         body = {"vector": vector.tolist()}
         assert len(client.post(query, json={**body, "limit": 2, "skip": 2}).json()["hits"]) == 2
         refused = client.post(query, json={**body, "limit": 2, "skip": 3}).json()

@@ -13,6 +13,8 @@ from time import sleep
 import httpx
 from support.serving import wait_until_ready
 
+from hubless_service.settings import Settings
+
 START = "import typer; from hubless_service.command import serve; typer.run(serve)"
 
 
@@ -54,8 +56,12 @@ def served(catalog, *options, before="", ready=True, **settings):
     options : of the command line
     before : Python that the process runs first
     ready : wait until everything is loaded
-    settings : by their names in lower case
+    settings : by their names in lower case; also limits that no setting changes, in a server of one process
     """
+    constants = {name: settings.pop(name) for name in list(settings) if name not in Settings.model_fields}
+    if constants:
+        set_all = "; ".join(f"Settings.{name} = {value!r}" for name, value in constants.items())
+        before += f"\nfrom hubless_service.settings import Settings; {set_all}"
     ours = {
         name: value
         for name, value in os.environ.items()

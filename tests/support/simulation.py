@@ -116,7 +116,7 @@ class Worker:
     """One of several workers that serve a catalog."""
 
     def __init__(self, path):
-        settings = Settings(catalog=path, hubness=False, console=False, log_share=0)
+        settings = Settings(catalog=path, hubness=False, console=False)
         self.engine = Desk(CatalogSource(path), settings)
         self.app = create_app(settings, self.engine)
         self.shelf = self.engine.shelf

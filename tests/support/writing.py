@@ -5,11 +5,11 @@ from contextlib import contextmanager
 import httpx
 import numpy as np
 from support import small
+from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless_service.app import create_app
-from hubless_service.settings import Settings
 
 NAME = "photos"
 
@@ -44,7 +44,7 @@ def put(stored, *points):
 @contextmanager
 def writable(catalog, **settings):
     """A client of a server over the collection."""
-    with serving(create_app(Settings(catalog=catalog, hubness=False, **settings))) as url:
+    with settings_with(catalog=catalog, hubness=False, **settings) as table, serving(create_app(table)) as url:
         wait_until_ready(url)
         with httpx.Client(base_url=f"{url}/v1/collections/{NAME}", timeout=60) as client:
             yield client

@@ -261,7 +261,7 @@ export interface components {
             durability?: ("disk" | "memory") | null;
             /** @description All targets that meet it are deleted. */
             filter?: components["schemas"]["Filter"] | null;
-            /** @description At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over. */
+            /** @description At most 1,000. Ids that no target has are passed over. */
             ids?: components["schemas"]["StoredId"][] | null;
         };
         /** @description The differences between two versions of a collection. */
@@ -564,7 +564,7 @@ export interface components {
         PatchPointsRequest: {
             /** @description memory answers before the disk has it: a crash of the machine may lose the last writes, a kill of the server loses none. For loads that you can repeat. */
             durability?: ("disk" | "memory") | null;
-            /** @description At most HUBLESS_MAX_WRITE_POINTS. */
+            /** @description At most 1,000. */
             points: components["schemas"]["PointToPatch"][];
         };
         /** @description One target. */
@@ -718,7 +718,7 @@ export interface components {
             texts?: string[] | null;
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */
             timeout_ms?: number | null;
-            /** @description Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES. */
+            /** @description Lists of numbers, or base64 of little-endian float32. At most 50,000. */
             vectors?: components["schemas"]["QueryVector"][] | null;
         };
         /**
@@ -740,7 +740,7 @@ export interface components {
             durability?: ("disk" | "memory") | null;
             /** @description insert refuses ids that are there, ignore leaves their points as they are, update refuses ids that are not there; upsert, the default, takes all. */
             mode?: ("upsert" | "insert" | "update" | "ignore") | null;
-            /** @description At most HUBLESS_MAX_WRITE_POINTS. */
+            /** @description At most 1,000. */
             points: components["schemas"]["PointToPut"][];
         };
         /** @description The hits, and what was searched. */
@@ -802,7 +802,7 @@ export interface components {
             filter?: components["schemas"]["Filter"] | null;
             /** @description A stored target, to find more like it: asked with its vector, and itself left out. */
             id?: components["schemas"]["StoredId"] | null;
-            /** @description How many hits at most; HUBLESS_DEFAULT_LIMIT if not given. */
+            /** @description How many hits at most; 10 if not given. */
             limit?: number | null;
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;
@@ -812,7 +812,7 @@ export interface components {
             } | null;
             /** @description Hits with a lower score are left out. */
             score_threshold?: number | null;
-            /** @description How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH. */
+            /** @description How many of the best are left out; with limit at most 5,000. */
             skip?: number | null;
             /** @description How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the collection, 0 with id. */
             strength?: number | null;
@@ -898,7 +898,7 @@ export interface components {
             cursor?: string | null;
             /** @description Only targets that meet it; the same for all pages. */
             filter?: components["schemas"]["Filter"] | null;
-            /** @description How many targets at most; HUBLESS_DEFAULT_LIMIT if not given. */
+            /** @description How many targets at most; 10 if not given. */
             limit?: number | null;
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;

@@ -80,9 +80,9 @@ R = TypeVar("R", bound=RequestModel)
 class QueryOptions(RequestModel):
     """Options of a search."""
 
-    limit: Limit | None = maybe("How many hits at most; HUBLESS_DEFAULT_LIMIT if not given.")
+    limit: Limit | None = maybe("How many hits at most; 10 if not given.")
     skip: Annotated[int, values.whole("max_depth", least=0)] | None = maybe(
-        "How many of the best are left out; with limit at most HUBLESS_MAX_DEPTH."
+        "How many of the best are left out; with limit at most 5,000."
     )
     strength: float | None = maybe(
         "How much of the offsets is applied: 0 is the raw ranking, 1 is full. If not given that of the "
@@ -198,7 +198,7 @@ class ScrollRequest(RequestModel):
     """Which targets to send, and from where on."""
 
     filter: values.FilterJson | None = maybe("Only targets that meet it; the same for all pages.")
-    limit: Limit | None = maybe("How many targets at most; HUBLESS_DEFAULT_LIMIT if not given.")
+    limit: Limit | None = maybe("How many targets at most; 10 if not given.")
     cursor: str | None = maybe("Of the page before; null for the first.")
     with_: values.Sent | None = maybe("What each target is sent with; its payload if not given.", alias="with")
     min_seq: values.MinSeq = None
@@ -269,7 +269,7 @@ class PutPointsRequest(PutOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
     points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = about(
-        "At most HUBLESS_MAX_WRITE_POINTS."
+        "At most 1,000."
     )
     _table: pa.Table | None = PrivateAttr(None)
 
@@ -302,7 +302,7 @@ class PatchPointsRequest(WriteOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
     points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = about(
-        "At most HUBLESS_MAX_WRITE_POINTS."
+        "At most 1,000."
     )
 
 
@@ -311,7 +311,7 @@ class DeletePointsRequest(WriteOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"ids": ["new"]}]})
     ids: Annotated[list[values.StoredId], values.Several("ids", "max_write_points")] | None = maybe(
-        "At most HUBLESS_MAX_WRITE_POINTS. Ids that no target has are passed over."
+        "At most 1,000. Ids that no target has are passed over."
     )
     filter: values.FilterJson | None = maybe("All targets that meet it are deleted.")
 
@@ -354,7 +354,7 @@ class PutBankRequest(BankOptions):
     model_config = ConfigDict(json_schema_extra={"examples": [{"vectors": [[0.6, 0.8], [0.8, 0.6]], "fit": False}]})
     kinds = (JSON, BINARY, ARROW)
     vectors: Annotated[list[values.QueryVector], values.Several("queries", "max_bank_queries")] | None = maybe(
-        "Lists of numbers, or base64 of little-endian float32. At most HUBLESS_MAX_BANK_QUERIES.",
+        "Lists of numbers, or base64 of little-endian float32. At most 50,000.",
     )
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
         "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"

@@ -3,7 +3,7 @@
 import logging
 import re
 from collections.abc import Iterable
-from random import getrandbits, random
+from random import getrandbits
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -31,15 +31,13 @@ CLIENT_CLOSED = 499
 """nginx' number for a client that hung up; appears in log and metrics only."""
 # bounded and printable: it is echoed in a header and written to logs
 _REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
-_FAILED = 400
 
 
 class Observer:
     """Begins the trace of each request, and tells of the request when it has been answered."""
 
-    def __init__(self, metrics: Metrics, log_share: float, tracing: "Tracing | None") -> None:
+    def __init__(self, metrics: Metrics, tracing: "Tracing | None") -> None:
         self._metrics = metrics
-        self._log_share = log_share
         self._tracing = tracing
 
     def begin(self, headers: Headers, arrived: float | None) -> Trace:
@@ -58,8 +56,7 @@ class Observer:
         self._metrics.observe(route, method, status, seconds, trace)
         if self._tracing:
             self._tracing.export(scope["headers"], method, route, status, trace)
-        if status >= _FAILED or random() < self._log_share:  # noqa: S311  # a draw, no secret
-            _log(scope, route, status, seconds, trace)
+        _log(scope, route, status, seconds, trace)
 
 
 def server_timing(trace: Trace) -> bytes:
