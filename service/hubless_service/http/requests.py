@@ -268,9 +268,7 @@ class PutPointsRequest(PutOptions):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "vector": [0.6, 0.8]}]}]})
     kinds = (JSON, ARROW)
-    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = about(
-        "At most 1,000."
-    )
+    points: Annotated[list[PointToPut], values.Several("points", "max_write_points")] = about("At most 1,000.")
     _table: pa.Table | None = PrivateAttr(None)
 
     @property
@@ -301,9 +299,7 @@ class PatchPointsRequest(WriteOptions):
     """Changes of payload, all or none."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"points": [{"id": "new", "payload": {"line": 1}}]}]})
-    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = about(
-        "At most 1,000."
-    )
+    points: Annotated[list[PointToPatch], values.Several("points", "max_write_points")] = about("At most 1,000.")
 
 
 class DeletePointsRequest(WriteOptions):
