@@ -1,7 +1,7 @@
 """Where the time and the memory of a build go: `python -m benchmarks.build_stages [--correction csls auto]`.
 
 Targets and query bank are `.npy` files. `read` is how often the stage read all targets, `MB` the largest that the
-process held in it, `memory` the same as a multiple of the index's size. Stages below half a second are left out.
+process held in it. Stages below half a second are left out.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from benchmarks import harness
 
 BANK, DIM, SECONDS = 10_000, 512, 0.005
 LEAST_SECONDS = 0.5
-COLUMNS = ("stage", "seconds", "processor s", "read", "MB", "memory")
+COLUMNS = ("stage", "seconds", "processor s", "read", "MB")
 
 
 class Watch:
@@ -148,7 +148,6 @@ def row(name, stage, result):
         f"{stage['processor_seconds']:.1f}",
         f"{stage.get('rows', 0) / result['targets']:.1f}",
         f"{own / 1e6:,.0f}",
-        f"{own / result['index_bytes']:.2f}",
     ]
 
 

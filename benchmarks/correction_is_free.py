@@ -123,7 +123,8 @@ def table(result):
         "raw ms",
         "corrected / raw",
     ]
-    for line in result["lines"]:
+    most = max(line["targets"] for line in result["lines"])
+    for line in (line for line in result["lines"] if line["targets"] == most):
         yield [
             line["kind"],
             f"{line['targets']:,}",

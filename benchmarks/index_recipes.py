@@ -99,7 +99,9 @@ def row(line):
 
 
 def tables(result):
-    return [[COLUMNS, *map(row, result["lines"])]]
+    most = max(line["targets"] for line in result["lines"])
+    shown = (line for line in result["lines"] if line["targets"] == most or line["kind"] in GRAPHS)
+    return [[COLUMNS, *map(row, shown)]]
 
 
 def open_folder(folder):
