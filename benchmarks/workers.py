@@ -105,6 +105,8 @@ def tables(result):
     rows = []
     for measured in result["parts"].values():
         for side, line in sides(measured).items():
+            if int(side.split()[0]) > result["machine"]["cores"]:
+                continue
             runs = [line[str(count)] for count in CONNECTIONS]
             rows.append(
                 [
