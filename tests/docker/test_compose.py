@@ -140,7 +140,7 @@ def test_job_may_ask_the_service_with_the_keys_that_page_and_file_tell_to_make(t
         places = {
             "/catalog": tmp_path / "catalog",
             "/input/job.yaml": tmp_path / "job.yaml",
-            "http://service:8000": url,
+            "wait_for=http://service:8000": f"wait_for={url}",
         }
         words = [*SERVICES["reindex"]["entrypoint"], *SERVICES["reindex"]["command"]]
         with patched_main([str(places.get(word, word)) for word in words], monkeypatch) as code:

@@ -18,7 +18,7 @@ INPUTS = ("npy", "npz", "parquet", "shards", "ids", "jsonl", "csv", "payload", "
 OLD, NEW = 0, 1
 ROOMS = ("/hubless/vectors/", "/hubless/builder/", "/hubless/encoders/")
 
-BEGIN, END = "open_inputs", "checked_bank"
+BEGIN, END = "Inputs.open", "fit_version"
 """The functions that a build calls before it reads its inputs, and when it has read them all."""
 
 
@@ -120,7 +120,7 @@ def calls(act):
 
     def look(frame, event, _):
         nonlocal count
-        name = frame.f_code.co_name
+        name = frame.f_code.co_qualname
         if event == "call" and (count or name == BEGIN) and any(room in frame.f_code.co_filename for room in ROOMS):
             count += 1
             sys.setprofile(None)
