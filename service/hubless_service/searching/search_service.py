@@ -18,7 +18,7 @@ from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.hits import FoundHits
-from hubless_service.http.queries import Query, Stored
+from hubless_service.http.queries import Query, StoredTarget
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
@@ -203,7 +203,7 @@ class SearchService:
         strength = self.live.strength(collection)
         return [
             query._replace(strength=strength)
-            if query.strength is None and not isinstance(query.asked, Stored)
+            if query.strength is None and not isinstance(query.asked, StoredTarget)
             else query
             for query in queries
         ]

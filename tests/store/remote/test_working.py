@@ -7,7 +7,7 @@ from support.object_storage import ADDRESS, BUCKET, failing
 
 import hubless
 from hubless.errors import CollectionNotFound, InputError, PreconditionFailed, StorageError
-from hubless.store.remote import sources
+from hubless.store.remote import input_copies
 from hubless.store.remote.working import working
 
 
@@ -92,24 +92,24 @@ def test_sources_at_an_address_are_those_that_the_build_reads(store, tmp_path):
     assert made.provenance.inputs["targets"].name == "targets.npy"
     opened = hubless.open(tmp_path / "catalog", "photos")
     assert opened.count == small.COUNT
-    assert (sources.local(f"s3://{BUCKET}/shards", "targets") / "0.npy").is_file()
+    assert (input_copies.local(f"s3://{BUCKET}/shards", "targets") / "0.npy").is_file()
 
 
 def test_source_is_copied_again_only_when_it_has_changed(store):
     store.put("in/ids.txt", b"a")
     address = f"s3://{BUCKET}/in/ids.txt"
-    first = sources.local(address, "ids")
+    first = input_copies.local(address, "ids")
     store.faults.clear()
-    assert sources.local(address, "ids") == first
+    assert input_copies.local(address, "ids") == first
     assert not [path for method, path in store.faults.asked if method == "GET" and path.endswith("ids.txt")]
     store.put("in/ids.txt", b"b")
-    assert sources.local(address, "ids").read_bytes() == b"b"
+    assert input_copies.local(address, "ids").read_bytes() == b"b"
 
 
 def test_source_that_vanished_or_changes_while_it_is_read_is_named(store):
     address = f"s3://{BUCKET}/in/ids.txt"
     with pytest.raises(StorageError, match=f"{address}: ids: there is no such file"):
-        sources.local(address, "ids")
+        input_copies.local(address, "ids")
     store.put("in/ids.txt", b"aaaa")
 
     def change(method, path, query, respond, start_response):
@@ -122,12 +122,12 @@ def test_source_that_vanished_or_changes_while_it_is_read_is_named(store):
 
     store.faults.add(change)
     with pytest.raises(InputError, match=r"ids \(ids.txt\): expected a file that stays as it is"):
-        sources.local(address, "ids")
+        input_copies.local(address, "ids")
 
 
 def test_what_is_no_address_stays_as_it_is(tmp_path):
     for given in (tmp_path / "x.npy", "s3/x", ["s3://a/b"], None, 5):
-        assert sources.local(given, "ids") is given
+        assert input_copies.local(given, "ids") is given
 
 
 def test_reindex_at_an_address_pulls_the_version_and_publishes_the_next(store, tmp_path):

@@ -17,7 +17,7 @@ from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Ins
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.store import bundle
 from hubless.store.bundle import FileRecord, InputRecord
-from hubless.store.remote.sources import local
+from hubless.store.remote.input_copies import local
 from hubless.vectors.arrays import check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free

@@ -11,7 +11,7 @@ from hubless.builder.reindex.job_file import TargetFiles
 from hubless.errors import InputError, StorageError, storage_errors
 from hubless.store.address import address_of
 from hubless.store.bundle import FileStamp, record_of
-from hubless.store.remote.sources import local
+from hubless.store.remote.input_copies import local
 from hubless.vectors.lance_files import LANCE, content_file
 
 ENDINGS = (".npy", ".npz", ".parquet", LANCE)
