@@ -163,7 +163,7 @@ class PointNotFound(NotFoundError):
 
 
 class PreconditionFailed(HublessError):
-    """What is to be changed is not as it was expected to be: somebody else has changed it."""
+    """The thing to change is not as expected: somebody else has changed it."""
 
     code = "precondition_failed"
 

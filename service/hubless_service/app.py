@@ -71,7 +71,7 @@ class App(FastAPI):
     """FastAPI without the middlewares that it puts around ours. `ObserveRequests` does their work at less cost."""
 
     def build_middleware_stack(self) -> ASGIApp:
-        """What answers a request, from the outside in: our middlewares, problem documents for errors, the routes."""
+        """Build the stack, from the outside in: our middlewares, problem documents for errors, the routes."""
         match_whole_paths(self.router.routes)
         others = ExceptionMiddleware(self.router, handlers=self.exception_handlers)
         app: ASGIApp = QuickQueries(others, searches.ROUTE)
@@ -171,7 +171,7 @@ def _lifespan(
     *,
     first: bool,
 ) -> Lifespan:
-    """What happens before the first request is taken, and after the last one was answered."""
+    """Return the lifespan: the work before the first request, and after the last answer."""
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:

@@ -1,4 +1,4 @@
-"""What an app holds for its routes."""
+"""The state that an app holds for its routes."""
 
 from dataclasses import dataclass
 

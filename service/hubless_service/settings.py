@@ -221,7 +221,7 @@ class Settings(BaseSettings):
 
 
 def split(listed: str) -> list[str]:
-    """What stands between commas."""
+    """Split at commas."""
     return [part.strip() for part in listed.split(",") if part.strip()]
 
 

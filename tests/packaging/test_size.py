@@ -4,14 +4,14 @@ import pytest
 from support.size import entries, names_twice, size
 
 LIMITS = {
-    "library": 36000,
-    "service": 11000,
-    "tests": 48500,
-    "words": 45500,
-    "settings": 64,
+    "library": 34_900,
+    "service": 10_700,
+    "tests": 47_750,
+    "words": 37_200,
+    "settings": 40,
     "options": 130,
     "options_of_a_command": 12,
-    "entries": 17,
+    "entries": 16,
 }
 GOALS = {"library": 27000, "service": 8500, "tests": 34000, "words": 32000, "settings": 40, "entries": 16}
 """The sizes that the project is on its way to. Lower a limit when you reach a smaller size."""

@@ -1,4 +1,4 @@
-"""What Milvus holds beyond the versions: the alias for the current one, and collections that are no longer needed.
+"""Clear what Milvus holds beyond the versions: the alias for the current one, and collections no longer needed.
 
 A job goes on if Milvus does not answer here: it logs what is left, and the next job tries again.
 """

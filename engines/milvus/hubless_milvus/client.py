@@ -52,7 +52,7 @@ class Client:
         self._connecting = Lock()
 
     def call(self, method: str, *args: Any, seconds: float | None = None, **named: Any) -> Any:
-        """What a method of `pymilvus.MilvusClient` returns.
+        """Return the result of a method of `pymilvus.MilvusClient`.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ def _passed_on(error: Exception) -> bool:
 
 
 def again(call: Callable[[], _Given]) -> _Given:
-    """What a call gives; made again if Milvus does not answer.
+    """Return the result of a call; call again if Milvus does not answer.
 
     Raises
     ------

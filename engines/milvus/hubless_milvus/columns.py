@@ -45,7 +45,7 @@ class Column:
     listed: bool
 
     def values(self, column: pa.Array) -> list[Any]:
-        """What Milvus stores for a column of a batch. Lists lose their nulls, which `contains` never finds."""
+        """Return the values of a column of a batch for Milvus. Lists lose their nulls, which `contains` never finds."""
         if not self.listed:
             return plain(column, column.type).to_pylist()  # type: ignore[no-any-return]
         lists = pc.list_value_length(column).to_pylist()
@@ -110,7 +110,7 @@ def _type_of(values: pa.DataType, kind: ValueKind) -> str | None:
 
 
 def _fits(column: pa.Array, kept: Column) -> bool:
-    """Whether Milvus holds these values exactly."""
+    """Return True if Milvus holds these values exactly."""
     if kept.listed:
         longest = pc.max(pc.list_value_length(column)).as_py() or 0
         return longest <= MOST_ELEMENTS and _fit(pc.list_flatten(column), kept.type)

@@ -46,7 +46,7 @@ class Entities:
 
     @classmethod
     def read(cls, folder: Path, count: int) -> "Entities":
-        """Those of the first `count` targets of a version, whose ids and payload lie in a folder.
+        """Read the first `count` targets of a version, whose ids and payload lie in a folder.
 
         Raises
         ------

@@ -180,7 +180,7 @@ class Jobs:
         return str(self._ask("create", files=[[file] for file in files])["jobId"])
 
     def told(self, job: str) -> dict[str, Any]:
-        """What Milvus tells of a job: state, progress in percent, and the reason of a failure."""
+        """Return the state of a job of Milvus: state, progress in percent, and the reason of a failure."""
         return dict(self._ask("describe", jobId=job))
 
     def _ask(self, action: str, **more: Any) -> Any:

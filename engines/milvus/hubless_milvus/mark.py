@@ -14,7 +14,7 @@ PROPERTY = "hubless"
 
 @dataclass(frozen=True)
 class Mark:
-    """What a Milvus collection is for.
+    """The mark of a Milvus collection: the version that it serves.
 
     Parameters
     ----------

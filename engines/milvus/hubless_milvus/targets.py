@@ -127,7 +127,7 @@ class MilvusTargets:
         return False
 
     def counted(self) -> int:
-        """How many vectors Milvus holds now, in all of its nodes."""
+        """Return the number of vectors that Milvus holds now, in all of its nodes."""
         [found] = self._asked("query", self.name, filter="", output_fields=["count(*)"], consistency_level="Strong")
         return int(found["count(*)"])
 

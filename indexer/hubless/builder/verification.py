@@ -13,7 +13,7 @@ from hubless.store.catalog import Catalog
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a collection, or with one version of it."""
+    """A fault of a collection, or of one version of it."""
 
     collection: str
     version: str | None
@@ -22,7 +22,7 @@ class Problem:
 
 @dataclass
 class Verdict:
-    """What was looked at, and what is wrong with it."""
+    """The collections that were checked, and their faults."""
 
     versions: int = 0
     writes: dict[str, int] = field(default_factory=dict)
@@ -30,7 +30,7 @@ class Verdict:
 
     @property
     def sound(self) -> bool:
-        """Whether nothing is wrong."""
+        """True if nothing is wrong."""
         return not self.problems
 
     def as_json(self) -> dict[str, Any]:

@@ -215,7 +215,7 @@ def _coverage(manifest: hubless.Manifest) -> str:
 
 
 def _fitted(manifest: hubless.Manifest) -> str:
-    """What the fit chose, and that it is one on all of the bank, where that is so."""
+    """Describe the choices of the fit, and say if it is one on all of the bank."""
     details = _pairs(manifest.correction.details)
     if manifest.bank is None or manifest.measured is None or manifest.measured.fitted_queries is None:
         return details
@@ -223,7 +223,7 @@ def _fitted(manifest: hubless.Manifest) -> str:
 
 
 def _chosen_by(choice: StrengthRecord | None) -> str:
-    """How the default strength came about, and the evidence."""
+    """Describe the choice of the default strength, and its evidence."""
     if choice is None:
         return ", the default of a query"  # also where a file of `tune` or a caller has set it
     evenness = ", ".join(f"{at:g}: {value:.2f}" for at, value in zip(choice.strengths, choice.entropy, strict=True))

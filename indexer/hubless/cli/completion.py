@@ -1,4 +1,4 @@
-"""What a shell offers when you press Tab after an option."""
+"""Completion: the values that a shell offers when you press Tab after an option."""
 
 from collections.abc import Callable, Iterable
 

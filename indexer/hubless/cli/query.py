@@ -89,7 +89,7 @@ def query_command(
 def _asked(
     opened: hubless.Collection, vectors: Path | None, texts: list[str], ids: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """What is asked for, block by block, as arguments of `query`."""
+    """Yield the query, block by block, as arguments of `query`."""
     if ids:
         yield {"ids": [opened.parts.ids.parse(each) for each in ids]}
     elif vectors is None:

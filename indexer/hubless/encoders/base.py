@@ -27,11 +27,11 @@ class Encoder(Protocol):
 
     @property
     def quick(self) -> bool:
-        """Whether it encodes a short text in less time than handing the text to another thread takes."""
+        """Return True if it encodes a short text in less time than handing the text to another thread takes."""
 
     @property
     def left_alone(self) -> bool | None:
-        """Whether it is not asked at present because it failed repeatedly; None if it is always asked."""
+        """Return True if it is not asked at present because it failed repeatedly; None if it is always asked."""
 
     def check(self) -> None:
         """Raise `InputError` if it cannot encode texts on this machine, and name the field of its description."""
@@ -74,7 +74,7 @@ def brief(value: object) -> str:
 
 
 class EncoderDescription(BaseModel):
-    """What a bundle or a setting says of an encoder. It holds no secret."""
+    """The description of an encoder in a bundle or a setting. It holds no secret."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

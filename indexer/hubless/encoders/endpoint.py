@@ -94,7 +94,7 @@ class Breaker:
 
     @property
     def is_open(self) -> bool:
-        """Whether it holds calls back, but for single tries."""
+        """Return True if it holds calls back, but for single tries."""
         return self._failures >= self._most
 
     def allows(self) -> bool:
@@ -140,7 +140,7 @@ class Endpoint(DescribedEncoder):
 
     @property
     def left_alone(self) -> bool:  # type: ignore[override]
-        """Whether it is not asked at present because it failed repeatedly."""
+        """Return True if it is not asked at present because it failed repeatedly."""
         return self._breaker.is_open
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""What encoders with a model in a folder share: the description, loading and batches. Nothing is downloaded."""
+"""Common parts of encoders with a model in a folder: the description, loading and batches. Nothing is downloaded."""
 
 import importlib.util
 import json
@@ -35,7 +35,7 @@ class LoadedModel(Protocol):
 
     @property
     def prompt(self) -> str:
-        """What it wants before each text."""
+        """The text that it wants before each text."""
 
     @property
     def batch(self) -> int:
@@ -56,7 +56,7 @@ class FolderModel(DescribedEncoder):
 
     @property
     def quick(self) -> bool:  # type: ignore[override]
-        """Whether a short text takes less than handing it to a thread. Loading takes longer."""
+        """Return True if a short text takes less than handing it to a thread. Loading takes longer."""
         return self.quick_when_loaded and self._loaded is not None
 
     def check(self) -> None:

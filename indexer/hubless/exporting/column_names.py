@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """What names a database allows.
+    """Rules for the names that a database allows.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ _STEP = "Writing targets"
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export wrote.
+    """Result of an export.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ def _origin(collection: Collection) -> str:
 
 
 def _is_json(rows: TargetRows, column: str) -> bool:
-    """Whether a column is text that holds JSON."""
+    """Return True if a column is text that holds JSON."""
     return rows.types[column] is ExportedType.JSON and pa.types.is_large_string(rows.schema.field(column).type)
 
 

@@ -62,17 +62,17 @@ class TargetRows:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self._rows)
 
     @property
     def left_out(self) -> int:
-        """How many targets have no vector."""
+        """The number of targets without a vector."""
         return self.collection.count - self.count
 
     @property
     def is_free(self) -> bool:
-        """Whether the payload is JSON objects with any keys: then they stand in one column."""
+        """True if the payload is JSON objects with any keys: then they stand in one column."""
         return is_free(self.collection.parts.payload_schema)
 
     @cached_property

@@ -216,7 +216,7 @@ def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tupl
 
 
 def is_list(stored: pa.DataType) -> bool:
-    """Whether values are lists."""
+    """Return True if values are lists."""
     types = pa.types
     return bool(types.is_list(stored) or types.is_large_list(stored) or types.is_fixed_size_list(stored))
 

@@ -73,7 +73,7 @@ class Collection:
 
     @property
     def parts(self) -> Parts:
-        """What it is made of now; another object after each change."""
+        """The parts that it is made of now; another object after each change."""
         return self._state[0]
 
     @property
@@ -116,13 +116,13 @@ class Collection:
 
     @property
     def added(self) -> int:
-        """How many targets stand beside the index of the version."""
+        """The number of targets beside the index of the version."""
         numbering = self.parts.numbering
         return 0 if numbering is None else numbering.added
 
     @property
     def removed(self) -> int:
-        """How many targets of the version are gone or were replaced."""
+        """The number of targets of the version that are gone or were replaced."""
         numbering = self.parts.numbering
         return 0 if numbering is None else numbering.removed
 

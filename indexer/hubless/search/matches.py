@@ -60,7 +60,7 @@ class Matches:
 
     @property
     def mask(self) -> NDArray[np.bool_]:
-        """Whether each target matches, (n,)."""
+        """Return a mask (n,) of the targets that match."""
         return np.unpackbits(self.bits, count=self.total, bitorder="little").view(np.bool_)
 
     @property
@@ -86,7 +86,7 @@ class Matches:
         return part
 
     def hold(self, rows: I64) -> NDArray[np.bool_]:
-        """Whether each of some rows matches."""
+        """Return which of some rows match."""
         found: NDArray[np.bool_] = (self.bits[rows >> 3] >> (rows & 7).astype(np.uint8) & 1).astype(np.bool_)
         return found
 

@@ -1,4 +1,4 @@
-"""What a collection is made of: read from the files of a version, or made in memory."""
+"""The parts of a collection: read from the files of a version, or made in memory."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -68,12 +68,12 @@ class Numbering:
 
     @property
     def of_base(self) -> int:
-        """How many rows are of the base."""
+        """The number of rows of the base."""
         return self.total if self.left is None else len(self.left)
 
     @property
     def removed(self) -> int:
-        """How many rows of the base are gone."""
+        """The number of rows of the base that are gone."""
         return self.total - self.of_base
 
     @property
@@ -147,7 +147,7 @@ class Numbering:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What a collection of n targets of d dimensions is made of. Never changed: other targets are other parts.
+    """The parts of a collection of n targets of d dimensions. Never changed: other targets are other parts.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class Parts:
 
     @property
     def added(self) -> int:
-        """How many targets stand beside the index."""
+        """The number of targets beside the index."""
         return 0 if self.numbering is None else self.numbering.added
 
     @property
@@ -210,12 +210,12 @@ class Parts:
 
     @property
     def encodes_quickly(self) -> bool:
-        """Whether encoding a short text costs less than handing it to another thread."""
+        """Return True if encoding a short text costs less than handing it to another thread."""
         return self.encoder is None or self.encoder.quick
 
     @property
     def encoder_left_alone(self) -> bool | None:
-        """Whether the encoder is skipped for now because it failed repeatedly. None if it never is."""
+        """Return True if the encoder is skipped for now because it failed repeatedly. None if it never is."""
         return None if self.encoder is None else self.encoder.left_alone
 
     @property
@@ -228,12 +228,12 @@ class Parts:
 
     @property
     def is_folded(self) -> bool:
-        """Whether the correction is an offset for each target and nothing more, so that targets can come one by one."""
+        """True if the correction is an offset for each target and nothing more: then targets can come one by one."""
         return self.prepared() is None
 
     @property
     def remote(self) -> bool:
-        """Whether another server holds the vectors and searches them."""
+        """Return True if another server holds the vectors and searches them."""
         return self.manifest.index.engine is not None
 
     @property

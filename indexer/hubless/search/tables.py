@@ -13,7 +13,7 @@ _CELL = "padding: 2px 8px; text-align: right; font-variant-numeric: tabular-nums
 
 
 class Line(NamedTuple):
-    """What is shown of a hit; `raw_rank` is None if it is not known, `image` an http(s) address or None."""
+    """A line of a table of hits; `raw_rank` is None if it is not known, `image` an http(s) address or None."""
 
     id: str | int
     score: float

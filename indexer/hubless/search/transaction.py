@@ -24,7 +24,7 @@ L = TypeVar("L", bound=Log | None)
 
 
 class State(NamedTuple):
-    """What a version and some writes have come to; never changed."""
+    """The state of a version with some writes; never changed."""
 
     changes: Delta
     collection: Collection
@@ -55,7 +55,7 @@ class WritableCollection:
 
     @property
     def changes(self) -> Delta | None:
-        """What changed since the version was built; None for nothing."""
+        """The changes since the version was built; None for nothing."""
         return self._state and self._state.changes
 
     def refresh(self, *, wait: bool = False) -> bool | None:
@@ -146,14 +146,14 @@ class Transaction:
         self.added = state.changes.count_added
 
     def has(self, wanted: str | int) -> bool:
-        """Whether a target has the id, after the writes so far."""
+        """Return True if a target has the id, after the writes so far."""
         known = self._there.get(wanted)
         if known is not None:
             return known
         return self._state.changes.has(wanted)
 
     def collection(self) -> Collection:
-        """What the writes so far have come to."""
+        """The collection with the writes so far."""
         return self.state().collection
 
     def seq_of(self, wanted: str | int) -> int | None:

@@ -23,7 +23,7 @@ class _Record(BaseModel):
 
 
 class Alias(_Record):
-    """What an alias stands for. Each change of any alias of the catalog gives a new, higher `revision`."""
+    """An alias and its collection. Each change of any alias of the catalog gives a new, higher `revision`."""
 
     collection: str
     revision: int

@@ -101,7 +101,7 @@ class IndexRecord(_Record):
 
     @property
     def external(self) -> bool:
-        """Whether an engine outside holds the vectors. A version without vectors for one has an empty index instead."""
+        """True if an engine outside holds the vectors. A version without vectors for one has an empty index."""
         return self.engine is not None and bool(self.engine.name)
 
     @property
@@ -140,7 +140,7 @@ class Measured(_Record):
 
 
 class BankRecord(_Record):
-    """What was seen of the query bank before it was used, on samples of it and of the targets.
+    """Measurements of the query bank before it was used, on samples of it and of the targets.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class PriorRecord(_Record):
 
 
 class StrengthRecord(_Record):
-    """How live queries chose the default strength: see `hubless.measures.evenness.ChosenStrength`."""
+    """The choice of the default strength by live queries: see `hubless.measures.evenness.ChosenStrength`."""
 
     strength: float = Field(description="The strength that the live queries speak for.")
     current: float = Field(description="The strength that is kept in doubt.")
@@ -217,7 +217,7 @@ class SourceRecord(_Record):
 
 
 class JobRecord(_Record):
-    """How `hubless reindex` made a version, or the one that it was merged from."""
+    """The job of `hubless reindex` that made a version, or the one that it was merged from."""
 
     sources: list[SourceRecord] = Field(description="The targets' files, in the order that sources.arrow counts them.")
     banks: dict[str, list[FileStamp]] = Field(description="The other files, by what they are for.")

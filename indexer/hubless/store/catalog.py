@@ -403,7 +403,7 @@ def _new_version(versions: Path) -> str:
 
 
 def is_name(name: object) -> bool:
-    """Whether something can be the name of a collection."""
+    """Return True if something can be the name of a collection."""
     return isinstance(name, str) and _NAME.fullmatch(name) is not None
 
 

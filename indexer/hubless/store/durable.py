@@ -71,7 +71,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a file's lock is held. The time of its last change stays."""
+    """Return True if a file's lock is held. The time of its last change stays."""
     with path.open("r+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""What the last scan for planted hubs has found, beside the versions of a collection, for the service to show."""
+"""The findings of the last scan for planted hubs, beside the versions of a collection, for the service to show."""
 
 from pathlib import Path
 

@@ -95,7 +95,7 @@ class Log:
 
     @property
     def is_gone(self) -> bool:
-        """Whether the collection was deleted since, though there may be another one of its name."""
+        """Return True if the collection was deleted since, though there may be another one of its name."""
         try:
             now = self.path.parent.stat()
         except OSError:

@@ -24,12 +24,12 @@ def forget(versions: Path, version: str) -> None:
 
 
 def noted(versions: Path) -> dict[str, str]:
-    """What each version keeps outside, by its id."""
+    """Return the things that each version keeps outside, by its id."""
     return {path.name.removeprefix(_NOTE): path.read_text("utf-8").strip() for path in versions.glob(f"{_NOTE}*")}
 
 
 def orphaned(versions: Path) -> dict[str, str]:
-    """What is kept outside for versions that are not there, nor being built."""
+    """Return the things kept outside for versions that are not there, nor being built."""
     living = unfinished(versions)
     return {
         version: kept

@@ -58,7 +58,7 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """What NumPy makes of an array of another kind: a list, a tensor of torch, a column of lists of Arrow or polars.
+    """Make a NumPy array of an array of another kind: a list, a tensor of torch, a column of lists of Arrow or polars.
 
     Whole numbers in lists become float64. Nothing is copied where that can be avoided.
 
@@ -87,7 +87,7 @@ def _is_plain(values: Any) -> bool:
 
 
 def _is_column(values: Any) -> bool:
-    """Whether it is a column of a table, as polars and Arrow have them, and not the table."""
+    """Return True if it is a column of a table, as polars and Arrow have them, and not the table."""
     return hasattr(values, "__arrow_c_stream__") and getattr(values, "ndim", 1) == 1 and not hasattr(values, "columns")
 
 
@@ -259,7 +259,7 @@ def check_between(parameter: str, value: float, low: float, high: float, *, open
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a column of this type holds lists of one kind of value."""
+    """Return True if a column of this type holds lists of one kind of value."""
     types = pa.types
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 

@@ -45,7 +45,7 @@ _HINTS = {".jsonl": _OF_JSON, ".ndjson": _OF_TEXT, ".json": _OF_TEXT, ".csv": _O
 
 @dataclass(frozen=True)
 class Items:
-    """What a file of vectors holds: the vectors, and ids and payload if it is Parquet (or `.npz`, for ids)."""
+    """Contents of a file of vectors: the vectors, and ids and payload if it is Parquet (or `.npz`, for ids)."""
 
     vectors: VectorSource
     ids: pa.Array | None = None

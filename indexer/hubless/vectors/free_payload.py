@@ -36,7 +36,7 @@ FREE_SCHEMA = pa.schema([pa.field(_NAME, pa.large_string(), metadata=_MARK)])
 
 
 def is_free(schema: pa.Schema | None) -> bool:
-    """Whether payload of this schema is free JSON."""
+    """Return True if payload of this schema is free JSON."""
     return schema is not None and len(schema) == 1 and _MARK.items() <= (schema.field(0).metadata or {}).items()
 
 

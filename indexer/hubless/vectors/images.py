@@ -31,7 +31,7 @@ def link_of(payload: dict[str, Any] | None) -> str | None:
 
 
 def is_image(column: str, value: str) -> bool:
-    """Whether a value of a column is the address of an image that a page may show."""
+    """Return True if a value of a column is the address of an image that a page may show."""
     if value[:5].lower() == "data:":
         return len(value) <= LONGEST and DATA.match(value) is not None
     return _is_link(column, value)

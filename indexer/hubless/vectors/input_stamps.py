@@ -49,7 +49,7 @@ class InputStamps:
 
 
 def _stamps(path: Path) -> dict[Path, _Stamp]:
-    """What tells a file from the one that takes its place; of a folder, for each file that is read."""
+    """Return stamps that tell a file from the one that takes its place; of a folder, for each file that is read."""
     found = {}
     with suppress(OSError):  # the reader says it better
         whole = content_file(path)

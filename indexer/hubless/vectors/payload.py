@@ -166,7 +166,7 @@ def plain_table(table: pa.Table) -> pa.Table:
 
 
 def open_dataset(source: Any, **options: Any) -> Dataset:
-    """What `pyarrow.dataset.dataset` gives. That package imports pandas where it is installed, which takes a second."""
+    """Open a dataset. The package is imported here: it imports pandas where it is installed, which takes a second."""
     from pyarrow.dataset import dataset
 
     return dataset(source, **options)

@@ -45,7 +45,7 @@ def held(array: NDArray[Any], name: str) -> "HeldVectors":
 
 
 def block_rows(dim: int, block_bytes: int = BLOCK_BYTES) -> int:
-    """How many float32 rows of `dim` dimensions fill a block."""
+    """Return the number of float32 rows of `dim` dimensions that fill a block."""
     return max(1, block_bytes // (4 * dim))
 
 
@@ -62,7 +62,7 @@ class ArrayVectors:
 
     @property
     def in_memory(self) -> bool:
-        """Whether reading it again costs nothing: float32, and not in a file."""
+        """True if reading it again costs nothing: float32, and not in a file."""
         return self.array.dtype == np.float32 and not isinstance(self.array, np.memmap)
 
     def blocks(self, rows: int) -> Iterator[F32]:

@@ -10,7 +10,7 @@ from hubless_service.http.values import NO_EXTRAS, Extras, Subject
 from hubless_service.settings import Settings
 
 
-class StoredTarget(NamedTuple):
+class LikeTarget(NamedTuple):
     """A stored target: the query asks for targets like it."""
 
     id: str | int
@@ -28,7 +28,7 @@ class Query(NamedTuple):
     """
 
     where: str
-    asked: F32 | str | StoredTarget
+    asked: F32 | str | LikeTarget
     limit: int
     skip: int
     strength: float | None
@@ -49,7 +49,7 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     InputError
         if it asks for several things or for nothing, or skips too many.
     """
-    stored = None if sent.id is None else StoredTarget(sent.id)
+    stored = None if sent.id is None else LikeTarget(sent.id)
     given = [asked for asked in (sent.vector, sent.text, stored) if asked is not None]
     if len(given) != 1:
         names = [name for name in ("vector", "text", "id") if getattr(sent, name) is not None]

@@ -91,7 +91,7 @@ class Maintainer:
             self._changed.notify()
 
     def status(self, name: str) -> Status | None:
-        """How far the last work on a collection is."""
+        """Return the status of the last work on a collection."""
         return read_status(self._catalog() / name)
 
     def _run(self) -> None:
@@ -104,7 +104,7 @@ class Maintainer:
                 self._not_before[name] = monotonic() + _AFTER_FAILURE
 
     def _next(self) -> tuple[str, Work] | None:
-        """What to do next, when there is something; None once it is stopped."""
+        """Wait for the next task; None once it is stopped."""
         while True:
             self._look()
             with self._changed:

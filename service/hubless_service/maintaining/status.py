@@ -1,4 +1,4 @@
-"""How far the last work on a collection is, in a file beside its versions: any worker can say it.
+"""The status of the last work on a collection, in a file beside its versions: any worker can read it.
 
 <catalog>/<collection>/.work.json   the status
 <catalog>/<collection>/.work.lock   held while the work runs
@@ -19,7 +19,7 @@ Work = Literal["merge", "bank"]
 
 
 class Status(BaseModel):
-    """How far some work is.
+    """The status of some work.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ def ended_by_itself(status: Status) -> Status:
 
 
 def is_running(home: Path) -> bool:
-    """Whether some work of the service on the collection runs now, in whichever process."""
+    """Return True if some work of the service on the collection runs now, in whichever process."""
     try:
         return is_locked(home / LOCK)
     except OSError:

@@ -30,7 +30,7 @@ _REPORT_SECONDS = 0.25
 
 
 class MaintenanceTask(NamedTuple):
-    """What is to be done.
+    """A task: the work to be done.
 
     Attributes
     ----------

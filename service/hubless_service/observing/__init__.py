@@ -1,1 +1,1 @@
-"""What is seen of the server from outside: metrics, logs, traces, live hubness and drift."""
+"""Metrics, logs, traces, live hubness, drift and the query sample."""

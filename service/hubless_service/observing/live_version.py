@@ -51,12 +51,12 @@ class QueryDrift(NamedTuple):
 
     @property
     def advice(self) -> str | None:
-        """What to do; None if the queries are still those of the bank."""
+        """The advice; None if the queries are still like the bank."""
         return measures.drift_advice(self.drift)
 
 
 class LiveVersion:
-    """What is known of the live queries of one version. Safe to use from several threads.
+    """Figures about the live queries of one version. Safe to use from several threads.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class LiveVersion:
 
     @property
     def drift_is_due(self) -> bool:
-        """Whether so much is new that the drift ought to be measured though nobody asks."""
+        """Return True if so much is new that the drift is to be measured though nobody asks."""
         kept = min(len(self._recent), COMPARED)
         return kept >= FEWEST and self._since["drift"] >= _DUE * kept
 

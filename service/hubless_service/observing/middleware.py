@@ -1,4 +1,4 @@
-"""What every request gets: an id, Server-Timing, one log line, metrics, and an answer even if all else fails."""
+"""The outermost middleware: an id, Server-Timing, a log line and metrics, and an answer even if all else fails."""
 
 import asyncio
 import logging

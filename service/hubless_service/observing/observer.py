@@ -1,4 +1,4 @@
-"""What is told of every request: its id and Server-Timing to the client, one log line, metrics, a span."""
+"""Observation of every request: its id and Server-Timing for the client, one log line, metrics, a span."""
 
 import logging
 import re

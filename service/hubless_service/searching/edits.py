@@ -1,4 +1,4 @@
-"""What a request wants to write, planned against the collection as it is when its turn comes."""
+"""Edits that a request wants, planned against the collection as it is when its turn comes."""
 
 import re
 from collections.abc import Mapping, Sequence

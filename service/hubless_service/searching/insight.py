@@ -1,4 +1,4 @@
-"""What is worked out about a version when somebody looks into it: once, and kept as long as the version is served."""
+"""Insights into a version, computed once when somebody asks, and kept as long as the version is served."""
 
 import threading
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Insight:
             return self._finds
 
     def counts(self, version: hubless.Collection) -> Counts | None:
-        """How often each target is found; None if that was not measured, and there is no sample of the bank."""
+        """Return how often each target is found; None if that was not measured, and there is no sample of the bank."""
         stored, measured = version.occurrence, version.manifest.measured
         if stored is not None and measured is not None:
             return Counts(stored, measured.queries, stored=True)

@@ -59,7 +59,7 @@ def scroll_targets(
 
 
 def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) -> int:
-    """How many targets meet a filter."""
+    """Return the number of targets that meet a filter."""
     return matches_of(collection, filter, [trace]).count
 
 

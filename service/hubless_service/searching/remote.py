@@ -23,7 +23,7 @@ log = logging.getLogger("hubless.catalog")
 
 @dataclass(frozen=True)
 class StoreState:
-    """What the last look at the store came to.
+    """Result of the last look at the store.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class RemoteSource:
 
     @property
     def state(self) -> StoreState:
-        """What the last look came to, of whichever worker."""
+        """The result of the last look, of whichever worker."""
         try:
             return StoreState(**json.loads((self._folder / _STATE).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
@@ -131,7 +131,7 @@ class RemoteSource:
         self._looked = True
 
     def _looked_lately(self) -> bool:
-        """Whether another worker has looked since this one did."""
+        """Return True if another worker has looked since this one did."""
         try:
             age = time.time() - (self._folder / _STATE).stat().st_mtime
         except OSError:

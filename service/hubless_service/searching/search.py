@@ -18,7 +18,7 @@ from hubless.knn import openmp_threads
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
-from hubless_service.http.queries import Query, StoredTarget
+from hubless_service.http.queries import LikeTarget, Query
 from hubless_service.http.trace import Trace, trace_of, unless_gone
 from hubless_service.http.values import NO_EXTRAS
 from hubless_service.searching.lookups import matches_of
@@ -117,7 +117,7 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     """Return a key that is equal for queries that one call can answer."""
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
     # with a filter, the number of hits depends on whether the target itself matches
-    by_id = isinstance(query.asked, StoredTarget) and (query.asked if query.filter else True)
+    by_id = isinstance(query.asked, LikeTarget) and (query.asked if query.filter else True)
     return collection, query.limit, query.skip, query.strength, parameters, query.filter, query.explain, by_id
 
 
@@ -131,7 +131,7 @@ def answer_groups(
     if matches is None and (filter := queries[0].filter) is not None:
         matches = matches_of(collection, filter, traces)
     started = perf_counter()
-    by_id = isinstance(queries[0].asked, StoredTarget)
+    by_id = isinstance(queries[0].asked, LikeTarget)
     vectors = None if by_id else np.concatenate([query.asked for query in queries])
     lines = _lines(collection, queries, vectors, matches)
     _note_times(traces, perf_counter() - started, lines)
@@ -154,7 +154,7 @@ def _lines(
     first = queries[0]
     options: dict[str, Any] = {"prepared": True}
     if vectors is None:
-        options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, StoredTarget)]}
+        options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]}
     options |= {name: value for name, value in (("skip", first.skip), ("explain", first.explain)) if value}
     try:
         results = collection.query(

@@ -18,7 +18,7 @@ from hubless.search.engines.external import engine_names
 from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.hits import FoundHits
-from hubless_service.http.queries import Query, StoredTarget
+from hubless_service.http.queries import LikeTarget, Query
 from hubless_service.http.trace import Trace, trace_of
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
@@ -154,7 +154,7 @@ class SearchService:
 
     @property
     def waiting(self) -> int:
-        """How many queries wait."""
+        """The number of queries that wait."""
         return sum(queue.waiting for queue in self._queues)
 
     @property
@@ -163,7 +163,7 @@ class SearchService:
         return self._source.catalog
 
     async def appears(self, name: str) -> bool:
-        """Whether a collection is there that this worker did not serve. Waits a little until it does."""
+        """Return True if a collection is there that this worker did not serve. Waits a little until it does."""
         if self.shelf.loading or not (self.shelf.has(name) or await asyncio.to_thread(self._follower.find, name)):
             return False
         for _ in range(_LOOKS):
@@ -203,7 +203,7 @@ class SearchService:
         strength = self.live.strength(collection)
         return [
             query._replace(strength=strength)
-            if query.strength is None and not isinstance(query.asked, StoredTarget)
+            if query.strength is None and not isinstance(query.asked, LikeTarget)
             else query
             for query in queries
         ]

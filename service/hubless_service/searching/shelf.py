@@ -71,7 +71,7 @@ class Shelf:
         return self._slots.get(name, Slot())
 
     def has(self, name: str) -> bool:
-        """Whether it has a slot."""
+        """Return True if it has a slot."""
         return name in self._slots
 
     def served(self) -> list[hubless.Collection]:
@@ -137,13 +137,13 @@ class Shelf:
 
     @property
     def ready(self) -> bool:
-        """Whether loading is over and something can be served. One collection that failed does not hold up the rest."""
+        """True if loading is over and something can be served. One collection that failed does not hold up the rest."""
         states = {slot.state for slot in self._slots.values()}
         return not self.loading and states != {"failed"} and not (self.failure and not states)
 
     @property
     def empty(self) -> bool:
-        """Whether the catalog was read and has no collection."""
+        """Return True if the catalog was read and has no collection."""
         return not self.loading and not self.failure and not self._slots
 
     def verdict(self) -> str:

@@ -1,4 +1,4 @@
-"""What is known of one collection: the version that is served, and the version that was refused."""
+"""The slot of one collection: the version that is served, and the version that was refused."""
 
 from dataclasses import dataclass
 
@@ -31,7 +31,7 @@ class Slot:
 
     @property
     def collection(self) -> hubless.Collection | None:
-        """What is served now; None if there is nothing."""
+        """The collection that is served now; None if there is none."""
         return self.living.current if self.living else None
 
     @property
@@ -51,11 +51,11 @@ class Slot:
 
     @property
     def settled(self) -> bool:
-        """Whether to leave a refused version alone. Errors of a disk or an engine may pass, so that is tried again."""
+        """True to leave a refused version alone. Errors of a disk or an engine may pass, so that is tried again."""
         return not isinstance(self.failure, StorageError | EngineError)
 
     def details(self) -> dict[str, object]:
-        """What /readyz says about the collection."""
+        """The words of /readyz about the collection."""
         reason: dict[str, object] = {}
         if self.failure:
             problem = as_problem(self.failure)

@@ -235,7 +235,7 @@ class WorkQueue:
 
     @property
     def waiting(self) -> int:
-        """How many queries wait."""
+        """The number of queries that wait."""
         return self._backlog.queries
 
     def check_room(self) -> None:

@@ -250,7 +250,7 @@ class Writer:
             return begun
 
     def _planned(self, task: QueuedWrite, transaction: Transaction) -> tuple[Write | None, dict[str, Any]]:
-        """What to write for a task, and what to answer."""
+        """Return the writes of a task, and its answer."""
         now = perf_counter()
         if now > task.deadline:
             raise HttpProblem("deadline_exceeded", "The time was over before it was written.")

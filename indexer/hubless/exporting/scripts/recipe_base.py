@@ -1,4 +1,4 @@
-"""What the scripts of all databases share: the settings of the export, its targets, and the commands."""
+"""Common parts of the scripts of all databases: the settings of the export, its targets, and the commands."""
 
 import argparse
 import json

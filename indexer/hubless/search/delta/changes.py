@@ -109,7 +109,7 @@ class Delta:
         return self._changed(left, self.added.without(np.array(slots, np.int64)))
 
     def has(self, wanted: str | int) -> bool:
-        """Whether a target has the id."""
+        """Return True if a target has the id."""
         return self.added.slot(wanted) >= 0 or self._row_in_base(wanted) is not None
 
     def _row_in_base(self, wanted: str | int) -> int | None:
@@ -118,12 +118,12 @@ class Delta:
 
     @property
     def count_added(self) -> int:
-        """How many targets stand beside the index."""
+        """The number of targets beside the index."""
         return len(self.added)
 
     @property
     def count_removed(self) -> int:
-        """How many targets of the index are gone."""
+        """The number of targets of the index that are gone."""
         return self.numbering.removed
 
     @property
@@ -134,12 +134,12 @@ class Delta:
 
     @property
     def note(self) -> str:
-        """What changed, in words, for the manifest of a version that is made of this."""
+        """The change in words, for the manifest of a version that is made of this."""
         added, removed = self.count_added, self.count_removed
         return f"{added:,} targets were added and {removed:,} removed after the correction was fitted"
 
     def parts(self) -> Parts:
-        """What a collection of these targets is made of."""
+        """Return the parts of a collection of these targets."""
         base, numbering, added = self.base, self.numbering, self.added
         targets = DeltaTargets(self.targets, numbering, added)
         payload = None

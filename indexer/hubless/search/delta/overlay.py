@@ -140,7 +140,7 @@ class DeltaTargets:
         return slots
 
     def _parts_of(self, matches: Matches | None) -> tuple[Matches | None, I64]:
-        """What matches of the base, None for all; and which slots."""
+        """Return the matches of the base, None for all, and the slots that match."""
         if matches is None:
             return self.numbering.matches, self.memtable.searched
         if (known := self._parted.get(matches)) is None:

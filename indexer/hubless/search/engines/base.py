@@ -1,4 +1,4 @@
-"""What answers augmented queries over n targets: the seam between a ranker and an engine."""
+"""The seam between a ranker and an engine: augmented queries over n targets."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Kind(Protocol):
 
 
 class Targets(Protocol):
-    """What a ranker searches: n targets in rows 0 to n − 1."""
+    """Targets that a ranker searches: n of them, in rows 0 to n − 1."""
 
     def __len__(self) -> int: ...
 
@@ -50,7 +50,7 @@ class Targets(Protocol):
 
     @property
     def compares_all(self) -> bool:
-        """Whether `find` can compare with every target."""
+        """Return True if `find` can compare with every target."""
 
     def augmented(self, queries: F32, strength: float) -> F32:
         """Prepared queries (m, d), as `find` takes them."""
@@ -65,7 +65,7 @@ class Targets(Protocol):
         """
 
     def room(self, matches: Matches | None) -> int:
-        """How many targets a search can find, of all or of those that match: those that have a vector."""
+        """Return the number of targets that a search can find, of all or of the matches: those with a vector."""
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
@@ -74,7 +74,7 @@ class Targets(Protocol):
         """Which of some rows have a vector, (r,)."""
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
-        """Whether several threads can work on one query, with the default parameters or compared with all."""
+        """Return True if several threads can work on one query, with the default parameters or compared with all."""
 
 
 class StoredTargets(Targets, Protocol):

@@ -1,4 +1,4 @@
-"""How long an engine may take: what asks sets a deadline around its work, and each call of an engine obeys it."""
+"""The deadline of an engine: callers set it around their work, and each call of an engine obeys it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -112,7 +112,7 @@ class IndexedTargets:
         return isinstance(self._storage, faiss.IndexFlat) and matches.count > rows_of_a_part(self.index.d)
 
     def walks(self, matches: Matches | None) -> bool:
-        """Whether a search with the default parameters goes by the index, and does not compare with all matches."""
+        """Return True if a search with default parameters goes by the index, and does not compare with all matches."""
         return matches is None or self.kind.narrowed(self.defaults, matches.count, matches.total) is not None
 
     def _approximate(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:

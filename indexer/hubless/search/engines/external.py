@@ -36,7 +36,7 @@ class ExternalTargets(StoredTargets, Protocol):
 
 @dataclass(frozen=True)
 class Content:
-    """What an engine stores of a version: all targets that have a vector.
+    """The content of a version for an engine: all targets that have a vector.
 
     Parameters
     ----------

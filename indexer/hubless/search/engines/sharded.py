@@ -137,7 +137,7 @@ class ShardedTargets:
         return [asked for asked in every if asked.room]
 
     def _parts_of(self, matches: Matches) -> list[Matches]:
-        """What matches in each shard."""
+        """Return the matches in each shard."""
         if (known := self._parted.get(matches)) is None:
             starts = self._starts.tolist()
             known = [matches.part(start, stop) for start, stop in pairwise(starts)]
