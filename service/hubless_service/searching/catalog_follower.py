@@ -76,6 +76,7 @@ class CatalogFollower:
         self._changed = folder / _CHANGED if folder else None
         self._seen_change = self._stamp()
         self._woken = threading.Event()
+        self._wanted = False  # whether a look is wanted, beside the word that a collection was opened
         self._stopping = threading.Event()
         self._opening = set[str]()
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
@@ -102,7 +103,7 @@ class CatalogFollower:
         """Open nothing more, and look no more."""
         self._stopping.set()
         self._openers.shutdown(wait=False, cancel_futures=True)
-        self._woken.set()
+        self._wake()
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""
@@ -111,11 +112,11 @@ class CatalogFollower:
         if self._changed:
             with suppress(OSError):  # then the others hear of it at their next turn
                 self._changed.write_bytes(os.urandom(8))
-        self._woken.set()
+        self._wake()
 
     def look_here(self) -> None:
         """Look at the catalog now, in this worker."""
-        self._woken.set()
+        self._wake()
 
     def find(self, name: str) -> bool:
         """Return whether a collection is in the catalog; if so it is looked at soon."""
@@ -123,24 +124,31 @@ class CatalogFollower:
             self._source.current(name)
         except (HublessError, LookupError):
             return False
-        self._woken.set()
+        self._wake()
         return True
+
+    def _wake(self) -> None:
+        self._wanted = True
+        self._woken.set()
 
     def _run(self) -> None:
         self._prepare()
         while not self._stopping.is_set():
+            self._wanted = False
             self._look()
             next_look = monotonic() + self._seconds
             while monotonic() < next_look and not self._stopping.is_set():
                 if self._shelf.loading and not self._opening:
                     self._finish_loading()
                 if self._woken.wait(min(SECONDS, max(0.0, next_look - monotonic()))):
-                    break
+                    self._woken.clear()
+                    if self._wanted:
+                        break
+                    continue  # a collection was opened
                 self._follow_logs()
                 if (stamp := self._stamp()) != self._seen_change:
                     self._seen_change = stamp
                     break
-            self._woken.clear()
 
     def _finish_loading(self) -> None:
         if self._verify == "background":
@@ -166,7 +174,7 @@ class CatalogFollower:
             if monotonic() < end:
                 continue
             if follow(living):
-                self._woken.set()
+                self._wake()
             if living.error is None:
                 self._pauses.pop(living, None)
             else:
