@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 from support.anything import EXAMPLES, VALUES, check
+from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 from support.small import DIM
 
@@ -16,7 +17,6 @@ import hubless
 from hubless.vectors.payload_text import TYPES
 from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
-from hubless_service.settings import Settings
 
 NAME, VECTOR = "anything", [1.0] * DIM
 COLUMNS = {f"of {kind}": kind for kind in TYPES}
@@ -41,8 +41,10 @@ ROWS = st.dictionaries(
 @contextmanager
 def serving_an_empty_one(catalog, **options):
     catalog.mkdir()
-    settings = Settings(catalog=catalog, hubness=False, max_added=100_000)
-    with serving(create_app(settings)) as url:
+    with (
+        settings_with(catalog=catalog, hubness=False, max_added=100_000) as settings,
+        serving(create_app(settings)) as url,
+    ):
         wait_until_ready(url)
         body = {"dim": DIM, "metric": "cosine", "id_type": "string", **options}
         assert httpx.put(f"{url}/v1/collections/{NAME}", json=body, timeout=60).status_code == 201

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from support import small
 from support.contract import Contract
+from support.limits import settings_with
 from support.problems import with_hubs
 from support.server_process import served
 from support.serving import serving, wait_until_ready
@@ -29,7 +30,10 @@ BANK = PROBLEM.bank
 @pytest.fixture(scope="module")
 def url(tmp_path_factory):
     path = tmp_path_factory.mktemp("catalog")
-    with serving(create_app(Settings(catalog=path, hubness=False, max_bank_queries=300))) as url:
+    with (
+        settings_with(catalog=path, hubness=False, max_bank_queries=300) as settings,
+        serving(create_app(settings)) as url,
+    ):
         wait_until_ready(url)
         yield path, url
 

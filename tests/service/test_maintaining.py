@@ -171,7 +171,7 @@ def living(catalog):
     """The collection as a server has it."""
     log = hubless.Catalog(catalog).log(NAME)
     found = WritableCollection(open_collection(catalog, NAME), log)
-    found.look()
+    found.refresh()
     return [found]
 
 

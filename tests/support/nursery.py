@@ -112,7 +112,7 @@ def fork(catalog, log, environment, before):
     os.dup2(nothing, 1)
     os.environ.update(environment)
     exec(before, {})  # noqa: S102
-    serve(catalog=Path(catalog), host=None, port=0, workers=None, insecure=None, log_level=None, log_format=None)
+    serve(catalog=Path(catalog), host=None, port=0, workers=None)
     sys.exit()
 
 

@@ -16,9 +16,9 @@ def test_example_finds_the_quick_recipe(server, capsys):
     assert "Boil the pasta" in capsys.readouterr().out
 
 
-def test_table_names_what_is_there():
+def test_text_names_what_is_there():
     from langchain_hubless import HublessVectorStore
 
-    names = set(re.findall(r"`([a-z_]+)(?:\(|`)", README[README.index("| method") :]))
+    names = set(re.findall(r"`([a-z_]+)(?:\(|`)", README[README.index("All methods") :]))
     missing = {name for name in names if "_" in name and not hasattr(HublessVectorStore, name)}
     assert missing <= {"score_threshold"}

@@ -80,7 +80,7 @@ export interface components {
             version: string;
         };
         /**
-         * @description What was seen of the query bank before it was used, on samples of it and of the targets.
+         * @description Measurements of the query bank before it was used, on samples of it and of the targets.
          *
          *     Attributes
          *     ----------
