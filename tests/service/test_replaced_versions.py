@@ -95,3 +95,22 @@ def test_followed_write_of_a_version_that_was_pruned_needs_the_newer_one(tmp_pat
             other.put("/points", json={"points": [point("new", 1)]}).raise_for_status()
         assert until(lambda: client.post("/count").json()["count"]) == hubless.open(tmp_path, NAME).count
         until(lambda: client.get("/points/new").is_success)
+
+
+def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(tmp_path, client_of, monkeypatch):
+    writing.build(tmp_path)
+    with client_of(CatalogSource(tmp_path)) as client:
+        assert client.put("/points", json={"points": [point("new", 1)]}).is_success
+    follow, followed = hubless.Index.follow, []
+
+    def merged_before(index, *given):
+        if not followed:
+            followed.append(index)
+            hubless.merge(tmp_path, NAME)
+            hubless.Catalog(tmp_path).prune(NAME, keep=1)
+        return follow(index, *given)
+
+    monkeypatch.setattr(hubless.Index, "follow", merged_before)
+    with hubless.open(tmp_path, NAME) as opened:
+        assert (opened.seq, opened.added) == (1, 0)
+        assert opened.version != followed[0].version

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
@@ -18,7 +19,7 @@ from hubless.builder.pipeline.places import InFile, follow, placing
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
-from hubless.errors import BundleDamaged, InputError, storage_errors
+from hubless.errors import BundleDamaged, InputError, VersionReplaced, storage_errors
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import Progressing, progress_bars
@@ -227,8 +228,8 @@ class Index(Collection):
     def follow(self, catalog: Catalog, log: Log) -> None:
         """Take in what was written to the collection since its version was built. Close the log."""
         living = WritableCollection(Collection(self.parts, self.filter_cache), log)
-        living.catch_up()
-        log.close()
+        with closing(log):
+            living.catch_up()
         self._home = catalog.path, self.name
         if living.changes is not None:
             self._become(replace(living.changes.parts(), seq=living.current.seq))
@@ -381,6 +382,10 @@ def open_index(
 
     if version is not None:
         return opened()
-    index, log = open_with_log(opened, lambda: home.log(home.resolve(collection), until))
-    index.follow(home, log)
-    return index
+    while True:
+        index, log = open_with_log(opened, lambda: home.log(home.resolve(collection), until))
+        try:
+            index.follow(home, log)
+        except VersionReplaced:  # a newer version was published meanwhile, and this one pruned
+            continue
+        return index
