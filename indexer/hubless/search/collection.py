@@ -19,7 +19,9 @@ from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
 from hubless.search.parts import projection as projection_of_parts
+from hubless.search.ranker import Ranked
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide, WithPayload, taken, taking
+from hubless.search.selection import selection
 from hubless.store.bundle import CANARY, Manifest, verify, warm
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows
@@ -168,6 +170,8 @@ class Collection:
         explain: bool = False,
         with_payload: WithPayload = False,
         prepared: bool = False,
+        group_by: str | None = None,
+        diversity: float = 0.0,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -187,6 +191,10 @@ class Collection:
         explain : also give each hit's rank without the correction, and how often it was found when this was built
         with_payload : hits bring their payload; or the names of some columns
         prepared : the vectors are what `prepare` gave: do not check them again
+        group_by : a payload column: give the best hit of each of its values, among the best 5,000 targets. A target
+            without a value stands for itself
+        diversity : from 0, the ranking, to 1: choose hits that differ from those before them, by maximal marginal
+            relevance
 
         Raises
         ------
@@ -213,19 +221,29 @@ class Collection:
         check_between("strength", strength, 0, MOST_STRENGTH)
         matches = None if filter is None else self._matches_of(filter, parts, cache)
         most = ranker.room(matches)
-        ranked = ranker.rank(queries, int(min(skip + limit, most)), strength, parameters or {}, matches)
+        k, parameters = int(min(skip + limit, most)), parameters or {}
+        chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
+        if chosen is None:
+            ranked = ranker.rank(queries, k, strength, parameters, matches)
+        else:
+
+            def ask(lines: I64, depth: int) -> Ranked:
+                return ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches)
+
+            ranked = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
         explanations = None
         if explain:
             depth = min(max(RAW_DEPTH, skip + limit), most)
-            raw = ranker.rank(queries, depth, 0.0, parameters or {}, matches).rows
+            raw = ranker.rank(queries, depth, 0.0, parameters, matches).rows
             explanations = [
-                _explanations(line, before, parts.occurrence(), strength)[skip:]
+                _explanations(line[line >= 0], before, parts.occurrence(), strength)[skip:]
                 for line, before in zip(ranked.rows, raw, strict=True)
             ]
         if skip:
             ranked = ranked.after(skip)
-        payload = None if take is None else [take(line) for line in ranked.rows]
-        return Results(ranked, [parts.ids.ids(line) for line in ranked.rows], strength, explanations, payload)
+        found = ranked.rows if chosen is None else [line[line >= 0] for line in ranked.rows]
+        payload = None if take is None else [take(line) for line in found]
+        return Results(ranked, [parts.ids.ids(line) for line in found], strength, explanations, payload)
 
     def side_by_side(
         self,

@@ -62,6 +62,10 @@ class Ranker:
         other._left_out = rows
         return other
 
+    def of(self, lines: I64) -> "Ranker":
+        """The same ranker for some of the m queries."""
+        return self if self._left_out is None else self.without(self._left_out[lines])
+
     def room(self, matches: Matches | None) -> int:
         """The most targets that a query can find."""
         everything = self.targets.room(matches)

@@ -71,7 +71,7 @@ class Results:
 
     @property
     def rows(self) -> I64:
-        """Row numbers of the targets, (m, k)."""
+        """Row numbers of the targets, (m, k); −1 at the end of a line that has fewer groups than others."""
         return self.ranked.rows
 
     @property
@@ -111,8 +111,9 @@ class Results:
         return results_table(shown, len(self), self.strength, self.explanations is not None)
 
     def __getitem__(self, query: int) -> list[Hit]:
-        columns = (self.rows[query], self.scores[query], self.similarities[query], self.offsets[query])
-        nothing = [None] * len(self.ids[query])
+        count = len(self.ids[query])
+        columns = (column[query, :count] for column in (self.rows, self.scores, self.similarities, self.offsets))
+        nothing = [None] * count
         why = self.explanations[query] if self.explanations else nothing
         payload = self.payload[query] if self.payload else nothing
         numbers = (column.tolist() for column in columns)

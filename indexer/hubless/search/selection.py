@@ -1,0 +1,155 @@
+"""The choice among ranked targets: the best of each group, and hits that differ from each other."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+
+from hubless.errors import InputError, UnknownField
+from hubless.search.ranker import Ranked
+from hubless.vectors.arrays import F32, I64, check_between
+from hubless.vectors.free_payload import is_free
+from hubless.vectors.payload import PayloadRows
+
+DEEPEST_GROUPED = 5000
+"""Targets that are looked through for groups, for each query; more only if more hits are wanted."""
+MOST_DIVERSE = 1000
+"""Hits of a diverse answer, as each costs a product with all candidates."""
+_PER_HIT, _FEWEST, _MOST = 10, 100, 1000
+"""Candidates of a diverse answer: so many for each hit, within these bounds."""
+_PER_GROUP, _DEEPER = 4, 4
+"""Targets for each group at first, and how many times as many after each look that found too few groups."""
+
+Ask: TypeAlias = Callable[[I64, int], Ranked]
+"""Returns the best so many targets of the queries in some lines."""
+
+
+class Selection(NamedTuple):
+    """How hits are chosen among the best targets of a query.
+
+    Attributes
+    ----------
+    values : gives the values of some rows by which they are grouped, None for a row without; None to group nothing
+    diversity : 0 keeps the ranking
+    """
+
+    values: Callable[[I64], list[Any]] | None
+    diversity: float
+
+    def choose(self, ask: Ask, queries: int, k: int, most: int, vectors: Callable[[I64], F32]) -> Ranked:
+        """Choose k hits of each query; fewer where there are fewer, then the rest of a line has row −1.
+
+        Parameters
+        ----------
+        ask : ranks targets
+        queries : m
+        most : as many targets as a query can find
+        vectors : gives the stored vectors (r, d) of some rows
+        """
+        wanted = k if not self.diversity else max(k, min(max(_PER_HIT * k, _FEWEST), _MOST))
+        deepest = min(most, wanted if self.values is None else max(DEEPEST_GROUPED, wanted))
+        depth = min(wanted if self.values is None else _PER_GROUP * wanted, deepest)
+        chosen: dict[int, tuple[Ranked, int, I64]] = {}
+        left = np.arange(queries)
+        while len(left):
+            ranked = ask(left, depth)
+            places = [self._firsts(rows)[:wanted] for rows in ranked.rows]
+            enough = [depth == deepest or len(firsts) == wanted for firsts in places]
+            found = zip(left.tolist(), places, enough, strict=True)
+            chosen.update((line, (ranked, at, each)) for at, (line, each, ends) in enumerate(found) if ends)
+            left, depth = left[~np.array(enough)], min(_DEEPER * depth, deepest)
+        lines = [chosen[line] for line in range(queries)]
+        if self.diversity:
+            lines = [
+                (ranked, at, places[self._diverse(ranked, at, places, k, vectors)]) for ranked, at, places in lines
+            ]
+        return _joined(lines)
+
+    def _firsts(self, rows: I64) -> I64:
+        """Return the places of the first row (c,) of each value, and of all rows without a value."""
+        if self.values is None:
+            return np.arange(len(rows))
+        seen = set[str]()
+        firsts = []
+        for place, value in enumerate(self.values(rows)):
+            if value is None:
+                firsts.append(place)
+            elif (key := repr(value)) not in seen:  # lists and objects cannot be in sets
+                seen.add(key)
+                firsts.append(place)
+        return np.array(firsts, np.int64)
+
+    def _diverse(self, ranked: Ranked, at: int, places: I64, k: int, vectors: Callable[[I64], F32]) -> list[int]:
+        return diverse(ranked.scores[at, places], vectors(ranked.rows[at, places]), k, self.diversity)
+
+
+def selection(
+    payload: PayloadRows | None, group_by: str | None, diversity: float, name: str, limit: int
+) -> Selection | None:
+    """Return how hits are to be chosen; None for the ranking as it is.
+
+    Parameters
+    ----------
+    name : of the collection, for errors
+    limit : of the hits, with those that are skipped
+
+    Raises
+    ------
+    InputError, UnknownField
+    """
+    if group_by is None and diversity == 0:
+        return None
+    check_between("diversity", diversity, 0, 1)
+    if diversity and limit > MOST_DIVERSE:
+        raise InputError("limit", f"at most {MOST_DIVERSE} with diversity, skipped hits included", limit)
+    if group_by is None:
+        return Selection(None, diversity)
+    if not isinstance(group_by, str):
+        raise InputError("group_by", "a column of the payload", repr(group_by))
+    if payload is None:
+        raise InputError("group_by", f"none, as collection {name!r} has no payload", repr(group_by))
+    if not is_free(payload.schema) and group_by not in payload.schema.names:
+        raise UnknownField("group_by", f"a column of the payload, {', '.join(payload.schema.names)}", group_by)
+
+    def values(rows: I64) -> list[Any]:
+        return [row.get(group_by) for row in payload.take(rows, [group_by])]
+
+    return Selection(values, diversity)
+
+
+def diverse(scores: F32, vectors: F32, k: int, diversity: float) -> list[int]:
+    """Return places of candidates by maximal marginal relevance (Carbonell and Goldstein, SIGIR 1998).
+
+    The next is argmax of (1 − diversity) · score − diversity · (cosine to the nearest that is chosen).
+
+    Parameters
+    ----------
+    scores : (c,)
+    vectors : (c, d)
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    rows = vectors / np.where(lengths > 0, lengths, 1)
+    value = (1 - diversity) * scores.astype(np.float64)
+    nearest = np.full(len(rows), -np.inf)
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(rows)):
+        best = int(np.argmax(value - diversity * nearest if chosen else scores))
+        chosen.append(best)
+        value[best] = -np.inf
+        np.maximum(nearest, rows @ rows[best], out=nearest)
+    return chosen
+
+
+def _joined(lines: Sequence[tuple[Ranked, int, I64]]) -> Ranked:
+    """Return the places of lines of rankings as one ranking."""
+    width = max((len(places) for _, _, places in lines), default=0)
+    rows = np.full((len(lines), width), -1)
+    scores, similarities, offsets = np.zeros((3, *rows.shape), np.float32)
+    for line, (ranked, at, places) in enumerate(lines):
+        here = slice(len(places))
+        rows[line, here], scores[line, here] = ranked.rows[at, places], ranked.scores[at, places]
+        similarities[line, here], offsets[line, here] = ranked.similarities[at, places], ranked.offsets[at, places]
+    rankings = {id(ranked): ranked for ranked, _, _ in lines}.values()
+    corrected = [None if ranked.corrected is None else ranked.corrected[at] for ranked, at, _ in lines]
+    gated = None if None in corrected else np.array(corrected, np.bool_)
+    return Ranked(rows, scores, similarities, offsets, gated, sum(ranked.rescoring for ranked in rankings))
