@@ -160,6 +160,7 @@ class Index(Collection):
                     bank_sample=draft.bank_sample,
                     correction=lambda: draft.correction,
                     canary=lambda: draft.canary,
+                    confidence=draft.confidence,
                 )
             )
         return self

@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from hubless.confidence.model import DEPTH
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
@@ -172,6 +173,8 @@ class Collection:
         prepared: bool = False,
         group_by: str | None = None,
         diversity: float = 0.0,
+        min_confidence: float = 0.0,
+        min_presence: float = 0.0,
     ) -> Results:
         """Find the best targets of each query by score = similarity − strength·offset.
 
@@ -195,6 +198,8 @@ class Collection:
             without a value stands for itself
         diversity : from 0, the ranking, to 1: choose hits that differ from those before them, by maximal marginal
             relevance
+        min_confidence, min_presence : from 0 to 1. A query whose first hit is less likely right, or to which a right
+            target is less likely there, has no hits. 0 cuts nothing
 
         Raises
         ------
@@ -219,31 +224,41 @@ class Collection:
         if strength is None:
             strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
         check_between("strength", strength, 0, MOST_STRENGTH)
+        _check_thresholds(parts, min_confidence, min_presence)
         matches = None if filter is None else self._matches_of(filter, parts, cache)
         most = ranker.room(matches)
         k, parameters = int(min(skip + limit, most)), parameters or {}
         chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
+        # always so deep, so that no ranking depends on the model of confidence
         if chosen is None:
-            ranked = ranker.rank(queries, k, strength, parameters, matches)
+            ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
+            best = ranked.scores
         else:
+            asked: list[F32] = []
 
             def ask(lines: I64, depth: int) -> Ranked:
-                return ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches)
+                found = ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches, DEPTH)
+                asked.append(found.scores)
+                return found
 
             ranked = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
+            best = asked[0]  # the first time all queries are asked
         explanations = None
         if explain:
             depth = min(max(RAW_DEPTH, skip + limit), most)
             raw = ranker.rank(queries, depth, 0.0, parameters, matches).rows
             explanations = [
-                _explanations(line[line >= 0], before, parts.occurrence(), strength)[skip:]
+                _explanations(line[line >= 0], before, parts.occurrence(), strength)[skip : skip + limit]
                 for line, before in zip(ranked.rows, raw, strict=True)
             ]
-        if skip:
-            ranked = ranked.after(skip)
+        if skip or ranked.rows.shape[1] > limit:
+            ranked = ranked.part(skip, skip + limit)
         found = ranked.rows if chosen is None else [line[line >= 0] for line in ranked.rows]
         payload = None if take is None else [take(line) for line in found]
-        return Results(ranked, [parts.ids.ids(line) for line in found], strength, explanations, payload)
+        of_hits = [parts.ids.ids(line) for line in found]
+        assessed = None if parts.confidence is None else parts.confidence.assess(queries, best, ranked.scores)
+        results = Results(ranked, of_hits, strength, explanations, payload, assessed)
+        return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
 
     def side_by_side(
         self,
@@ -483,6 +498,14 @@ class Collection:
         parts = self.parts
         if parts.folder is not None:
             canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
+
+
+def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) -> None:
+    for name, value in (("min_confidence", min_confidence), ("min_presence", min_presence)):
+        check_between(name, value, 0, 1)
+        if value and parts.confidence is None:
+            without = f"0, as version {parts.manifest.version} has no model of confidence; build it with a query bank"
+            raise InputError(name, without, value)
 
 
 def _explanations(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
@@ -23,6 +24,7 @@ from hubless.search.parts import Parts
 from hubless.store.bundle import (
     BANK_SAMPLE,
     CANARY,
+    CONFIDENCE,
     CORRECTION,
     IDS,
     MANIFEST,
@@ -133,6 +135,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         bank_sample=_read_bank_sample(folder, manifest),
         correction=cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, CANARY),
+        confidence=_read_confidence(folder, manifest),
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -253,6 +256,15 @@ def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
     if sample.ndim != 2 or sample.shape[1] != manifest.dim:
         raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.dim} dimensions")
     return sample
+
+
+def _read_confidence(folder: Path, manifest: Manifest) -> ConfidenceModel | None:
+    path = folder / CONFIDENCE
+    if CONFIDENCE not in manifest.files:
+        return None
+    state = read_arrays(path)
+    with reading(path):
+        return ConfidenceModel.from_state(state, manifest.dim)
 
 
 def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
@@ -159,6 +160,7 @@ class Parts:
         they were kept
     correction : gives the fitted correction, with its constant
     canary : gives the canary queries and their answers
+    confidence : says how sure answers are; None in versions that were made without a query bank
     folder : of the version; None for what is in memory only
     numbering : how the rows came out of those of a version; None where nothing changed
     seq : the last write of the collection's log that is in here; 0 for none
@@ -175,6 +177,7 @@ class Parts:
     bank_sample: F32 | None
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
+    confidence: ConfidenceModel | None = None
     folder: Path | None = None
     numbering: Numbering | None = None
     seq: int = 0

@@ -35,14 +35,14 @@ class Ranked:
     corrected: Flags | None = None
     rescoring: float = 0.0
 
-    def after(self, skip: int) -> "Ranked":
-        """The same without the best `skip`."""
+    def part(self, start: int, stop: int) -> "Ranked":
+        """The same from one rank, counted from 0, to before another."""
         return replace(
             self,
-            rows=self.rows[:, skip:],
-            scores=self.scores[:, skip:],
-            similarities=self.similarities[:, skip:],
-            offsets=self.offsets[:, skip:],
+            rows=self.rows[:, start:stop],
+            scores=self.scores[:, start:stop],
+            similarities=self.similarities[:, start:stop],
+            offsets=self.offsets[:, start:stop],
         )
 
 
@@ -74,7 +74,13 @@ class Ranker:
         return everything - bool(matches is None or matches.hold(self._left_out).any())
 
     def rank(
-        self, queries: F32, k: int, strength: float, parameters: Mapping[str, Any], matches: Matches | None = None
+        self,
+        queries: F32,
+        k: int,
+        strength: float,
+        parameters: Mapping[str, Any],
+        matches: Matches | None = None,
+        depth: int = 0,
     ) -> Ranked:
         """The best k targets of each query (m, d). k is at most `room`, and 0 only if that is 0.
 
@@ -82,6 +88,7 @@ class Ranker:
         ----------
         matches : search these targets only, of which there are at least k. The ranking is that of a collection of
             these targets, with the offsets of this one
+        depth : give more than k, up to so many, if no further targets have to be scored for that
         """
         chosen = {**self.targets.defaults, **parameters}
         rescorer = None if isinstance(self.query_time, Gate) else self.query_time
@@ -94,6 +101,10 @@ class Ranker:
         if k == 0:
             return self._nothing(len(queries))
         how = None if exact else chosen
+        if rescorer is not None and strength != 0:
+            depth = min(depth, wanted)
+        if k < depth:
+            k = min(depth, self.room(matches))
         if strength == 0 or self.query_time is None:
             ranked = self._folded_ranking(queries, k, strength, how, matches)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked

@@ -1,13 +1,14 @@
 """The results of a search: hits with their scores and, on demand, explanations."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hubless.confidence.model import Assessment
 from hubless.errors import InputError, UnknownField
 from hubless.search.ranker import Ranked
 from hubless.search.tables import QUERIES, Line, results_table
@@ -45,7 +46,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Hit:
-    """A target that was found: score = similarity − strength·offset. `payload` is None unless you ask for it."""
+    """A target that was found: score = similarity − strength·offset. `payload` is None unless you ask for it.
+
+    `share` is its part of the confidence, 0 to 1, the confidence itself for the first hit; None without a model.
+    """
 
     id: str | int
     row: int
@@ -54,6 +58,7 @@ class Hit:
     offset: float
     explanation: Explanation | None = None
     payload: dict[str, Any] | None = None
+    share: float | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,8 @@ class Results:
     """The hits of m queries, best first, k = min(limit, n) for each. `results[i]` is a list of hits.
 
     `strength` is the λ that was applied. `explanations` and `payload` are m lists of k, if they were asked for.
+    `assessed` says how sure the answers are; None without a model. A query that is not `answered`, as a threshold cut
+    it, has an empty list of hits and of ids; the arrays have its line as it was.
     """
 
     ranked: Ranked
@@ -68,6 +75,41 @@ class Results:
     strength: float
     explanations: list[list[Explanation]] | None = None
     payload: list[list[dict[str, Any] | None]] | None = None
+    assessed: Assessment | None = None
+    kept: NDArray[np.bool_] | None = None
+
+    @property
+    def confidence(self) -> F32 | None:
+        """How likely the first hit is right, (m,), 0 to 1; None if the version has no model of confidence."""
+        return None if self.assessed is None else self.assessed.confidence
+
+    @property
+    def presence(self) -> F32 | None:
+        """How likely a right target is among those that were searched, (m,), 0 to 1; None without a model."""
+        return None if self.assessed is None else self.assessed.presence
+
+    @property
+    def shares(self) -> F32 | None:
+        """The part of the confidence of each hit, (m, k), that of the first hit is all of it; None without a model."""
+        return None if self.assessed is None else self.assessed.shares
+
+    @property
+    def calibrated(self) -> bool:
+        """True if confidence and presence are probabilities, as labelled pairs made them. False: they order answers."""
+        return self.assessed is not None and self.assessed.calibrated
+
+    @property
+    def answered(self) -> NDArray[np.bool_]:
+        """Whether a query kept its hits, (m,)."""
+        return np.ones(len(self), np.bool_) if self.kept is None else self.kept
+
+    def cut(self, min_confidence: float, min_presence: float) -> "Results":
+        """The same without the hits of queries that are below a threshold. Results without a model stay as they are."""
+        if self.assessed is None:
+            return self
+        kept = (self.assessed.confidence >= min_confidence) & (self.assessed.presence >= min_presence)
+        ids = [line if keep else [] for line, keep in zip(self.ids, kept.tolist(), strict=True)]
+        return replace(self, ids=ids, kept=kept)
 
     @property
     def rows(self) -> I64:
@@ -116,8 +158,9 @@ class Results:
         nothing = [None] * count
         why = self.explanations[query] if self.explanations else nothing
         payload = self.payload[query] if self.payload else nothing
+        shares = nothing if self.assessed is None else self.assessed.shares[query, :count].tolist()
         numbers = (column.tolist() for column in columns)
-        return [Hit(*hit) for hit in zip(self.ids[query], *numbers, why, payload, strict=True)]
+        return [Hit(*hit) for hit in zip(self.ids[query], *numbers, why, payload, shares, strict=True)]
 
     def __iter__(self) -> Iterator[list[Hit]]:
         return (self[query] for query in range(len(self)))

@@ -33,6 +33,7 @@ QUERY_TIME = "query_time.npz"
 PAYLOAD = "payload.parquet"
 PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
+CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
 PROJECTION = "projection.npz"
 SOURCES = "sources.arrow"
@@ -185,6 +186,13 @@ class StrengthRecord(_Record):
     skewness: list[float] = Field(description="Of N_10 at each of them.")
 
 
+class ConfidenceRecord(_Record):
+    """The model of confidence: see docs/confidence.md."""
+
+    calibrated: bool = Field(description="Whether labelled pairs made confidence and presence probabilities.")
+    pairs: int = Field(description="The number of these pairs.")
+
+
 class FileRecord(_Record):
     """Size in bytes and SHA-256 of a file."""
 
@@ -262,6 +270,7 @@ class Manifest(_Record):
     strength: float = Field(default=1.0, ge=0, le=2, description="Strength of a query that gives none.")
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
+    confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
     notes: list[str] = []
     vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")

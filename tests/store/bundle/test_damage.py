@@ -13,6 +13,7 @@ from hubless.store.bundle import read_manifest
 FILES = [
     "bank_sample.npy",
     "canary.npz",
+    "confidence.npz",
     "correction.npz",
     "encoder.json",
     "encoder.npy",

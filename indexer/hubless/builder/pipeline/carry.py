@@ -224,7 +224,7 @@ def carry_over(
     came = rows.came
     about["frozen"] = min(rows.count, before.manifest.frozen + came)
     about["grown"] = 0 if draft.trained else before.manifest.grown + came
-    return replace(draft.extended(rows.count), about=about)
+    return replace(draft.extended(rows.count), about=about, confidence=before.confidence)
 
 
 _CARRIED = (
@@ -258,6 +258,7 @@ def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:
         occurrence=parts.occurrence(),
         bank_sample=parts.bank_sample,
         canary=parts.canary(),
+        confidence=parts.confidence,
         index=before.index,
         measured=before.measured,
         trained=False,
@@ -325,6 +326,7 @@ def _grown(
         occurrence=occurrence,
         bank_sample=before.bank_sample,
         canary=canaries.ask(Ranker(targets, offsets), measuring.queries, found),
+        confidence=before.confidence,
         index=index_record(result, aims, recipe.shard_targets),
         measured=HubnessCounts(len(measuring.queries), occurrence).record(measuring, setting.recall),
         trained=False,

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from hubless.builder.indexing.shards import write_whole
 from hubless.builder.inputs.build_inputs import Contents
+from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.knn import INDEXES, augment
@@ -22,7 +23,15 @@ from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.embedded import IndexedTargets
 from hubless.store import bundle
-from hubless.store.bundle import FORMAT_VERSION, IndexRecord, InputRecord, Manifest, Measured, Provenance
+from hubless.store.bundle import (
+    FORMAT_VERSION,
+    ConfidenceRecord,
+    IndexRecord,
+    InputRecord,
+    Manifest,
+    Measured,
+    Provenance,
+)
 from hubless.vectors.arrays import F32
 from hubless.vectors.npy import write_array
 
@@ -38,6 +47,7 @@ class VersionDraft:
     occurrence: NDArray[np.integer[Any]] | None
     bank_sample: F32 | None
     canary: Canary
+    confidence: ConfidenceModel | None
     index: IndexRecord
     measured: Measured | None
     trained: bool = True
@@ -62,6 +72,8 @@ class VersionDraft:
                 write_array(folder / name, array)
         np.savez(folder / bundle.CORRECTION, allow_pickle=False, **self.correction.state())
         np.savez(folder / bundle.CANARY, allow_pickle=False, **self.canary)
+        if self.confidence is not None:
+            np.savez(folder / bundle.CONFIDENCE, allow_pickle=False, **self.confidence.state())
         if self.query_time is not None:
             np.savez(folder / bundle.QUERY_TIME, allow_pickle=False, **self.query_time.arrays())
         picture = project(len(self.targets), self.targets.vectors, self.bank_sample, self.occurrence, projection)
@@ -90,6 +102,7 @@ class VersionDraft:
             payload_columns=contents.payload_columns,
             encoder=None if contents.encoder is None else {"dim": contents.encoder.dim},
             measured=self.measured,
+            confidence=None if self.confidence is None else ConfidenceRecord(calibrated=False, pairs=0),
             provenance=Provenance(inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions()),
             files={},
             vectorless=len(self.offsets) - self.targets.room(None),
@@ -122,6 +135,7 @@ def empty_draft(
             "scores": np.empty((0, 0), np.float32),
             "recall": np.array(1.0),
         },
+        confidence=None,
         index=IndexRecord(type=kind.name, parameters={}),
         measured=None,
         about=about,

@@ -16,6 +16,7 @@ from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import IndexOrder, Place
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
 from hubless.builder.recipe import Recipe
+from hubless.confidence.model import DEPTH, ConfidenceModel, fit_confidence
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
@@ -75,6 +76,8 @@ def fit_version(
     draft = index_version(corrected, hubness, fitting, measuring, answers, sample, recipe, steps, place, kept)
     if not vectors.bank_given:
         draft = replace(draft, occurrence=None, bank_sample=None, measured=None)
+    else:
+        draft = replace(draft, confidence=_confidence(draft, sample))
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
     about = {
         "metric": recipe.metric,
@@ -125,6 +128,7 @@ def index_version(
         occurrence=hubness.occurrence,
         bank_sample=sample,
         canary=canaries.ask(ranker, measuring.queries, answers.rows),
+        confidence=None,
         index=placed.record,
         measured=hubness.record(measuring, placed.recall),
         about=about or {},
@@ -157,6 +161,15 @@ def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> 
     for warning in warnings(chosen):
         log.warning(warning)
     return chosen
+
+
+def _confidence(draft: VersionDraft, queries: F32) -> ConfidenceModel:
+    """Return the model of confidence, fitted on the answers of a version to bank queries."""
+    ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
+    if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
+        queries = queries[:MOST_RESCORED]
+    ranked = ranker.rank(queries, min(DEPTH, len(draft.offsets)), 1.0, {})
+    return fit_confidence(queries, ranked.scores)
 
 
 def _prior_record(vectors: BuildVectors) -> PriorRecord | None:
