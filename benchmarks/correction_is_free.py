@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, recall_curve
 from hubless.knn.augment import centre
@@ -46,7 +46,9 @@ def hubless_side(kind, source, bank, offsets, queries, folder):
     """Build an index of vectors with these offsets, tuned to their ranking."""
     ((_, rows),) = rankings(queries, source, K, offsets)
     path = Path(folder) / f"{kind}.{int(offsets.any())}"
-    built = build_index(kind, source, offsets, bank, ExactAnswers(queries, rows), Aims(), path, 0, Silent())
+    answers = ExactAnswers(queries, rows)
+    order = IndexOrder(targets=source, offsets=offsets, bank=bank, answers=answers, aims=Aims(), index=kind)
+    built = build_index(order, path, Silent())
     strength = float(offsets.any())
 
     def ask(query, parameters):

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
 from hubless.filters import parse_filter
 from hubless.kernels.reductions import rankings
 from hubless.knn import Aims
@@ -72,7 +72,10 @@ def measured(count, kinds, shares):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "index.faiss"
             asked = ExactAnswers(queries, rows)
-            built = build_index(name, source, offsets, bank_source, asked, Aims(0.99), path, 0, Silent())
+            order = IndexOrder(
+                targets=source, offsets=offsets, bank=bank_source, answers=asked, aims=Aims(0.99), index=name
+            )
+            built = build_index(order, path, Silent())
             ranker = Ranker(built.targets, offsets)
         for which, share, mask in masks(targets, queries, shares):
             line = {"targets": count, "kind": name, "filter": which, "share": share}

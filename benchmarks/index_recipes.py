@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import harness
 from hubless import CORRECTIONS
-from hubless.builder.indexing.index_choice import ExactAnswers, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
 from hubless.knn.augment import centre
@@ -42,17 +42,15 @@ def measured(name, targets, bank, queries, kinds, recall):
         with tempfile.TemporaryDirectory() as folder:
             start = thread_time()
             with openmp_threads(1):
-                built = build_index(
-                    kind,
-                    source,
-                    offsets,
-                    bank_source,
-                    ExactAnswers(queries, rows),
-                    Aims(recall),
-                    Path(folder) / "index.faiss",
-                    0,
-                    Silent(),
+                order = IndexOrder(
+                    targets=source,
+                    offsets=offsets,
+                    bank=bank_source,
+                    answers=ExactAnswers(queries, rows),
+                    aims=Aims(recall),
+                    index=kind,
                 )
+                built = build_index(order, Path(folder) / "index.faiss", Silent())
             seconds = thread_time() - start
             figures = {"kind": kind, "build_and_tune_s": seconds, **ask(built, raw, queries)}
             lines.append({"data": name, "targets": len(targets), **figures})

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import harness
 from hubless import CORRECTIONS
 from hubless.builder.indexing.growth import IndexGrowth, grown_index
-from hubless.builder.indexing.index_choice import ExactAnswers, build_index
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, build_index
 from hubless.builder.indexing.shards import index_paths, paths_of
 from hubless.kernels.reductions import rankings
 from hubless.kernels.threads import cores
@@ -90,7 +90,16 @@ def build(folder, shards, kind):
     )
     offsets, most = stored(folder, "offsets"), -(-count // shards // 8) * 8
     with measuring() as found:
-        made = build_index(kind, opened(folder), offsets, bank, wanted, Aims(RECALL), path, 0, Silent(), most)
+        order = IndexOrder(
+            targets=opened(folder),
+            offsets=offsets,
+            bank=bank,
+            answers=wanted,
+            aims=Aims(RECALL),
+            index=kind,
+            shard_targets=most,
+        )
+        made = build_index(order, path, Silent())
     if made.targets.pivot is not None:
         np.save(path.with_suffix(".npy"), made.targets.pivot)
     sizes = [file.stat().st_size for file in index_paths(path, shards)]

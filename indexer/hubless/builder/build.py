@@ -8,11 +8,11 @@ from hubless.builder.executors import LOCAL, executing
 from hubless.builder.inputs.build_inputs import Inputs
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import follow, placing
+from hubless.builder.pipeline.places import drafting, follow
 from hubless.builder.recipe import FAISS, Recipe
 from hubless.corrections.prior import PriorLike
 from hubless.encoders import Encoder
-from hubless.errors import InputError, storage_errors
+from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.measures.projection import PCA, check_method
@@ -143,22 +143,26 @@ def build(
         seq = _included(work.catalog, collection, replace_writes)
         steps.step("reading the inputs")
         given = Inputs(
-            targets, query_bank, target_bank, live_queries, ids, payload, payload_schema, encoder, target_prior
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            payload_schema=payload_schema,
+            encoder=encoder,
+            target_prior=target_prior,
         ).local()
         seen = given.seen()
         with seen.unchanged():
             inputs = given.open()
-        with (
-            work.catalog.staging(collection) as staged,
-            storage_errors(staged.folder),
-            placing(recipe, staged, collection) as place,
-        ):
+        with drafting(work.catalog, collection, recipe, steps) as (staged, bench):
             with executing(recipe.executor, staged.folder):
                 with seen.unchanged():
                     # first, so that mistakes in them are found before the long work
                     inputs.contents.write(staged.folder)
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
-                draft = fit_version(vectors, recipe, steps, place, bank_of_targets=bank_of_targets)
+                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets)
                 steps.step("writing")
                 draft.write(staged.folder, projection)
             more = {} if strength is None else {"strength": float(strength)}

@@ -15,11 +15,11 @@ from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payl
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import InFile, follow, placing
+from hubless.builder.pipeline.places import InFile, Workbench, drafting, follow
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, as_prior
 from hubless.encoders import Encoder
-from hubless.errors import BundleDamaged, InputError, VersionReplaced, storage_errors
+from hubless.errors import BundleDamaged, InputError, VersionReplaced
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
 from hubless.progress import Progressing, progress_bars
@@ -134,7 +134,15 @@ class Index(Collection):
         recipe = self._recipe = self._recipe.in_process()
         recipe.check_inputs(query_bank, target_prior)
         given = Inputs(
-            targets, query_bank, target_bank, live_queries, ids, payload, payload_schema, encoder, target_prior
+            targets=targets,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            live_queries=live_queries,
+            ids=ids,
+            payload=payload,
+            payload_schema=payload_schema,
+            encoder=encoder,
+            target_prior=target_prior,
         )
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
@@ -145,7 +153,7 @@ class Index(Collection):
                 if held.payload is not None:
                     rows = held_payload(held.payload, held.payload_columns)
                 vectors = read_vectors(inputs, recipe.metric, recipe.seed)
-            draft = fit_version(vectors, recipe, steps, InFile(), bank_of_targets=bank_of_targets)
+            draft = fit_version(vectors, Workbench(recipe, InFile(), steps), bank_of_targets=bank_of_targets)
             self._changes = self._home = None
             self._become(
                 Parts(
@@ -267,18 +275,14 @@ class Index(Collection):
             base = parts.folder if changes is None else changes.base.folder
             if not rows.count and not here:
                 raise InputError("index", "at least one target", "none")
-            with (
-                home.staging(name) as staged,
-                storage_errors(staged.folder),
-                placing(self._recipe, staged, name) as place,
-            ):
+            with drafting(home, name, self._recipe, steps) as (staged, bench):
                 rows.contents.write(staged.folder)
                 file = None if base is None else base / bundle.INDEX
                 if isinstance(parts.targets, Embedded) and len(rows.kept):
                     draft = copy_version(parts, parts.targets, staged.folder / bundle.INDEX)
                 else:
                     grow = changes is not None and may_grow(rows)
-                    draft = carry_over(rows, self._recipe, place, staged.folder, steps, file=file, grow=grow)
+                    draft = carry_over(rows, bench, staged.folder, file=file, grow=grow)
                 draft.write(staged.folder, projection_of(parts))
                 before = parts.manifest
                 made = draft.manifest(

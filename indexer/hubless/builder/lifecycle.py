@@ -15,7 +15,7 @@ from hubless.builder.inputs.reading import BuildVectors, read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
 from hubless.builder.pipeline.draft import empty_draft
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import follow, placing, prune
+from hubless.builder.pipeline.places import drafting, follow, prune
 from hubless.builder.recipe import Metric, Recipe, check_metric
 from hubless.corrections.centred import CentredCorrection
 from hubless.corrections.folded.none import FittedNone
@@ -231,18 +231,14 @@ def refit(
             recipe = replace(recipe, correction=chosen, parameters=parameters or {})
         given = None if query_bank is None else as_items(query_bank, _BANK).vectors
         rows = NextTargets.of(parts)
-        with (
-            home.staging(name) as staged,
-            storage_errors(staged.folder),
-            placing(recipe, staged, name) as place,
-        ):
+        with drafting(home, name, recipe, steps) as (staged, bench):
             bank, record = _bank(parts, given, append)
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
-            vectors = BuildVectors(rows.vectors(staged.folder), bank, target_prior=_prior(rows))
+            vectors = BuildVectors(targets=rows.vectors(staged.folder), query_bank=bank, target_prior=_prior(rows))
             recipe.check_inputs(bank, vectors.target_prior)
-            draft = fit_version(vectors, recipe, steps, place).extended(rows.count)
+            draft = fit_version(vectors, bench).extended(rows.count)
             steps.step("writing")
             draft.write(staged.folder, projection_of(parts))
             published = staged.publish(

@@ -225,12 +225,11 @@ class SelectedVectors:
 
 
 @dataclass(frozen=True)
-class RowsOf:
-    """The rows of a source from one number up to another."""
+class TakenVectors:
+    """Some rows of a source that finds any row at once."""
 
     source: VectorSource
-    start: int
-    stop: int
+    rows: I64
 
     @property
     def name(self) -> str:
@@ -238,14 +237,14 @@ class RowsOf:
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.stop - self.start, self.source.shape[1]
+        return len(self.rows), self.source.shape[1]
 
     def blocks(self, rows: int) -> Iterator[F32]:
-        for start in range(self.start, self.stop, rows):
-            yield self.source.take(np.arange(start, min(start + rows, self.stop)))
+        for start in range(0, len(self.rows), rows):
+            yield self.source.take(self.rows[start : start + rows])
 
     def take(self, rows: I64) -> F32:
-        return self.source.take(self.start + rows)
+        return self.source.take(self.rows[rows])
 
 
 @dataclass(frozen=True)
@@ -309,7 +308,9 @@ def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
     """The rows of a source from one number up to another."""
     if isinstance(source, HeldVectors):
         return HeldVectors(source.array[start:stop], source.name)
-    return source.rows(start, stop) if isinstance(source, SharedVectors) else RowsOf(source, start, stop)
+    if isinstance(source, SharedVectors):
+        return source.rows(start, stop)
+    return TakenVectors(source, np.arange(start, stop))
 
 
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:

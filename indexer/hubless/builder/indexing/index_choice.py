@@ -16,6 +16,7 @@ from hubless.knn import (
     recall_curve,
 )
 from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
+from hubless.knn.choice import AUTO
 from hubless.progress import Steps
 from hubless.search.engines.sharded import Embedded, embedded, shards_of
 from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord
@@ -31,6 +32,24 @@ class ExactAnswers:
     rows: I64
 
 
+@dataclass(frozen=True, kw_only=True)
+class IndexOrder:
+    """An index to build of targets (n, d) with their centred offsets (n,).
+
+    `bank` (b, d) has example queries without those of the answers. `shard_targets` is the most targets in a shard;
+    None for as many as take 4 GiB.
+    """
+
+    targets: VectorSource
+    offsets: F32
+    bank: VectorSource
+    answers: ExactAnswers
+    aims: Aims
+    index: str = AUTO
+    seed: int = 0
+    shard_targets: int | None = None
+
+
 @dataclass(frozen=True)
 class IndexResult:
     """An index, opened as it will be served, with the chosen search parameters."""
@@ -41,38 +60,21 @@ class IndexResult:
     notes: list[str]
 
 
-def build_index(
-    name: str,
-    targets: VectorSource,
-    offsets: F32,
-    bank: VectorSource,
-    answers: ExactAnswers,
-    aims: Aims,
-    path: Path | None,
-    seed: int,
-    steps: Steps,
-    shard_targets: int | None = None,
-) -> IndexResult:
+def build_index(order: IndexOrder, path: Path | None, steps: Steps) -> IndexResult:
     """Build, tune and write the index of targets with their offsets folded in.
 
-    Parameters
-    ----------
-    targets : (n, d)
-    offsets : (n,) centred
-    bank : (b, d) example queries
-    path : of the file to write; shards are written beside it, as `index_paths` says. None keeps the index in memory
-    shard_targets : the most targets in a shard; None for as many as take 4 GiB
+    Shards are written beside the path, as `index_paths` says. Without a path the index stays in memory.
     """
+    targets, offsets, aims = order.targets, order.offsets, order.aims
     count, dim = targets.shape[0], augmented_dim(targets.shape[1])
-    kinds, notes = kinds_to_try(name, INDEXES, count, dim, aims)
-    pivot = pivot_of(bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
+    kinds, notes = kinds_to_try(order.index, INDEXES, count, dim, aims)
+    pivot = pivot_of(order.bank, targets, offsets) if offsets.any() and any(kind.pivoted for kind in kinds) else None
     best: list[IndexResult] = []
     for kind in kinds:
         half = kind.precision == "float16"
         stored = HalfVectors(targets) if half else targets
         vectors = AugmentedVectors(stored, offsets, pivot if kind.pivoted else None, half)
-        made = _made(kind, vectors, path, shard_targets, seed, steps, targets.shape[1])
-        tried = _tuned(made, answers, aims, steps)
+        tried = _tuned(_filled(kind, vectors, order, path, steps), order, steps)
         best = sorted([*best, tried], key=lambda each: _merit(each.setting, aims), reverse=True)
         if path is not None:
             for worse in best[1:]:
@@ -87,34 +89,27 @@ def build_index(
     return replace(best[0], notes=[*notes, *missed])
 
 
-def _made(
-    kind: IndexType,
-    vectors: AugmentedVectors,
-    path: Path | None,
-    shard_targets: int | None,
-    seed: int,
-    steps: Steps,
-    dim: int,
-) -> Embedded:
-    """The targets in an index of this kind, not tuned: as it will be served, if there is a path."""
+def _filled(kind: IndexType, vectors: AugmentedVectors, order: IndexOrder, path: Path | None, steps: Steps) -> Embedded:
+    """Return the targets in an index of this kind, not tuned: as it will be served, if there is a path."""
+    dim = order.targets.shape[1]
     if path is None:
-        indexes = [make_index(kind, vectors, seed, steps, dim)]
+        indexes = [make_index(kind, vectors, order.seed, steps, dim)]
     else:
-        sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], shard_targets))
-        indexes = build_shards(kind, vectors, sizes, _path_of(kind, path), seed, steps, dim)
+        sizes = shard_sizes(vectors.shape[0], most_in_a_shard(kind, vectors.shape[1], order.shard_targets))
+        indexes = build_shards(kind, vectors, sizes, _path_of(kind, path), order.seed, steps)
     return embedded(kind, indexes, dim, {}, vectors.pivot)
 
 
 def _path_of(kind: IndexType, path: Path) -> Path:
-    """Where an index of this kind is until it is chosen."""
+    """Return the path of an index of this kind until it is chosen."""
     return path.with_suffix(f".{kind.name}")
 
 
-def _tuned(made: Embedded, answers: ExactAnswers, aims: Aims, steps: Steps) -> IndexResult:
+def _tuned(made: Embedded, order: IndexOrder, steps: Steps) -> IndexResult:
     steps.step(f"tuning the {made.kind.name} index")
-    queries = made.augmented(answers.queries, 1.0)
-    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, answers.rows))
-    setting = cheapest_setting(curve, aims)
+    queries = made.augmented(order.answers.queries, 1.0)
+    curve = recall_curve(made.approximate, ladder(made), queries, made.scores(queries, order.answers.rows))
+    setting = cheapest_setting(curve, order.aims)
     return IndexResult(made.tuned(setting.parameters), curve, setting, [])
 
 
@@ -125,30 +120,24 @@ def ladder(targets: Embedded) -> list[dict[str, Any]]:
 
 def index_record(indexed: IndexResult, aims: Aims, shard_targets: int | None) -> IndexRecord:
     """Return the record of an index for the manifest."""
-    kind, setting, shards = indexed.targets.kind, indexed.setting, shards_of(indexed.targets)
+    kind, shards = indexed.targets.kind, shards_of(indexed.targets)
     return IndexRecord(
         type=kind.name,
         precision=kind.precision,
-        parameters=setting.parameters,
-        aims=aims_record(aims),
-        curve=curve_record(indexed.curve),
+        **tuning_record(indexed.curve, indexed.setting, aims),
         notes=indexed.notes,
         shard_targets=shard_targets,
         shards=[shard.room(None) for shard in shards] if len(shards) > 1 else [],
     )
 
 
-def aims_record(aims: Aims) -> AimsRecord:
-    """Return the record of the aims for the manifest."""
-    return AimsRecord(recall=aims.recall, memory=aims.memory, latency_ms=aims.latency_ms)
-
-
-def curve_record(curve: list[Setting]) -> list[SettingRecord]:
-    """Return the record of the settings that were tried."""
-    return [
+def tuning_record(curve: list[Setting], chosen: Setting, aims: Aims) -> dict[str, Any]:
+    """Return the fields of an `IndexRecord` about the aims, the settings that were tried, and the chosen one."""
+    tried = [
         SettingRecord(parameters=each.parameters, recall_at_10=each.recall, latency_ms=float(f"{each.latency_ms:.3g}"))
         for each in curve
     ]
+    return {"parameters": chosen.parameters, "aims": AimsRecord(**vars(aims)), "curve": tried}
 
 
 def _merit(setting: Setting, aims: Aims) -> tuple[bool, float, float]:

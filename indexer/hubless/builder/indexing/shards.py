@@ -68,12 +68,12 @@ def remove_files(path: Path, count: int) -> None:
 
 
 def build_shards(
-    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps, dim: int
+    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps
 ) -> list[faiss.Index]:
     """Return the shards of vectors (n, d'), opened from their files, which are written if they are not there."""
     paths = index_paths(path, len(sizes))
     if not all(each.exists() for each in paths):
-        empty = _empty(kind, vectors, sizes, path, seed, steps, dim)
+        empty = _empty(kind, vectors, sizes, path, seed, steps)
         advance: Advance | None = None
         start = 0
         for each, size in zip(paths, sizes, strict=True):
@@ -88,9 +88,10 @@ def build_shards(
 
 
 def _empty(
-    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps, dim: int
+    kind: IndexType, vectors: AugmentedVectors, sizes: Sequence[int], path: Path, seed: int, steps: Steps
 ) -> Callable[[], faiss.Index]:
     """Return a function that gives an index without targets for each shard, all trained alike."""
+    dim = vectors.targets.shape[1]
     if len(sizes) == 1:
         return partial(trained_index, kind, vectors, sizes[0], seed, steps, dim)
     file = trained_path(path)
@@ -109,5 +110,5 @@ def write_whole(index: faiss.Index, path: Path) -> None:
 
 
 def _beside(path: Path, name: str) -> Path:
-    """The path of a file of the index that is called so where the index is `index.faiss`."""
+    """Return the path of a file of the index that is called so where the index is `index.faiss`."""
     return path.with_name(path.stem + Path(name).stem.removeprefix(Path(INDEX).stem) + path.suffix)

@@ -67,7 +67,7 @@ class Contents:
             write_payload(self.payload, self.payload_columns, folder)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Inputs:
     """The inputs of a build as users give them: see `hubless.build`."""
 

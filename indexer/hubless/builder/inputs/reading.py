@@ -38,7 +38,7 @@ Seer = Callable[[F32], None]
 """Called with all rows as they are compared, block by block."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BuildVectors:
     """The vectors of a build as they are compared with each other, and the records of all inputs.
 
@@ -86,10 +86,10 @@ def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None
     if not inputs.bank_given:
         records.pop("query_bank")
     return BuildVectors(
-        read["targets"],
-        read["query_bank"],
-        read.get("target_bank"),
-        read.get("live_queries"),
+        targets=read["targets"],
+        query_bank=read["query_bank"],
+        target_bank=read.get("target_bank"),
+        live_queries=read.get("live_queries"),
         target_prior=inputs.target_prior,
         prior_column=inputs.prior_column,
         records={"targets": records.pop("targets"), **records, **inputs.records},

@@ -3,7 +3,6 @@
 The index grows by the rows that came, or is trained anew.
 """
 
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -13,16 +12,15 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample
 from hubless.builder.indexing.growth import IndexGrowth, grown_index
-from hubless.builder.indexing.index_choice import ExactAnswers, IndexResult, index_record, ladder
+from hubless.builder.indexing.index_choice import IndexResult, index_record, ladder
 from hubless.builder.indexing.shards import index_paths, paths_of, remove_files
 from hubless.builder.inputs.build_inputs import Contents
 from hubless.builder.inputs.reading import in_file
 from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft, empty_draft
 from hubless.builder.pipeline.fit import index_version
-from hubless.builder.pipeline.places import Place
+from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, CorrectedTargets, HubnessCounts
-from hubless.builder.recipe import Recipe
 from hubless.corrections.prior import prior_offsets
 from hubless.errors import InputError
 from hubless.kernels.reductions import rankings
@@ -44,7 +42,7 @@ from hubless.store.bundle import IndexRecord
 from hubless.store.catalog import Catalog
 from hubless.store.durable import link
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import ArrayVectors, StackedVectors, VectorSource, block_rows
+from hubless.vectors.sources import ArrayVectors, StackedVectors, TakenVectors, VectorSource, block_rows
 
 TARGETS = "targets"
 GROWN = 0.2
@@ -114,10 +112,20 @@ class NextTargets:
         """Return the vectors from a row on, at most the number of kept ones; None if there are none."""
         sources: list[VectorSource] = []
         if start < len(self.kept):
-            sources.append(_Rows(StoredVectors(self.parts.targets, TARGETS), self.kept[start:]))
+            sources.append(TakenVectors(StoredVectors(self.parts.targets, TARGETS), self.kept[start:]))
         if self.put is not None:
             sources.append(self.put)
         return StackedVectors(sources, TARGETS) if sources else None
+
+    def growth(self, file: Path | None, offsets: F32) -> IndexGrowth:
+        """Return the rows that stay in the index of the version before, and the others."""
+        targets = self.parts.targets
+        base = targets.base if isinstance(targets, DeltaTargets) else targets
+        if not isinstance(base, Embedded):
+            raise TypeError("not made of an index")
+        in_index = self.base_rows[self.kept]
+        in_index = in_index[in_index >= 0]
+        return IndexGrowth(base, file, in_index, self.since(len(in_index)), offsets)
 
     def vectors(self, folder: Path) -> VectorSource:
         """Return all vectors, ready to be read again and again."""
@@ -147,26 +155,6 @@ class NextTargets:
         return np.concatenate([kept, more])
 
 
-@dataclass(frozen=True)
-class _Rows:
-    """Some rows of a source that finds any row at once."""
-
-    source: VectorSource
-    rows: I64
-    name: str = TARGETS
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return len(self.rows), self.source.shape[1]
-
-    def blocks(self, rows: int) -> Iterator[F32]:
-        for start in range(0, len(self.rows), rows):
-            yield self.source.take(self.rows[start : start + rows])
-
-    def take(self, rows: I64) -> F32:
-        return self.source.take(self.rows[rows])
-
-
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
     """Return a collection as it is now: its current version, and the writes since.
 
@@ -191,14 +179,11 @@ def with_vector_first(parts: Parts, rows: I64) -> tuple[I64, I64]:
 
 def carry_over(
     rows: NextTargets,
-    recipe: Recipe,
-    place: Place,
+    bench: Workbench,
     folder: Path,
-    steps: Steps,
     *,
     file: Path | None = None,
     grow: bool = True,
-    checkpoints: Checkpoints | None = None,
     measuring: MeasuringQueries | None = None,
 ) -> VersionDraft:
     """Make a version of the targets with the correction of the version before.
@@ -209,8 +194,8 @@ def carry_over(
     grow : add rows to the index, instead of training it anew, unless its recall then misses the aim
     measuring : queries to measure with; None takes the stored sample of the bank, which the fit has seen
     """
-    before, kept = rows.parts, checkpoints or Checkpoints()
-    offsets, draft = rows.offsets(steps, kept), None
+    before = rows.parts
+    offsets, draft = rows.offsets(bench.steps, bench.checkpoints), None
     about = {"seed": before.manifest.provenance.seed}
     about |= {name: getattr(before.manifest, name) for name in _CARRIED}
     if not len(offsets):
@@ -218,9 +203,10 @@ def carry_over(
         draft = empty_draft(dim, before.correction(), before.bank_sample, path, about)
         draft = replace(draft, index=_empty_record(draft.index, before.manifest.index))
     elif grow and not before.manifest.index.external:
-        draft = _grown(rows, offsets, recipe, file, folder / bundle.INDEX, steps, measuring or _measuring(before))
+        growth = rows.growth(file, offsets)
+        draft = _grown(before, growth, bench, folder / bundle.INDEX, measuring or _measuring(before))
     if draft is None:
-        draft = _trained(before, rows.vectors(folder), offsets, recipe, steps, place, kept, measuring)
+        draft = _trained(before, rows.vectors(folder), offsets, bench, measuring)
     came = rows.came
     about["frozen"] = min(rows.count, before.manifest.frozen + came)
     about["grown"] = 0 if draft.trained else before.manifest.grown + came
@@ -287,24 +273,12 @@ def _measuring(before: Parts) -> MeasuringQueries:
 
 
 def _grown(
-    rows: NextTargets,
-    offsets: F32,
-    recipe: Recipe,
-    file: Path | None,
-    path: Path,
-    steps: Steps,
-    measuring: MeasuringQueries,
+    before: Parts, growth: IndexGrowth, bench: Workbench, path: Path, measuring: MeasuringQueries
 ) -> VersionDraft | None:
     """Add rows to the index, and measure it as a build does. None if its recall misses the aim."""
-    before, aims = rows.parts, recipe.aims
-    base = before.targets.base if isinstance(before.targets, DeltaTargets) else before.targets
-    if not isinstance(base, Embedded):
-        raise TypeError("not made of an index")
-    in_index = rows.base_rows[rows.kept]
-    in_index = in_index[in_index >= 0]
-    growth = IndexGrowth(base, file, in_index, rows.since(len(in_index)), offsets)
-    targets = grown_index(growth, recipe.shard_targets, path, steps)
-    steps.step("measuring")
+    recipe, aims, offsets = bench.recipe, bench.recipe.aims, growth.offsets
+    targets = grown_index(growth, recipe.shard_targets, path, bench.steps)
+    bench.steps.step("measuring")
     (_, found), (_, raw) = rankings(measuring.queries, StoredVectors(targets, TARGETS), K_OCCURRENCE, offsets, None)
     queries = targets.augmented(measuring.queries, 1.0)
     exact = targets.scores(queries, found)
@@ -322,11 +296,9 @@ def _grown(
         targets=targets,
         offsets=offsets,
         correction=before.correction(),
-        query_time=None,
         occurrence=occurrence,
         bank_sample=before.bank_sample,
         canary=canaries.ask(Ranker(targets, offsets), measuring.queries, found),
-        confidence=before.confidence,
         index=index_record(result, aims, recipe.shard_targets),
         measured=HubnessCounts(len(measuring.queries), occurrence).record(measuring, setting.recall),
         trained=False,
@@ -334,27 +306,20 @@ def _grown(
 
 
 def _trained(
-    before: Parts,
-    targets: VectorSource,
-    offsets: F32,
-    recipe: Recipe,
-    steps: Steps,
-    place: Place,
-    checkpoints: Checkpoints,
-    measuring: MeasuringQueries | None,
+    before: Parts, targets: VectorSource, offsets: F32, bench: Workbench, measuring: MeasuringQueries | None
 ) -> VersionDraft:
     """Train the index of targets (n, d) with their offsets (n,) anew, and measure it."""
     sample = before.bank_sample
     without_bank = measuring is None and sample is None and before.manifest.measured is None
     if without_bank:
-        measuring = MeasuringQueries(bank_sample(targets, recipe.seed), held_out=False)
+        measuring = MeasuringQueries(bank_sample(targets, bench.recipe.seed), held_out=False)
     measuring = measuring or _measuring(before)
     corrected = CorrectedTargets(targets, before.correction(), offsets, before.prepared())
-    steps.step("searching exactly")
+    bench.steps.step("searching exactly")
     (_, raw), (_, found) = rankings(measuring.queries, targets, K_OCCURRENCE, None, offsets)
-    hubness = HubnessCounts.of(corrected, measuring.queries, (raw, found), steps)
-    bank, answers = ArrayVectors(measuring.queries, "query bank"), ExactAnswers(measuring.queries, found)
-    draft = index_version(corrected, hubness, bank, measuring, answers, sample, recipe, steps, place, checkpoints)
+    hubness = HubnessCounts.of(corrected, measuring.queries, (raw, found), bench.steps)
+    bank = ArrayVectors(measuring.queries, "query bank")
+    draft = replace(index_version(corrected, found, hubness, bank, measuring, bench), bank_sample=sample)
     # targets served as queries: good enough to tune the index, and no measure of hubness
     return replace(draft, measured=None, occurrence=None) if without_bank else draft
 

@@ -36,20 +36,20 @@ from hubless.vectors.arrays import F32
 from hubless.vectors.npy import write_array
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class VersionDraft:
-    """All parts of a version but its contents."""
+    """All parts of a version but its contents. `about` has fields of its manifest."""
 
     targets: StoredTargets
     offsets: F32
     correction: CentredCorrection
-    query_time: QueryTime | None
-    occurrence: NDArray[np.integer[Any]] | None
-    bank_sample: F32 | None
+    query_time: QueryTime | None = None
+    occurrence: NDArray[np.integer[Any]] | None = None
+    bank_sample: F32 | None = None
     canary: Canary
-    confidence: ConfidenceModel | None
+    confidence: ConfidenceModel | None = None
     index: IndexRecord
-    measured: Measured | None
+    measured: Measured | None = None
     trained: bool = True
     about: Mapping[str, Any] = field(default_factory=dict)
 
@@ -126,8 +126,6 @@ def empty_draft(
         targets=IndexedTargets(kind, index, dim, {}),
         offsets=np.empty(0, np.float32),
         correction=correction,
-        query_time=None,
-        occurrence=None,
         bank_sample=sample,
         canary={
             "queries": np.empty((0, dim), np.float32),
@@ -135,9 +133,7 @@ def empty_draft(
             "scores": np.empty((0, 0), np.float32),
             "recall": np.array(1.0),
         },
-        confidence=None,
         index=IndexRecord(type=kind.name, parameters={}),
-        measured=None,
         about=about,
     )
 

@@ -1,21 +1,18 @@
 """A version whose correction is fitted: vectors → correction → offsets → index → measurements."""
 
-from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any
 
 import numpy as np
 
 from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
-from hubless.builder.indexing.index_choice import ExactAnswers
+from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.reading import BuildVectors
-from hubless.builder.pipeline.checkpoints import Arrays, Checkpoints
+from hubless.builder.pipeline.checkpoints import Arrays
 from hubless.builder.pipeline.draft import VersionDraft
-from hubless.builder.pipeline.places import IndexOrder, Place
+from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
-from hubless.builder.recipe import Recipe
 from hubless.confidence.model import DEPTH, ConfidenceModel, fit_confidence
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
@@ -25,29 +22,17 @@ from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
-from hubless.vectors.arrays import F32
+from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import VectorSource
 
 
-def fit_version(
-    vectors: BuildVectors,
-    recipe: Recipe,
-    steps: Steps,
-    place: Place,
-    checkpoints: Checkpoints | None = None,
-    *,
-    bank_of_targets: bool = False,
-) -> VersionDraft:
+def fit_version(vectors: BuildVectors, bench: Workbench, *, bank_of_targets: bool = False) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
     version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed.
-
-    Parameters
-    ----------
-    checkpoints : keep what was computed, so that a killed build goes on; None keeps nothing
     """
-    kept = checkpoints or Checkpoints()
+    recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
     record, notes = None, [WITHOUT_BANK]
     if vectors.bank_given:
@@ -72,12 +57,12 @@ def fit_version(
     counts = kept.arrays("hubness", measure)
     hubness = HubnessCounts(int(counts["queries"]), counts["occurrence"])
     corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps)
-    answers, sample = ExactAnswers(measuring.queries, found.rows[2]), bank_sample(bank, recipe.seed)
-    draft = index_version(corrected, hubness, fitting, measuring, answers, sample, recipe, steps, place, kept)
-    if not vectors.bank_given:
-        draft = replace(draft, occurrence=None, bank_sample=None, measured=None)
+    draft = index_version(corrected, found.rows[2], hubness, fitting, measuring, bench)
+    if vectors.bank_given:
+        sample = bank_sample(bank, recipe.seed)
+        draft = replace(draft, bank_sample=sample, confidence=_confidence(draft, sample))
     else:
-        draft = replace(draft, confidence=_confidence(draft, sample))
+        draft = replace(draft, occurrence=None, measured=None)
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
     about = {
         "metric": recipe.metric,
@@ -96,16 +81,11 @@ def fit_version(
 
 def index_version(
     corrected: CorrectedTargets,
+    exact: I64,
     hubness: HubnessCounts,
     bank: VectorSource,
     measuring: MeasuringQueries,
-    answers: ExactAnswers,
-    sample: F32 | None,
-    recipe: Recipe,
-    steps: Steps,
-    place: Place,
-    checkpoints: Checkpoints,
-    about: Mapping[str, Any] | None = None,
+    bench: Workbench,
 ) -> VersionDraft:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
 
@@ -114,11 +94,21 @@ def index_version(
 
     Parameters
     ----------
+    exact : (m, k) the answers to the measuring queries of an exact search with the offsets
     bank : (b, d) example queries without the measuring queries
-    answers : the measuring queries, with the answers of an exact search with the offsets
-    sample : (s, d) queries of the bank, to store in the version
     """
-    placed = place.put(IndexOrder(corrected, bank, answers, recipe), steps, checkpoints)
+    recipe = bench.recipe
+    order = IndexOrder(
+        targets=corrected.targets,
+        offsets=corrected.offsets,
+        bank=bank,
+        answers=ExactAnswers(measuring.queries, exact),
+        index=recipe.index,
+        aims=recipe.aims,
+        seed=recipe.seed,
+        shard_targets=recipe.shard_targets,
+    )
+    placed = bench.place.put(order, bench.steps, bench.checkpoints)
     ranker = Ranker(placed.targets, corrected.offsets, corrected.query_time)
     return VersionDraft(
         targets=placed.targets,
@@ -126,12 +116,9 @@ def index_version(
         correction=corrected.correction,
         query_time=corrected.query_time,
         occurrence=hubness.occurrence,
-        bank_sample=sample,
-        canary=canaries.ask(ranker, measuring.queries, answers.rows),
-        confidence=None,
+        canary=canaries.ask(ranker, measuring.queries, exact),
         index=placed.record,
         measured=hubness.record(measuring, placed.recall),
-        about=about or {},
     )
 
 

@@ -6,22 +6,14 @@ A job goes on if an engine does not answer when something is to be dropped: the 
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from hubless.builder.indexing.index_choice import (
-    ExactAnswers,
-    IndexResult,
-    aims_record,
-    build_index,
-    curve_record,
-    index_record,
-)
+from hubless.builder.indexing.index_choice import IndexOrder, IndexResult, build_index, index_record, tuning_record
 from hubless.builder.pipeline.checkpoints import Checkpoints
-from hubless.builder.pipeline.survey import CorrectedTargets
 from hubless.builder.recipe import FAISS, Recipe
-from hubless.errors import CollectionNotFound, NoEngine
+from hubless.errors import CollectionNotFound, NoEngine, storage_errors
 from hubless.knn import cheapest_setting, recall_curve
 from hubless.progress import Steps
 from hubless.search.canaries import stored_scores
@@ -32,7 +24,6 @@ from hubless.store.bundle import IndexRecord, Manifest
 from hubless.store.catalog import VERSIONS, Catalog, Staging
 from hubless.store.remote.published import RemoteCatalog
 from hubless.vectors.arrays import F32, I64
-from hubless.vectors.sources import VectorSource
 
 log = logging.getLogger("hubless.engines")
 
@@ -45,26 +36,21 @@ class Placement(NamedTuple):
     recall: float
 
 
-@dataclass(frozen=True)
-class IndexOrder:
-    """The task of a place.
-
-    Parameters
-    ----------
-    bank : (b, d) example queries, without those of the answers
-    """
-
-    corrected: CorrectedTargets
-    bank: VectorSource
-    answers: ExactAnswers
-    recipe: Recipe
-
-
 class Place(Protocol):
     """Takes the vectors of one version."""
 
     def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
         """Take the corrected targets, index them, and choose the search parameters by the answers."""
+
+
+@dataclass(frozen=True)
+class Workbench:
+    """The recipe of a version, the place of its vectors, the steps to report, and what a killed build has kept."""
+
+    recipe: Recipe
+    place: Place
+    steps: Steps
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
 
 
 @dataclass(frozen=True)
@@ -75,19 +61,29 @@ class InFile:
 
     def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
         """Build the index; a killed build goes on."""
-        targets, offsets, recipe = order.corrected.targets, order.corrected.offsets, order.recipe
-        aims, seed, most = recipe.aims, recipe.seed, recipe.shard_targets
 
         def build(path: Path | None) -> IndexResult:
-            return build_index(recipe.index, targets, offsets, order.bank, order.answers, aims, path, seed, steps, most)
+            return build_index(order, path, steps)
 
         made = checkpoints.indexed(self.path, build)
-        return Placement(made.targets, index_record(made, aims, most), made.setting.recall)
+        return Placement(made.targets, index_record(made, order.aims, order.shard_targets), made.setting.recall)
 
 
 @contextmanager
-def placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place]:
-    """Give the place for the vectors of a staged version. Nothing stays there, unless the block publishes it."""
+def drafting(
+    catalog: Catalog, collection: str, recipe: Recipe, steps: Steps, checkpoints: Checkpoints | None = None
+) -> Iterator[tuple[Staging, Workbench]]:
+    """Give a folder for a new version, and the workbench. Nothing stays of it, unless the block publishes it."""
+    with (
+        catalog.staging(collection) as staged,
+        storage_errors(staged.folder),
+        _placing(recipe, staged, collection) as place,
+    ):
+        yield staged, Workbench(recipe, place, steps, checkpoints or Checkpoints())
+
+
+@contextmanager
+def _placing(recipe: Recipe, staged: Staging, collection: str) -> Iterator[Place]:
     if recipe.engine == FAISS:
         yield InFile(staged.folder / bundle.INDEX)
         return
@@ -113,30 +109,23 @@ class InEngine:
 
     def put(self, order: IndexOrder, steps: Steps, checkpoints: Checkpoints) -> Placement:
         """Store the targets, and choose the search parameters. A killed build stores them anew."""
-        corrected, answers, aims = order.corrected, order.answers, order.recipe.aims
+        answers, aims = order.answers, order.aims
         folder, version = self.staged.folder, self.staged.version
         outside.note(folder.parent, version, f"{self.engine_name} {self.name}")
-        content = Content(self.collection, version, folder, corrected.targets, corrected.offsets)
-        targets, record, notes = self.engine.store(self.name, content, order.recipe.index, steps)
+        content = Content(self.collection, version, folder, order.targets, order.offsets)
+        targets, record, notes = self.engine.store(self.name, content, order.index, steps)
         steps.step(f"tuning the {record.kind} index")
 
         def search(queries: F32, k: int, parameters: Mapping[str, Any]) -> tuple[F32, I64]:
             return targets.find(queries, k, parameters, None)
 
-        exact = stored_scores(targets, corrected.offsets, answers.queries, answers.rows)
+        exact = stored_scores(targets, order.offsets, answers.queries, answers.rows)
         curve = recall_curve(search, targets.ladder(), targets.augmented(answers.queries, 1.0), exact)
         setting = cheapest_setting(curve, aims)
         if setting.recall < aims.recall:
             reached = f"index {record.kind} of {self.engine_name} reaches {setting.recall:.4f}"
             notes = [*notes, f"a recall of {aims.recall:g} is not reached: {reached}"]
-        made = IndexRecord(
-            type=self.engine_name,
-            parameters=setting.parameters,
-            aims=aims_record(aims),
-            curve=curve_record(curve),
-            notes=notes,
-            engine=record,
-        )
+        made = IndexRecord(type=self.engine_name, notes=notes, engine=record, **tuning_record(curve, setting, aims))
         return Placement(targets.tuned(setting.parameters), made, setting.recall)
 
 

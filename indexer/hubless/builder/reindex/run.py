@@ -18,7 +18,7 @@ from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, cur
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.fit import fit_version
-from hubless.builder.pipeline.places import Place, follow, placing, prune
+from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
@@ -180,11 +180,8 @@ def _begin(plan: Plan) -> None:
 def _build(plan: Plan, steps: Steps) -> Outcome:
     """Make the next version, and publish it if it passes the gates."""
     job = plan.job
-    with (
-        plan.catalog.staging(job.collection) as staged,
-        storage_errors(staged.folder),
-        placing(plan.recipe, staged, job.collection) as place,
-    ):
+    kept = Checkpoints(plan.work)
+    with drafting(plan.catalog, job.collection, plan.recipe, steps, kept) as (staged, bench):
         before = None
         if plan.base is not None:
             steps.step("opening the current version")
@@ -203,7 +200,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
                 if not rows.count_with_vector:
                     raise InputError(TARGETS, "at least one target", "none")
                 make = _fit if plan.refit or before is None else _carry
-                draft, why = make(plan, rows, staged.folder, place, steps)
+                draft, why = make(plan, rows, bench, staged.folder)
             steps.step("measuring the gates")
             results = measure_gates(job, plan.folder, draft, rows.contents.ids, before)
             record = _record(plan, draft, [*plan.why, *why], results)
@@ -220,7 +217,7 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
         return Outcome(plan, staged.publish(made), True, results)
 
 
-def _fit(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps) -> tuple[VersionDraft, list[str]]:
+def _fit(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple[VersionDraft, list[str]]:
     """Fit the correction anew, and train the index anew. Return the version, and notes on the bank."""
     metric, job = plan.job.metric, plan.job
     given: dict[str, VectorSource | None] = {}
@@ -238,25 +235,28 @@ def _fit(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps
     payload = None if rows.payload is None else rows.payload.slice(0, rows.count_with_vector)
     prior = job_prior(job.target_prior, payload, opened_bank)
     column = None if job.target_prior is None else job.target_prior.column
-    vectors = BuildVectors(targets, bank, given["target_bank"], given["live_queries"], prior, column)
-    work = Checkpoints(plan.work)
-    draft = fit_version(vectors, plan.recipe, steps, place, work, bank_of_targets=job.bank_of_targets)
+    vectors = BuildVectors(
+        targets=targets,
+        query_bank=bank,
+        target_bank=given["target_bank"],
+        live_queries=given["live_queries"],
+        target_prior=prior,
+        prior_column=column,
+    )
+    draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets)
     return draft.extended(rows.count), opened_bank.notes
 
 
-def _carry(plan: Plan, rows: NextTargets, folder: Path, place: Place, steps: Steps) -> tuple[VersionDraft, list[str]]:
+def _carry(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple[VersionDraft, list[str]]:
     """Keep the fitted correction: new rows get their offsets from it. Return the version, and why it was trained."""
     before, grow = rows.parts, not plan.retrain
     draft = carry_over(
         rows,
-        plan.recipe,
-        place,
+        bench,
         folder,
-        steps,
         # the collection follows a log, and so has no folder of its own
         file=plan.catalog.folder(plan.job.collection, before.manifest.version) / bundle.INDEX,
         grow=grow,
-        checkpoints=Checkpoints(plan.work),
         measuring=_measuring(plan),
     )
     bank = _bank_now(before, draft)
