@@ -68,19 +68,7 @@ def other_domains(data: Set, rng: np.random.Generator) -> Iterator[Trial]:
         bank = np.flatnonzero(asks == int(np.argmin(centres @ centres[number])))
         if len(tests) < FEWEST_TESTS or len(bank) < FEWEST_BANK:
             continue
-        place = np.full(len(pairs.targets), -1)
-        place[gallery] = np.arange(len(gallery))
-        relevant = [place[pairs.relevant[row]] for row in tests]
-        relevant = [rows[rows >= 0] for rows in relevant]
-        yield Trial(
-            tests,
-            pairs.queries[tests],
-            relevant,
-            gallery,
-            pairs.targets[gallery],
-            pairs.queries[bank],
-            target_bank=None,
-        )
+        yield Trial(pairs=pairs, rows=tests, target_rows=gallery, query_bank=pairs.queries[bank])
 
 
 def clusters(rows: F32, count: int, rng: np.random.Generator) -> tuple[I64, F32]:

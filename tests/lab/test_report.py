@@ -14,7 +14,6 @@ from hubless.lab.experiments.methods import Method
 from hubless.lab.gallery import gallery_of_matrices, open_gallery
 from hubless.lab.matrices import SimilarityMatrices
 from hubless.lab.report.contents import Wanted, make_report
-from hubless.lab.report.curves import MULTIPLES
 from hubless.lab.report.page import as_html, headline
 from hubless.vectors.images import image_of
 
@@ -86,9 +85,6 @@ def test_page_with_labels_shows_all_plots_and_loads_nothing_but_the_images_of_th
         "R@1 by correction",
         "The size of the bank: R@1",
         "The size of the bank: skewness",
-        "The temperature: R@1",
-        "The temperature: skewness",
-        "Offsets",
     ]
     shown = " ".join(page.words)
     for row in labelled.comparison.rows:
@@ -136,10 +132,7 @@ def test_only_addresses_of_images_are_shown(payload, shown):
 def test_curves_are_of_the_corrections_that_were_asked_for(labelled):
     curves = labelled.curves
     assert list(curves.by_bank) == ["auto", "nnn k=4", "is"]
-    assert list(curves.by_temperature) == ["is"]
-    settings = [point.setting for point in curves.by_temperature["is"]]
-    assert settings == pytest.approx([curves.temperature * multiple for multiple in MULTIPLES])
-    sizes = [point.setting for point in curves.by_bank["auto"]]
+    sizes = [point.size for point in curves.by_bank["auto"]]
     assert sizes == sorted(sizes)
     assert sizes[0] == 10
     assert COUNT / 4 < sizes[-1] < COUNT  # what the strict protocol leaves

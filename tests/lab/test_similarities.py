@@ -151,16 +151,6 @@ def test_transposed_similarities_are_known_by_the_labels():
         hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"][:100].T), relevant=RELEVANT[:100])
 
 
-def test_square_similarities_that_look_transposed_are_noted():
-    leaning = MATRICES["queries"] + np.linspace(0, 1, 120, dtype=np.float32)
-    bank = MATRICES["bank"] + np.linspace(0, 1, 120, dtype=np.float32)
-    noted = "similarities look transposed: rows are queries and columns are targets, as in bank similarities"
-    given = hubless.SimilarityMatrices(leaning.T, bank)
-    assert noted in hubless.compare(given, relevant=RELEVANT, corrections=["csls"], progress=False).notes
-    given = hubless.SimilarityMatrices(leaning, bank)
-    assert noted not in hubless.compare(given, relevant=RELEVANT, corrections=["csls"], progress=False).notes
-
-
 def test_test_queries_in_the_bank_are_a_leak_by_similarities_too():
     bank = np.concatenate([MATRICES["bank"], MATRICES["queries"][:5]])
     found = hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"], bank), relevant=RELEVANT, progress=False)

@@ -122,7 +122,9 @@ def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(
 
 
 def choice(strength, state="enough"):
-    return ChosenStrength(strength, 1.0, state, 300, 300, STRENGTHS, (0.0,) * 5, (0.0,) * 5, (0.0,) * 5)
+    measured = dict.fromkeys(("entropy", "error", "skewness"), (0.0,) * 5)
+    counts = {"queries": 300, "different": 300}
+    return ChosenStrength(strength=strength, current=1.0, state=state, strengths=STRENGTHS, **counts, **measured)
 
 
 def test_following_waits_for_agreement_and_makes_one_step(banks):

@@ -169,13 +169,6 @@ class Chart:
         ground: dict[str, Any] = {"stroke": "#fff", "stroke-width": 3, "paint-order": "stroke"}
         _write(self._plot, words, across, height - up, anchor, fill=colour, **ground)
 
-    def bars(self, edges: ArrayLike, counts: ArrayLike, colour: str) -> None:
-        """Draw a histogram: a bar from each edge to the next."""
-        across, up = self._pixels(edges, np.append(counts, 0))
-        steps = zip(across[:-1], across[1:], up[:-1], strict=True)
-        area = "".join(f"M{left:.1f} {up[-1]:.1f}V{top:.1f}H{right:.1f}V{up[-1]:.1f}z" for left, right, top in steps)
-        _add(self._plot, "path", d=area, fill=colour)
-
     def svg(self, ground: str = "") -> str:
         """Return the chart as an element `svg`, on a ground of this colour or on none."""
         places, across, row = [], self._left, 0

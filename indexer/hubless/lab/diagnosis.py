@@ -73,7 +73,7 @@ class EffectiveQueries:
     median: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class BankHealth:
     """Size, coverage and distance of a query bank.
 
@@ -98,7 +98,7 @@ class BankHealth:
     own_distance: float | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Diagnosis:
     """A measure of hubness, of the bank that it was measured with, and of the gain that a correction would bring."""
 

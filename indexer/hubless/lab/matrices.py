@@ -15,7 +15,7 @@ from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormal
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.prior import fit as fit_correction
 from hubless.errors import InputError
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F32
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.npy import NpyVectors
 from hubless.vectors.sources import (
@@ -35,8 +35,6 @@ QUERIES, BANK, TARGET_BANK, BETWEEN = (
     "similarities between targets",
 )
 """Names of the matrices in errors."""
-DOUBTFUL = 0.5
-"""A target that queries find similar is one that bank queries find similar. A correlation of this much tells."""
 AUTO_NOTE = "auto: without vectors it takes no topic of a narrow bank out of the offsets"
 COMPARE_TARGETS = ("dual_is", "dual_dis")
 """Corrections that compare the target bank with the targets, and not with the bank queries."""
@@ -105,16 +103,6 @@ class OpenMatrices:
         if bank is None:
             raise InputError(BANK, "a matrix, bank queries × targets", "none")
         return ArrayVectors(bank, BANK), None if extra is None else ArrayVectors(extra, "target bank")
-
-    def doubts(self) -> list[str]:
-        """Return notes on square similarities that look transposed, which their shape does not tell."""
-        if self.queries is None or self.bank is None or self.queries.shape[0] != self.queries.shape[1]:
-            return []
-        sides = ((self.bank, 0), (self.queries, 0), (self.queries, 1))
-        by_bank, by_column, by_row = (matrix.sum(axis, dtype=np.float64) for matrix, axis in sides)
-        if _correlation(by_bank, by_row) > DOUBTFUL > 2 * _correlation(by_bank, by_column):
-            return [f"{QUERIES} look transposed: rows are queries and columns are targets, as in {BANK}"]
-        return []
 
     @property
     def _dim(self) -> int:
@@ -220,9 +208,3 @@ def _held(source: VectorSource) -> F32:
     for _ in source.blocks(block_rows(source.shape[1])):
         pass  # reading a block checks it
     return array
-
-
-def _correlation(first: F64, second: F64) -> float:
-    if np.ptp(first) == 0 or np.ptp(second) == 0:
-        return 0.0
-    return float(np.corrcoef(first, second)[0, 1])

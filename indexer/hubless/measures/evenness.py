@@ -29,7 +29,7 @@ Answers = NDArray[np.integer]
 State = Literal["too_few", "few", "enough"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ChosenStrength:
     """The strength that live queries speak for, and why.
 

@@ -15,7 +15,7 @@ from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import PLAN_NAMES, Method, Methods, as_methods
 from hubless.lab.experiments.relevance import Relevant
 from hubless.lab.experiments.tally import DEPTHS, RECALLS, Attribute, Result, Tally
-from hubless.lab.experiments.trials import Scorer, Trial, open_labelled
+from hubless.lab.experiments.trials import Labelled, Scorer, Trial, open_labelled
 from hubless.lab.matrices import AUTO_NOTE, SimilarityMatrices
 from hubless.progress import progress_bars
 from hubless.search.collection import Collection
@@ -28,7 +28,7 @@ SEEDS = 10
 
 
 def compare(
-    queries: Vectors | SimilarityMatrices,
+    queries: Vectors | SimilarityMatrices | Labelled,
     targets: Vectors | None = None,
     relevant: str | Path | Relevant | None = None,
     corrections: Methods | None = None,
@@ -58,7 +58,7 @@ def compare(
 
     Parameters
     ----------
-    queries : (m, d); or `SimilarityMatrices`, in place of queries, targets and banks
+    queries : (m, d); or `SimilarityMatrices` or `Labelled`, in place of queries, targets and banks
     targets : (n, d)
     relevant : for each query the row number of its right target, or a list of several, or an empty one
     corrections : names, pairs of a name and its parameters, or parameters by name; None for the usual ones
@@ -87,26 +87,27 @@ def compare(
     InputError
         if inputs do not fit each other, or a correction cannot be fitted (unless nobody named it).
     """
-    for k in recalls:
-        check_at_least("recall at", k, 1)
-    for depth in depths:
-        check_at_least("depth", depth, 1)
+    for name, numbers in {"recall at": recalls, "depth": depths}.items():
+        for number in numbers:
+            check_at_least(name, number, 1)
     recalls, depths = sorted({1, *recalls}), list(dict.fromkeys(depths))
     methods = as_methods(corrections)
     if not any(baseline in (method.label, method.name) for method in methods):
         methods = [*as_methods([baseline]), *methods]
     against = next(method.label for method in methods if baseline in (method.label, method.name))
-    given = open_labelled(
-        queries,
-        targets,
-        relevant,
-        query_bank=query_bank,
-        target_bank=target_bank,
-        metric=metric,
-        bank_of_targets=bank_of_targets,
-        target_prior=target_prior,
-        leave_self_out=leave_self_out,
-    )
+    given = queries
+    if not isinstance(given, Labelled):
+        given = open_labelled(
+            given,
+            targets,
+            relevant,
+            query_bank=query_bank,
+            target_bank=target_bank,
+            metric=metric,
+            bank_of_targets=bank_of_targets,
+            target_prior=target_prior,
+            leave_self_out=leave_self_out,
+        )
     pairs = given.pairs
     if attribute is not None and len(attribute.groups.codes) != len(pairs.targets):
         raise InputError("groups", f"{len(pairs.targets)}, one a target", len(attribute.groups.codes))

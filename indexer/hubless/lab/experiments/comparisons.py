@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +22,6 @@ from hubless.store.durable import replace_text
 _CHANGE = "ΔR@1 [95 %]"
 _FIRST = ("correction", "R@1", _CHANGE, "p", "skewness N10")
 """First columns on a terminal: others may not fit beside them."""
-_AT = re.compile(r"(?P<name>.+)_at_(?P<k>\d+)")
 _ROW_HEIGHT = 45
 """Pixels of height for each row of a chart."""
 _COLOURS = {"auto": ACCENT, "corrected": ACCENT, "none": RAW, "raw": RAW}
@@ -35,7 +33,7 @@ Measures: TypeAlias = Sequence[str] | None
 
 @dataclass(frozen=True)
 class MeasureColumn:
-    """A measure in a table: its heading and format, and whether the highest is the best."""
+    """A measure in a table: its heading, with the place of its k, its format, and whether the highest is the best."""
 
     heading: str
     scale: float = 1.0
@@ -47,36 +45,31 @@ class MeasureColumn:
         return f"{self.scale * value:.{self.digits}f}"
 
 
-_AT_K = {
-    "recall": MeasureColumn("R@", 100, 1, True),
-    "precision": MeasureColumn("P@", 100, 1, True),
-    "mean_average_precision": MeasureColumn("mAP@", 100, 1, True),
-    "ndcg": MeasureColumn("nDCG@", 100, 1, True),
-}
-_OF_RANKS = {
+MEASURES = {
+    "recall": MeasureColumn("R@{k}", 100, 1, True),
+    "precision": MeasureColumn("P@{k}", 100, 1, True),
+    "mean_average_precision": MeasureColumn("mAP@{k}", 100, 1, True),
+    "ndcg": MeasureColumn("nDCG@{k}", 100, 1, True),
     "geometric_mean_recall": MeasureColumn("geo. mean", 100, 1, True),
     "median_rank": MeasureColumn("MdR", digits=1),
     "mean_rank": MeasureColumn("MnR", digits=1),
     "mean_reciprocal_rank": MeasureColumn("MRR", digits=3, high_is_best=True),
+    "skewness": MeasureColumn("skewness N{k}"),
+    "truncated_skewness": MeasureColumn("truncated skewness N{k}"),
+    "kurtosis": MeasureColumn("kurtosis N{k}"),
+    "mean_deviation": MeasureColumn("MAE N{k}"),
+    "most": MeasureColumn("max N{k}", digits=0),
+    "robin_hood": MeasureColumn("Robin Hood N{k}", 100, 1),
+    "gini": MeasureColumn("Gini N{k}", digits=3),
+    "atkinson": MeasureColumn("Atkinson N{k}", digits=3),
+    "antihubs": MeasureColumn("antihubs N{k}", 100, 1),
+    "hubs": MeasureColumn("hubs N{k}", 100, 1),
+    "groupie_ratio": MeasureColumn("groupie ratio N{k}", 100, 1),
 }
-_OF_OCCURRENCE = {
-    "skewness": MeasureColumn("skewness"),
-    "truncated_skewness": MeasureColumn("truncated skewness"),
-    "kurtosis": MeasureColumn("kurtosis"),
-    "mean_deviation": MeasureColumn("MAE"),
-    "most": MeasureColumn("max", digits=0),
-    "robin_hood": MeasureColumn("Robin Hood", 100, 1),
-    "gini": MeasureColumn("Gini", digits=3),
-    "atkinson": MeasureColumn("Atkinson", digits=3),
-    "antihubs": MeasureColumn("antihubs", 100, 1),
-    "hubs": MeasureColumn("hubs", 100, 1),
-    "groupie_ratio": MeasureColumn("groupie ratio", 100, 1),
-}
-MEASURES = (*_AT_K, *_OF_RANKS, *_OF_OCCURRENCE)
 """Names that stand for the measure at every k that was measured."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
     """Methods side by side on the same queries. A notebook shows it as a table.
 
@@ -151,23 +144,24 @@ class Comparison:
 
 def columns(comparison: Comparison, measures: Measures = None) -> dict[str, MeasureColumn]:
     """Return the columns of a table by the names of their measures."""
-    known = {name: _column(name, comparison.depths) for name in comparison.rows[0].quality}
-    if measures is not None:
-        shown: dict[str, MeasureColumn] = {}
-        for measure in measures:
-            named = [name for name in known if measure in (name, _base(name))]
-            if not named:
-                expected = f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1"
-                raise InputError("measure", expected, measure)
-            shown |= {name: known[name] for name in named}
-        return shown
+    known = {}
+    for name in comparison.rows[0].quality:
+        base, _, k = name.partition("_at_")
+        column = MEASURES[base]
+        known[name] = replace(column, heading=column.heading.format(k=k or comparison.depths[0]))
     several = ["mean_average_precision", "ndcg"] if comparison.several_relevant else []
     usual = ["recall", "median_rank", "mean_rank", *several, "skewness", "robin_hood", "antihubs"]
-    found = {name: known[name] for kind in usual for name in known if _base(name) == kind}
-    if len(comparison.depths) == 1:
+    shown: dict[str, MeasureColumn] = {}
+    for measure in usual if measures is None else measures:
+        named = {name: known[name] for name in known if measure in (name, name.partition("_at_")[0])}
+        if not named:
+            raise InputError("measure", f"one of {', '.join(MEASURES)}, or one of them at a k: recall_at_1", measure)
+        shown |= named
+    if measures is None and len(comparison.depths) == 1:
         # `skewness` says which depth, and the other headings are shorter
-        found |= {name: _OF_OCCURRENCE[name] for name in ("robin_hood", "antihubs")}
-    return found
+        for name in ("robin_hood", "antihubs"):
+            shown[name] = replace(shown[name], heading=shown[name].heading.partition(" N")[0])
+    return shown
 
 
 def table_of(comparison: Comparison, measures: Measures = None) -> TextTable:
@@ -225,12 +219,10 @@ def as_csv(comparison: Comparison) -> str:
     return written.getvalue()
 
 
-def _as_json(comparison: Comparison) -> str:
-    return json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
-
-
 FORMATS: dict[str, Callable[[Comparison, Measures], str]] = {
-    ".json": lambda comparison, measures: _as_json(comparison),
+    ".json": lambda comparison, measures: (
+        json.dumps(comparison.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+    ),
     ".csv": lambda comparison, measures: as_csv(comparison),
     ".md": lambda comparison, measures: table_of(comparison, measures).markdown(),
     ".tex": lambda comparison, measures: table_of(comparison, measures).latex(),
@@ -248,21 +240,6 @@ def write(comparison: Comparison, path: Path, measures: Measures = None) -> None
     check_output(path)
     with storage_errors(path):
         replace_text(path, FORMATS[path.suffix](comparison, measures))
-
-
-def _column(name: str, depths: list[int]) -> MeasureColumn:
-    if name in _OF_RANKS:
-        return _OF_RANKS[name]
-    at, base = _AT.fullmatch(name), _base(name)
-    if at is not None and base in _AT_K:
-        return replace(_AT_K[base], heading=f"{_AT_K[base].heading}{at['k']}")
-    column = _OF_OCCURRENCE[base]
-    return replace(column, heading=f"{column.heading} N{at['k'] if at is not None else depths[0]}")
-
-
-def _base(name: str) -> str:
-    at = _AT.fullmatch(name)
-    return name if at is None else at["name"]
 
 
 def _best_rows(values: list[float], written: list[str], high_is_best: bool) -> list[int]:

@@ -47,7 +47,7 @@ class Attribute:
         return Attribute(Groups(self.groups.names, self.groups.codes[rows]), self.top)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Row:
     """The quality of one method.
 

@@ -7,6 +7,7 @@ known to be a distractor. So either the banks are given and have nothing to do w
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 
@@ -105,7 +106,6 @@ class Labelled:
         notes = left_out_note(pairs.left_out.tolist(), len(pairs.queries))
         if pairs.matrices is not None:
             bank, extra = pairs.matrices.bank, None
-            notes += pairs.matrices.doubts()
         for vectors, name in ((bank, "query bank"), (extra, "target bank")):
             if vectors is not None and (repeated := len(vectors) - len(_distinct(vectors))):
                 total = f"{repeated} of {len(vectors)} rows of the {name}"
@@ -136,42 +136,59 @@ class Scorer:
     plan: Plan | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Trial:
     """One gallery of targets, the queries that test it, and banks without a leak.
 
     Parameters
     ----------
     rows : (m,) which queries of the pairs test
-    queries : (m, d)
-    relevant : for each query the rows of its relevant targets within the gallery
     target_rows : (n,) which targets of the pairs are the gallery
-    targets : (n, d)
     query_bank : (b, d)
     target_bank : (g, d)
-    own_rows : (m,) the row of the gallery that each query is itself, −1 for none; None where queries are no targets
-    matrices : similarities, where there are no vectors
     between : (g, n) similarities of target bank and all targets, for the methods that need these
-    target_prior : how often each target of the gallery should be found, for the corrections that take one
     """
 
+    pairs: Pairs
     rows: I64
-    queries: F32
-    relevant: list[I64]
     target_rows: I64
-    targets: F32
     query_bank: F32
-    target_bank: F32 | None
-    own_rows: I64 | None = None
-    matrices: OpenMatrices | None = None
+    target_bank: F32 | None = None
     between: F32 | None = None
-    target_prior: TargetPrior | None = None
+
+    @cached_property
+    def queries(self) -> F32:
+        """The queries that test, (m, d)."""
+        return _taken(self.pairs.queries, self.rows)
+
+    @cached_property
+    def targets(self) -> F32:
+        """The gallery, (n, d)."""
+        return _taken(self.pairs.targets, self.target_rows)
+
+    @cached_property
+    def relevant(self) -> list[I64]:
+        """For each query the rows of its relevant targets within the gallery; empty without labels."""
+        inside = [self._places[self.pairs.relevant[row]] for row in self.rows] if self.pairs.relevant else []
+        return [places[places >= 0] for places in inside]
+
+    @property
+    def target_prior(self) -> TargetPrior | None:
+        """How often each target of the gallery should be found."""
+        return None if self.pairs.target_prior is None else self.pairs.target_prior.taken(self.target_rows)
+
+    @cached_property
+    def _places(self) -> I64:
+        """The row of the gallery that each target of the pairs has, −1 for none."""
+        places = np.full(len(self.pairs.targets), -1)
+        places[self.target_rows] = np.arange(len(self.target_rows))
+        return places
 
     def fit(self, correction: Correction) -> Scorer:
         """Fit a correction on the banks, and get the offsets of the targets."""
         targets = ArrayVectors(self.targets, "targets")
         extra = None if self.target_bank is None else ArrayVectors(self.target_bank, "target bank")
-        method = correction if self.matrices is None else Vectorless(correction, self.between)
+        method = correction if self.pairs.matrices is None else Vectorless(correction, self.between)
         prior = self.target_prior if isinstance(correction, TakesPrior) else None
         fitted = fit_correction(method, ArrayVectors(self.query_bank, "query bank"), targets, extra, prior)
         offsets = fitted.offsets(targets)
@@ -181,7 +198,7 @@ class Trial:
 
     def similarities(self, block: slice) -> F32:
         """Return similarities of some test queries with all targets."""
-        if self.matrices is None:
+        if self.pairs.matrices is None:
             return self.queries[block] @ self.targets.T
         return np.ascontiguousarray(self.queries[block][:, self.target_rows])
 
@@ -203,9 +220,9 @@ class Trial:
             block = slice(start, min(start + step, len(self.queries)))
             similarities = self.similarities(block)
             own = (np.empty(0, np.int64),) * 2
-            if self.own_rows is not None:
-                itself = np.flatnonzero(self.own_rows[block] >= 0)
-                own = itself, self.own_rows[block][itself]
+            if self.pairs.same_items:
+                places = self._places[self.rows[block]]
+                own = np.flatnonzero(places >= 0), places[places >= 0]
             # what is least like a query is no candidate and opens no gate
             similarities[own] = np.float32(similarities.min() - 1)
             vectors = np.pad(self.queries[block], ((0, 0), (0, missing))) if missing else self.queries[block]
@@ -249,7 +266,7 @@ def pairs_of(matrices: OpenMatrices, relevant: str | Path | Relevant | None) -> 
 
 
 def without_self(pairs: Pairs) -> Pairs:
-    """Return the same pairs with queries that are the targets: query i is target i, and no answer to itself."""
+    """Return pairs in which query i is target i, and no answer to itself."""
     m, n = len(pairs.queries), len(pairs.targets)
     if m != n:
         raise InputError("leave self out", "as many queries as targets, as query i is target i", f"{m} and {n}")
@@ -321,20 +338,13 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
     for bank, name in ((query_bank, "query bank"), (target_bank, "target bank")):
         if bank is not None:
             check_dim(bank.shape[1], pairs.targets.shape[1], name, "targets")
-    rows = pairs.answerable
     return Trial(
-        rows,
-        # a slice leaves similarities in their file
-        pairs.queries if len(rows) == len(pairs.queries) else pairs.queries[rows],
-        [pairs.relevant[row] for row in rows],
-        np.arange(len(pairs.targets)),
-        pairs.targets,
-        query_bank,
-        target_bank,
-        rows if pairs.same_items else None,
-        pairs.matrices,
-        None if pairs.matrices is None else pairs.matrices.between,
-        pairs.target_prior,
+        pairs=pairs,
+        rows=pairs.answerable,
+        target_rows=np.arange(len(pairs.targets)),
+        query_bank=query_bank,
+        target_bank=target_bank,
+        between=None if pairs.matrices is None else pairs.matrices.between,
     )
 
 
@@ -347,14 +357,12 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)
     gallery, other = np.sort(order[: count // 2]), np.sort(order[count // 2 :])
-    place = np.full(count, -1)
-    place[gallery] = np.arange(len(gallery))
-    inside = [place[rows] for rows in pairs.relevant]
-    inside = [rows[rows >= 0] for rows in inside]
-    tests = np.array([row for row in pairs.answerable if len(inside[row])], np.int64)
-    bank = np.array([row for row in pairs.answerable if not len(inside[row])], np.int64)
+    searched = np.zeros(count, bool)
+    searched[gallery] = True
+    tested = np.array([searched[rows].any() for rows in pairs.relevant])
+    tests, bank = np.flatnonzero(tested), np.setdiff1d(pairs.answerable, np.flatnonzero(tested))
     if pairs.same_items:
-        bank = bank[place[bank] < 0]
+        bank = bank[~searched[bank]]
     if not len(tests) or not len(bank):
         expected = "queries with their targets in either half of the targets, for the strict protocol"
         raise InputError("relevant", expected, f"{len(tests)} in one and {len(bank)} in the other (seed {seed})")
@@ -362,18 +370,18 @@ def strict_trial(pairs: Pairs, seed: int) -> Trial:
     if between is not None and between.shape[0] != count:
         raise InputError(BETWEEN, f"a row for each of the {count} targets, to be split", f"{between.shape[0]} rows")
     return Trial(
-        tests,
-        pairs.queries[tests],
-        [inside[row] for row in tests],
-        gallery,
-        pairs.targets[gallery],
-        pairs.queries[bank],
-        pairs.targets[other],
-        place[tests] if pairs.same_items else None,
-        pairs.matrices,
-        None if between is None else between[other],
-        None if pairs.target_prior is None else pairs.target_prior.taken(gallery),
+        pairs=pairs,
+        rows=tests,
+        target_rows=gallery,
+        query_bank=pairs.queries[bank],
+        target_bank=pairs.targets[other],
+        between=None if between is None else between[other],
     )
+
+
+def _taken(vectors: F32, rows: I64) -> F32:
+    """Return some rows. All of them stay where they are, such as in a file."""
+    return vectors if len(rows) == len(vectors) else vectors[rows]
 
 
 def _with_less_bank(trial: Trial, size: int, seed: int) -> Trial:

@@ -40,7 +40,7 @@ class Candidate:
     error: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Tuned:
     """The choice, and how good it is on queries that had no part in it.
 

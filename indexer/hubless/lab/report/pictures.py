@@ -1,19 +1,15 @@
-"""The pictures of a report. Their captions stand in the template of the page, by their names."""
+"""The pictures of a report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import cycle
 
-import numpy as np
-
-from hubless.lab.charts import ACCENT, INK, RAW, Axis, Chart, even_axis, logarithm
+from hubless.lab.charts import ACCENT, RAW, Axis, Chart, even_axis, logarithm
 from hubless.lab.report.contents import Report
-from hubless.lab.report.curves import CurvePoint
-from hubless.vectors.arrays import F32
+from hubless.lab.report.curves import CurvePoint, Curves
 
 OTHERS = (("#444444", "s", "7 4"), ("#777777", "^", "7 3 2 3"), ("#222222", "D", "2 3"), ("#999999", "v", "7 4"))
 """Colour, marker and dashes of all curves but that of `auto`."""
-BINS = 50
 
 
 @dataclass(frozen=True)
@@ -34,52 +30,25 @@ def main_pictures(report: Report) -> list[Picture]:
 
 
 def detailed_pictures(report: Report) -> list[Picture]:
-    """Draw what specialists look for: curves and offsets."""
+    """Draw what specialists look for: curves by the size of the bank."""
     curves, drawn = report.curves, []
-    for title, found, label, mark, caption in (
-        ("The size of the bank", curves.by_bank, "example searches in the bank", None, "bank"),
-        ("The temperature", curves.by_temperature, "temperature τ", curves.temperature, "temperature"),
-    ):
-        kinds = [("R@1", True)] if curves.raw.recall is not None else []
-        for kind, recall in [*kinds, ("skewness", False)] if found else []:
-            svg = _curves(found, curves.raw, label, mark, recall=recall).svg()
-            drawn.append(Picture(f"{title}: {kind}", svg, caption))
-    drawn.append(Picture("Offsets", _histogram(report.diagnosis.offsets).svg(), "offsets"))
-    return drawn
+    if curves.raw.recall is not None:
+        chart = _curves(curves, "R@1 in %", lambda point: 100 * (point.recall or 0.0))
+        drawn.append(Picture("The size of the bank: R@1", chart.svg(), "bank"))
+    chart = _curves(curves, "skewness of N_10", lambda point: point.skewness)
+    return [*drawn, Picture("The size of the bank: skewness", chart.svg(), "bank")]
 
 
-def _histogram(offsets: F32) -> Chart:
-    counts, edges = np.histogram(offsets, BINS)
-    x, y = even_axis("offset, in units of similarity", [*edges, 0]), even_axis("items", [0, counts.max()])
-    ticks = {tick: text for tick, text in y.ticks.items() if tick >= 0}
-    chart = Chart(x, Axis(y.label, 0, y.high, ticks, grid=True))
-    chart.bars(edges, counts, ACCENT)
-    chart.rule(INK, x=0)
-    return chart
-
-
-def _curves(
-    curves: dict[str, list[CurvePoint]], raw: CurvePoint, label: str, mark: float | None, *, recall: bool
-) -> Chart:
-    value, value_label = _measure(recall)
-    settings = [point.setting for points in curves.values() for point in points]
-    ends = settings if mark is None else [*settings, mark]
-    ticks = [point.setting for point in next(iter(curves.values()))][:: 1 if mark is None else 3]
-    named = {tick: f"{tick:,.2g}" if tick < 1 else f"{tick:,.0f}" for tick in ticks}
-    x = Axis(label, 0.9 * min(ends), 1.1 * max(ends), named, logarithm, grid=True)
-    chart = Chart(x, even_axis(value_label, [value(point) for points in [*curves.values(), [raw]] for point in points]))
+def _curves(curves: Curves, label: str, value: Callable[[CurvePoint], float]) -> Chart:
+    sizes = [point.size for point in next(iter(curves.by_bank.values()))]
+    ticks = {float(size): f"{size:,}" for size in sizes}
+    x = Axis("example searches in the bank", 0.9 * min(sizes), 1.1 * max(sizes), ticks, logarithm, grid=True)
+    values = {name: list(map(value, points)) for name, points in curves.by_bank.items()}
+    raw = value(curves.raw)
+    chart = Chart(x, even_axis(label, [raw, *(each for line in values.values() for each in line)]))
     looks = cycle(OTHERS)
-    for name, points in curves.items():
+    for name, line in values.items():
         colour, marker, dash = (ACCENT, "o", "") if name == "auto" else next(looks)
-        across = [point.setting for point in points]
-        chart.line(across, list(map(value, points)), colour, name, width=2, dash=dash, marker=marker)
-    chart.rule(RAW, "raw", y=value(raw), dash="2 3")
-    if mark is not None:
-        chart.rule(ACCENT, "chosen by auto", x=mark)
+        chart.line(sizes, line, colour, name, width=2, dash=dash, marker=marker)
+    chart.rule(RAW, "raw", y=raw, dash="2 3")
     return chart
-
-
-def _measure(recall: bool) -> tuple[Callable[[CurvePoint], float], str]:
-    if recall:
-        return lambda point: 100 * (point.recall or 0.0), "R@1 in %"
-    return lambda point: point.skewness, "skewness of N_10"

@@ -23,7 +23,7 @@ class Topic:
     """The row of one of these queries, the nearest to their centre."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
     """Measures of a target.
 
@@ -79,7 +79,7 @@ class Suspect:
         return values | measured | {"counts": {str(k): count for k, count in self.measured.counts.items()}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scan:
     """The list, of at most so many as were asked for, and what it was made from."""
 
