@@ -1,7 +1,7 @@
 """Offsets of `nnn` beside the published package: `python -m benchmarks.nnn_vs_package [--bank 566000]`.
 
-`nnn-retrieval` (torch, on the CPU) beside our exact offsets and those of a bank index, which includes making the codes
-and measuring the error. Ratios are of processor time; memory is the peak above the inputs.
+`nnn-retrieval` (torch, on the CPU) beside our offsets. Ratios are of processor time; memory is the peak above the
+inputs.
 """
 
 import argparse
@@ -21,8 +21,8 @@ PACKAGE = "nnn-retrieval"
 PACKAGES = (*harness.PACKAGES, PACKAGE, "torch")
 
 
-def ours(bank, targets, bank_index):
-    return CORRECTIONS["nnn"](K, WEIGHT, bank_index).fit(bank, targets).offsets(targets)
+def ours(bank, targets):
+    return CORRECTIONS["nnn"](K, WEIGHT).fit(bank, targets).offsets(targets)
 
 
 def package(bank, targets):
@@ -34,8 +34,7 @@ def package(bank, targets):
 
 SIDES = {
     "product": product,
-    "exact": partial(ours, bank_index="exact"),
-    "fastscan": partial(ours, bank_index="fastscan"),
+    "exact": ours,
     PACKAGE: package,
 }
 

@@ -71,7 +71,7 @@ def test_unknown_correction_is_refused_naming_the_known_ones():
 
 @pytest.mark.parametrize(
     ("method", "expected"),
-    [("nnn", "one of k, weight, bank_index"), ("auto", "no parameters"), ("none", "no parameters")],
+    [("nnn", "one of k, weight"), ("auto", "no parameters"), ("none", "no parameters")],
 )
 def test_unknown_parameter_is_refused_naming_the_known_ones(method, expected):
     with pytest.raises(InputError, match=rf"^parameter of {method}: expected {expected}, got tau"):

@@ -126,7 +126,7 @@ class TestEvaluate:
                 ["--strict", "--set", "seed=3"],
                 "there is no seed, did you mean seeds? Known: attribute,",
             ),
-            (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
+            (["--strict", "--correction", "nnn:n=3"], "expected one of k, weight, got n"),
             (["--strict", "--output", "table.doc"], ".json, .csv, .md, .tex"),
             (["--strict", "--set", "attribute=kind"], "attribute needs payload"),
             (["--strict", "--set", "attribute=foo", "--set", "payload=PAYLOAD"], "kind, share, same"),

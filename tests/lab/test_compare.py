@@ -245,7 +245,7 @@ class TestMethods:
         ("given", "message"),
         [
             (["foo"], r"correction: expected one of auto, none, .*, got foo"),
-            ({"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, bank_index, got temperature"),
+            ({"nnn": {"temperature": 1}}, r"parameter of nnn: expected one of k, weight, got temperature"),
             ({"hn": {"k": 1}}, r"parameter of hn: expected no parameters, got k"),
             ({"l2n": {"k": 1}}, r"parameter of l2n: expected one of temperature, iterations, got k"),
             ([("nnn", {"k": 0})], r"k: expected a whole number of at least 1, got 0"),

@@ -199,7 +199,7 @@ class TestCommand:
         ("words", "message"),
         [
             (["--correction", "nnn:k"], "expected NAME:KEY=VALUE,…, got nnn:k"),
-            (["--correction", "nnn:n=3"], "expected one of k, weight, bank_index, got n"),
+            (["--correction", "nnn:n=3"], "expected one of k, weight, got n"),
             (["--set", "measures=loss"], "measure: expected one of recall,"),
             (["--set", "depths=ten"], "depths: expected a whole number, got ten"),
         ],

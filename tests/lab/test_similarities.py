@@ -177,9 +177,3 @@ def test_vectors_or_a_metric_beside_similarities_are_refused(options, message):
 def test_method_that_compares_targets_asks_for_their_similarities(name):
     with pytest.raises(InputError, match=f"similarities between targets: expected .*, as {name} needs them"):
         hubless.compare(similarities(between=None), relevant=RELEVANT, corrections=[name], progress=False)
-
-
-def test_approximate_bank_index_needs_vectors():
-    asked = {"nnn": {"k": 2, "bank_index": "fastscan"}}
-    with pytest.raises(InputError, match='bank_index: expected "exact" with similarities'):
-        hubless.compare(similarities(), relevant=RELEVANT, corrections=asked, progress=False)

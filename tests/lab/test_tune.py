@@ -204,7 +204,7 @@ class TestParameterFile:
             ('{"correction": "nnn", "parameters": [1]}', "parameters: expected an object, got list"),
             (
                 '{"correction": "nnn", "parameters": {"n": 1}}',
-                "parameter of nnn: expected one of k, weight, bank_index, got n",
+                "parameter of nnn: expected one of k, weight, got n",
             ),
             ('{"correction": "nnn", "parameters": {"k": 0}}', "k: expected a whole number of at least 1"),
         ],

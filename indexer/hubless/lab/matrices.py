@@ -10,7 +10,6 @@ import numpy as np
 
 from hubless.corrections import CORRECTIONS, Correction, FittedCorrection, Rows
 from hubless.corrections.folded.auto import SAMPLE, shrunk
-from hubless.corrections.folded.bank_index import EXACT
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.prior import TargetPrior
 from hubless.corrections.prior import fit as fit_correction
@@ -132,8 +131,6 @@ class Vectorless:
     ) -> FittedCorrection:
         """Fit it with how often each target should be found."""
         name = next((name for name, kind in CORRECTIONS.items() if kind is type(self.correction)), "")
-        if getattr(self.correction, "bank_index", EXACT) != EXACT:
-            raise InputError("bank_index", f'"{EXACT}" with similarities: codes are made of vectors', "another")
         if name == "auto":
             return _fit_auto(query_bank, targets, target_bank, target_prior)
         if name not in COMPARE_TARGETS:
