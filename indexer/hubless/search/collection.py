@@ -193,7 +193,7 @@ class Collection:
         skip : leave out so many of the best hits
         explain : also give each hit's rank without the correction, and how often it was found when this was built
         with_payload : hits bring their payload; or the names of some columns
-        prepared : the vectors are what `prepare` gave: do not check them again
+        prepared : the vectors are what `prepare` gave, and limit, skip and strength are right: do not check them again
         group_by : a payload column: give the best hit of each of its values, among the best 5,000 targets. A target
             without a value stands for itself
         diversity : from 0, the ranking, to 1: choose hits that differ from those before them, by maximal marginal
@@ -208,7 +208,7 @@ class Collection:
             if no target bears one of the ids.
         """
         parts, cache = self._state
-        take = taking(parts.payload, with_payload)
+        take = taking(parts.payload, with_payload) if with_payload is not False else None
         ranker = parts.ranker
         if vectors is not None and ids is None:
             queries = np.asarray(vectors) if prepared else self.prepare(vectors)
@@ -219,16 +219,20 @@ class Collection:
             queries, ranker = self.prepare(parts.targets.vectors(rows)), ranker.without(rows)
         else:
             raise InputError("vectors", "either vectors or ids", "neither" if ids is None else "both")
-        check_at_least("limit", limit, 1)
-        check_at_least("skip", skip, 0)
         if strength is None:
             strength = parts.manifest.strength if ids is None else TARGET_STRENGTH
-        check_between("strength", strength, 0, MOST_STRENGTH)
-        _check_thresholds(parts, min_confidence, min_presence)
+        if not prepared:
+            check_at_least("limit", limit, 1)
+            check_at_least("skip", skip, 0)
+            check_between("strength", strength, 0, MOST_STRENGTH)
+        if min_confidence != 0 or min_presence != 0:
+            _check_thresholds(parts, min_confidence, min_presence)
         matches = None if filter is None else self._matches_of(filter, parts, cache)
-        most = ranker.room(matches)
-        k, parameters = int(min(skip + limit, most)), parameters or {}
-        chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
+        most = ranker.count if matches is None else ranker.room(matches)
+        k, parameters = min(skip + limit, most), parameters or {}
+        chosen = None
+        if group_by is not None or diversity != 0:
+            chosen = selection(parts.payload, group_by, diversity, self.name, skip + limit)
         # always so deep, so that no ranking depends on the model of confidence
         if chosen is None:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
@@ -357,10 +361,12 @@ class Collection:
         ------
         InputError, DimensionMismatch, NotFinite, ZeroVector
         """
-        if self.metric == "cosine" and (quick := unit_row(vectors, self.dim)) is not None:
+        manifest = self._state[0].manifest
+        cosine = manifest.metric == "cosine"
+        if cosine and (quick := unit_row(vectors, manifest.dim)) is not None:
             return quick
-        queries = as_vectors(vectors, name, self.dim, f'collection "{self.name}"')
-        return (unit_rows if self.metric == "cosine" else short_rows)(queries, name, None if len(queries) == 1 else 0)
+        queries = as_vectors(vectors, name, manifest.dim, f'collection "{manifest.collection}"')
+        return (unit_rows if cosine else short_rows)(queries, name, None if len(queries) == 1 else 0)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d).

@@ -53,13 +53,19 @@ class Ranker:
         self.targets = targets
         self.query_time = query_time
         self.offsets = offsets
-        self._switched = isinstance(query_time, Switch)  # checked once, as that takes a tenth of a query
+        # checked once, as each takes a tenth of a query
+        self._switched = isinstance(query_time, Switch)
+        self._rescorer: Rescorer | None = None if isinstance(query_time, Gate) else query_time
+        self._usual = self._how({})
         self._left_out: I64 | None = None
+        self.count = targets.room(None)
+        """The number of targets that a query can find without a filter."""
 
     def without(self, rows: I64) -> "Ranker":
         """The same ranker for m queries, each without the target of one row (m,)."""
         other = copy(self)
         other._left_out = rows
+        other.count = self.count - 1
         return other
 
     def of(self, lines: I64) -> "Ranker":
@@ -68,10 +74,9 @@ class Ranker:
 
     def room(self, matches: Matches | None) -> int:
         """The most targets that a query can find."""
-        everything = self.targets.room(matches)
-        if self._left_out is None:
-            return everything
-        return everything - bool(matches is None or matches.hold(self._left_out).any())
+        if matches is None:
+            return self.count
+        return self.targets.room(matches) - bool(self._left_out is not None and matches.hold(self._left_out).any())
 
     def rank(
         self,
@@ -90,23 +95,16 @@ class Ranker:
             these targets, with the offsets of this one
         depth : give more than k, up to so many, if no further targets have to be scored for that
         """
-        chosen = {**self.targets.defaults, **parameters}
-        rescorer = None if isinstance(self.query_time, Gate) else self.query_time
-        wanted = CANDIDATES if rescorer is None else chosen.pop("candidates", CANDIDATES)
-        exact = chosen.pop("exact", False)
-        if not isinstance(exact, bool):
-            raise InputError("parameters.exact", "true or false", exact)
-        self.targets.kind.check(chosen)
-        _check_candidates(wanted)
+        how, wanted = self._how(parameters) if parameters else self._usual
         if k == 0:
             return self._nothing(len(queries))
-        how = None if exact else chosen
-        if rescorer is not None and strength != 0:
+        if self._rescorer is not None and strength != 0:
             depth = min(depth, wanted)
         if k < depth:
             k = min(depth, self.room(matches))
         if strength == 0 or self.query_time is None:
-            ranked = self._folded_ranking(queries, k, strength, how, matches)
+            augmented = self.targets.augmented(queries, strength)
+            ranked = self._ranked(*self._search(augmented, k, how, matches), strength)
             return replace(ranked, corrected=np.zeros(len(queries), np.bool_)) if self._switched else ranked
         if isinstance(self.query_time, Gate):
             return self._gated(self.query_time, queries, k, strength, how, matches)
@@ -114,12 +112,20 @@ class Ranker:
 
     def folded(self, queries: F32, k: int) -> Ranked:
         """The best k targets by the folded offsets alone, without gate or rescorer, as the index answers."""
-        return self._folded_ranking(queries, k, 1.0, self.targets.defaults)
+        return self._ranked(*self._search(self.targets.augmented(queries, 1.0), k, self.targets.defaults, None), 1.0)
 
-    def _folded_ranking(
-        self, queries: F32, k: int, strength: float, parameters: How, matches: Matches | None = None
-    ) -> Ranked:
-        return self._ranked(*self._search(self.targets.augmented(queries, strength), k, parameters, matches), strength)
+    def _how(self, parameters: Mapping[str, Any]) -> tuple[How, int]:
+        """Return how to search the index, and how many candidates to rescore. Raise `InputError` if they are wrong."""
+        chosen = {**self.targets.defaults, **parameters}
+        wanted = CANDIDATES if self._rescorer is None else chosen.pop("candidates", CANDIDATES)
+        exact = chosen.pop("exact", False)
+        if not isinstance(exact, bool):
+            raise InputError("parameters.exact", "true or false", exact)
+        self.targets.kind.check(chosen)
+        check_at_least("parameters.candidates", wanted, 1)
+        if wanted > MOST_CANDIDATES:
+            raise InputError("parameters.candidates", f"at most {MOST_CANDIDATES}", wanted)
+        return (None if exact else chosen), wanted
 
     def _gated(
         self,
@@ -197,12 +203,6 @@ class Ranker:
     def _ranked(self, scores: F32, rows: I64, strength: float) -> Ranked:
         offsets = self.offsets[rows]
         return Ranked(rows, scores, scores + np.float32(strength) * offsets, offsets)
-
-
-def _check_candidates(wanted: int) -> None:
-    check_at_least("parameters.candidates", wanted, 1)
-    if wanted > MOST_CANDIDATES:
-        raise InputError("parameters.candidates", f"at most {MOST_CANDIDATES}", wanted)
 
 
 def _parts(scores: F32, rows: I64, strengths: tuple[float, ...]) -> list[tuple[F32, I64]]:

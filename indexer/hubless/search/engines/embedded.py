@@ -57,8 +57,14 @@ class IndexedTargets:
         return augment_queries(queries, strength, self.pivot)
 
     def find(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        matches = self._in_index(matches)
-        scores, rows = self._approximate(augmented, k, how, matches)
+        if matches is not None:
+            matches = self._in_index(matches)
+            how = None if how is None else self.kind.narrowed(how, matches.count, matches.total)
+        if how is None:
+            scores, rows = self._exact(augmented, k, matches)
+        else:
+            selector = None if matches is None else matches.selector
+            scores, rows = self.kind.search(self.index, augmented, k, how, selector)
         if rows.min(initial=0) < 0:
             # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
             missed = (rows < 0).any(axis=1)
@@ -77,8 +83,7 @@ class IndexedTargets:
         return found
 
     def room(self, matches: Matches | None) -> int:
-        matches = self._in_index(matches)
-        return int(self.index.ntotal) if matches is None else matches.count
+        return int(self.index.ntotal) if matches is None else self._in_index(matches).count
 
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         rows = np.asarray(rows, np.int64)
@@ -94,9 +99,9 @@ class IndexedTargets:
         there: NDArray[np.bool_] = np.asarray(rows) < self.index.ntotal
         return there
 
-    def _in_index(self, matches: Matches | None) -> Matches | None:
-        """The matches that are in the index."""
-        if matches is None or not self.vectorless or matches.total == self.index.ntotal:
+    def _in_index(self, matches: Matches) -> Matches:
+        """Return the matches that are in the index."""
+        if not self.vectorless or matches.total == self.index.ntotal:
             return matches
         if (known := self._indexed.get(matches)) is None:
             known = self._indexed[matches] = Matches(matches.mask[: self.index.ntotal])
@@ -114,16 +119,6 @@ class IndexedTargets:
     def walks(self, matches: Matches | None) -> bool:
         """Return True if a search with default parameters goes by the index, and does not compare with all matches."""
         return matches is None or self.kind.narrowed(self.defaults, matches.count, matches.total) is not None
-
-    def _approximate(self, augmented: F32, k: int, how: How, matches: Matches | None) -> tuple[F32, I64]:
-        if how is None:
-            return self._exact(augmented, k, matches)
-        if matches is None:
-            return self.approximate(augmented, k, how)
-        narrowed = self.kind.narrowed(how, matches.count, matches.total)
-        if narrowed is None:
-            return self._exact(augmented, k, matches)
-        return self.kind.search(self.index, augmented, k, narrowed, matches.selector)
 
     def _exact(self, augmented: F32, k: int, matches: Matches | None) -> tuple[F32, I64]:
         if matches is None:
