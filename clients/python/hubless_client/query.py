@@ -23,6 +23,8 @@ class QueryOptions:
     score_threshold : leave out hits with a lower score
     params : search parameters of the collection's index
     filter : which targets to search
+    group_by : a payload column: only the best hit of each of its values
+    diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
     explain : whether the hits bring an explanation
     """
 
@@ -34,6 +36,8 @@ class QueryOptions:
     score_threshold: float | None = None
     params: Mapping[str, Any] | None = None
     filter: Mapping[str, Any] | None = None
+    group_by: str | None = None
+    diversity: float | None = None
     explain: bool = False
 
     def as_members(self) -> dict[str, Any]:
@@ -46,6 +50,8 @@ class QueryOptions:
             "score_threshold": self.score_threshold,
             "params": self.params,
             "filter": self.filter,
+            "group_by": self.group_by,
+            "diversity": self.diversity,
             "explain": True if self.explain else None,
         }
         return {name: value for name, value in named.items() if value is not None}

@@ -32,6 +32,8 @@ class SearchMethods:
         score_threshold: float | None = None,
         params: Mapping[str, Any] | None = None,
         filter: Mapping[str, Any] | None = None,
+        group_by: str | None = None,
+        diversity: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -52,6 +54,8 @@ class SearchMethods:
         score_threshold : leave out hits with a lower score
         params : search parameters of the collection's index
         filter : which targets to search
+        group_by : a payload column: only the best hit of each of its values
+        diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
         explain : whether the hits bring an explanation: their raw rank, and how often their target is found
         request_id, timeout : as in every call
         """
@@ -67,6 +71,8 @@ class SearchMethods:
             score_threshold=score_threshold,
             params=params,
             filter=filter,
+            group_by=group_by,
+            diversity=diversity,
             explain=explain,
         )
         if vector is not None and (url_params := asked.as_url_params()) is not None:
@@ -91,6 +97,8 @@ class SearchMethods:
         score_threshold: float | None = None,
         params: Mapping[str, Any] | None = None,
         filter: Mapping[str, Any] | None = None,
+        group_by: str | None = None,
+        diversity: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -108,6 +116,8 @@ class SearchMethods:
             score_threshold=score_threshold,
             params=params,
             filter=filter,
+            group_by=group_by,
+            diversity=diversity,
             explain=explain,
         )
         if queries is None and vectors is not None:

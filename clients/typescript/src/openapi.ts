@@ -796,10 +796,14 @@ export interface components {
          *     }
          */
         QueryRequest: {
+            /** @description How much hits are to differ from those before them; 0, the default, keeps the ranking. */
+            diversity?: number | null;
             /** @description Whether each hit is sent with its rank without the correction, and why it has it. */
             explain?: boolean | null;
             /** @description Only targets that meet it are searched. */
             filter?: components["schemas"]["Filter"] | null;
+            /** @description A payload column: only the best hit of each of its values is sent. */
+            group_by?: string | null;
             /** @description A stored target, to find more like it: asked with its vector, and itself left out. */
             id?: components["schemas"]["StoredId"] | null;
             /** @description How many hits at most; 10 if not given. */

@@ -19,13 +19,15 @@ _PER_HIT, _FEWEST, _MOST = 10, 100, 1000
 """Candidates of a diverse answer: so many for each hit, within these bounds."""
 _PER_GROUP, _DEEPER = 4, 4
 """Targets for each group at first, and how many times as many after each look that found too few groups."""
+_RANKED = 2**20
+"""Targets of some queries that are ranked at once, or they would fill the memory."""
 
 Ask: TypeAlias = Callable[[I64, int], Ranked]
 """Returns the best so many targets of the queries in some lines."""
 
 
 class Selection(NamedTuple):
-    """How hits are chosen among the best targets of a query.
+    """The choice of hits among the best targets of a query.
 
     Attributes
     ----------
@@ -52,12 +54,13 @@ class Selection(NamedTuple):
         chosen: dict[int, tuple[Ranked, int, I64]] = {}
         left = np.arange(queries)
         while len(left):
-            ranked = ask(left, depth)
-            places = [self._firsts(rows)[:wanted] for rows in ranked.rows]
-            enough = [depth == deepest or len(firsts) == wanted for firsts in places]
-            found = zip(left.tolist(), places, enough, strict=True)
-            chosen.update((line, (ranked, at, each)) for at, (line, each, ends) in enumerate(found) if ends)
-            left, depth = left[~np.array(enough)], min(_DEEPER * depth, deepest)
+            for some in np.array_split(left, 1 + len(left) * depth // _RANKED):
+                ranked = ask(some, depth)
+                for at, line in enumerate(some.tolist()):
+                    places = self._firsts(ranked.rows[at])[:wanted]
+                    if depth == deepest or len(places) == wanted:
+                        chosen[line] = ranked, at, places
+            left, depth = left[[line not in chosen for line in left.tolist()]], min(_DEEPER * depth, deepest)
         lines = [chosen[line] for line in range(queries)]
         if self.diversity:
             lines = [

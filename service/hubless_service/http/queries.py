@@ -9,6 +9,9 @@ from hubless_service.http.requests import BatchRequest, QueryRequest
 from hubless_service.http.values import NO_EXTRAS, Extras, Subject
 from hubless_service.settings import Settings
 
+_CANDIDATES = 10
+"""Targets that are ranked for a hit where hits are chosen among them, about."""
+
 
 class LikeTarget(NamedTuple):
     """A stored target: the query asks for targets like it."""
@@ -38,7 +41,14 @@ class Query(NamedTuple):
     explain: bool
     filter: Filter | None
     parameters: dict[str, Any] | None
+    group_by: str | None = None
+    diversity: float = 0.0
     min_seq: int = 0
+
+    @property
+    def is_chosen(self) -> bool:
+        """Return True if the hits are not the best of the ranking, one after the other."""
+        return self.group_by is not None or self.diversity > 0
 
 
 def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
@@ -58,6 +68,8 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
     deepest = max(settings.max_depth - limit, 0)
     if skip > deepest:
         raise InputError(f"{where}skip", f"a whole number from 0 to {deepest} beside this limit", str(skip))
+    if sent.diversity and sent.score_threshold is not None:
+        raise InputError(f"{where}score_threshold", "none beside diversity, which orders hits anew", "one")
     return Query(
         where,
         given[0],
@@ -70,6 +82,8 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
         bool(sent.explain),
         sent.filter,
         sent.params,
+        sent.group_by,
+        sent.diversity or 0.0,
         sent.min_seq or 0,
     )
 
@@ -84,7 +98,7 @@ def queries_of(sent: BatchRequest, subject: Subject) -> list[Query]:
     """
     settings = subject.settings
     queries = [query_of(query, settings, f"queries[{i}].") for i, query in enumerate(sent.queries)]
-    hits = sum(query.skip + query.limit for query in queries)
+    hits = sum((query.skip + query.limit) * (_CANDIDATES if query.is_chosen else 1) for query in queries)
     if hits > settings.max_batch_hits:
         expected = f"limits and skips that add up to at most {settings.max_batch_hits}"
         raise InputError(sent.field, expected, str(hits))

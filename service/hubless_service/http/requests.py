@@ -80,6 +80,7 @@ R = TypeVar("R", bound=RequestModel)
 class QueryOptions(RequestModel):
     """Options of a search."""
 
+    texts = frozenset({"group_by"})
     limit: Limit | None = maybe("How many hits at most; 10 if not given.")
     skip: Annotated[int, values.whole("max_depth", least=0)] | None = maybe(
         "How many of the best are left out; with limit at most 5,000."
@@ -92,6 +93,12 @@ class QueryOptions(RequestModel):
     )
     with_: values.Sent | None = maybe("What each hit is sent with beside id and scores.", alias="with")
     score_threshold: float | None = maybe("Hits with a lower score are left out.")
+    group_by: Annotated[str, values.text(_LONGEST_COLUMN)] | None = maybe(
+        "A payload column: only the best hit of each of its values is sent."
+    )
+    diversity: values.Share | None = maybe(
+        "How much hits are to differ from those before them; 0, the default, keeps the ranking."
+    )
     explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
     timeout_ms: Milliseconds | None = maybe(
         "Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "

@@ -133,6 +133,12 @@ def choice(*words: str) -> Checked:
     return Checked(read, {"type": "string", "enum": [*words]})
 
 
+def _share(value: Any, subject: Subject) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise InputError("", "a number from 0 to 1", describe(value))
+    return float(value)
+
+
 def vector_of_numbers(numbers: list[float]) -> F32:
     """Return a vector (d,) from floats; one that float32 cannot hold becomes infinite."""
     return np.frombuffer(_packed(len(numbers)).pack(*numbers), np.float32)  # in a third of the time of np.array
@@ -285,6 +291,7 @@ FilterJson = Annotated[Filter, Checked(_filter, {"$ref": REFERENCE.format(model=
 FILTERS = filter_schemas(REFERENCE)
 """The components that `FilterJson` refers to."""
 PayloadRow = Annotated[dict[str, Any], Checked(_payload_row, {"type": "object", "additionalProperties": True})]
+Share = Annotated[float, Checked(_share, {"type": "number", "minimum": 0, "maximum": 1})]
 MinSeq = Annotated[
     Annotated[int, Checked(_sequence, {"type": "integer", "minimum": 0})] | None,
     Field(description="What answers has this write, whichever worker it is: the seq that the answer to a write gave."),

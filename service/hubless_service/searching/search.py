@@ -118,7 +118,18 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
     parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
     # with a filter, the number of hits depends on whether the target itself matches
     by_id = isinstance(query.asked, LikeTarget) and (query.asked if query.filter else True)
-    return collection, query.limit, query.skip, query.strength, parameters, query.filter, query.explain, by_id
+    return (
+        collection,
+        query.limit,
+        query.skip,
+        query.strength,
+        parameters,
+        query.filter,
+        query.explain,
+        by_id,
+        query.group_by,
+        query.diversity,
+    )
 
 
 def answer_groups(
@@ -141,8 +152,8 @@ def answer_groups(
         began = perf_counter()
         outcomes.append(_found(collection, group.queries, list(islice(rest, len(group.queries)))))
         group.trace.add("payload", perf_counter() - began)
-    # find-similar queries and later pages do not come from what users ask for
-    if vectors is not None and not queries[0].skip:
+    # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
+    if vectors is not None and not queries[0].skip and not queries[0].is_chosen:
         _tell(observe, collection, queries[0], vectors, lines)
     return outcomes
 
@@ -155,7 +166,8 @@ def _lines(
     options: dict[str, Any] = {"prepared": True}
     if vectors is None:
         options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]}
-    options |= {name: value for name, value in (("skip", first.skip), ("explain", first.explain)) if value}
+    names = ("skip", "explain", "group_by", "diversity")
+    options |= {name: value for name in names if (value := getattr(first, name)) not in (None, 0)}
     try:
         results = collection.query(
             vectors, first.limit, first.strength, parameters=first.parameters, filter=matches, **options
@@ -191,12 +203,13 @@ def _found(
         if isinstance(line, Exception):
             return line
         if query.extras is NO_EXTRAS and query.score_threshold is None:
-            found.append(FoundHits(*line, line.results.rows.shape[1], NOTHING_BESIDE))
+            found.append(FoundHits(*line, len(line.results.ids[line.row]), NOTHING_BESIDE))
             continue
-        rows = line.results.rows[line.row]
+        rows = line.results.rows[line.row][: len(line.results.ids[line.row])]
         if query.score_threshold is not None:
             # hits come best first, so the first of them reach the threshold
-            rows = rows[: np.count_nonzero(line.results.scores[line.row] >= np.float64(query.score_threshold))]
+            scores = line.results.scores[line.row][: len(rows)]
+            rows = rows[: np.count_nonzero(scores >= np.float64(query.score_threshold))]
         try:
             found.append(FoundHits(*line, len(rows), read_beside(collection, rows, query.extras)))
         except Exception as error:
