@@ -1,7 +1,6 @@
 """Where the time and the memory of a build go: `python -m benchmarks.build_stages [--correction csls auto]`.
 
-Targets and query bank are `.npy` files. `read` is how often the stage read all targets, `MB` the largest that the
-process held in it. Stages below half a second are left out.
+Targets and query bank are `.npy` files. MB is the most memory of the process in the stage.
 """
 
 import argparse
@@ -22,7 +21,7 @@ from benchmarks import harness
 
 BANK, DIM, SECONDS = 10_000, 512, 0.005
 LEAST_SECONDS = 0.5
-COLUMNS = ("stage", "seconds", "processor s", "read", "MB")
+COLUMNS = ("stage", "seconds", "processor s", "MB")
 
 
 class Watch:
@@ -146,7 +145,6 @@ def row(name, stage, result):
         name,
         f"{stage['seconds']:.1f}",
         f"{stage['processor_seconds']:.1f}",
-        f"{stage.get('rows', 0) / result['targets']:.1f}",
         f"{own / 1e6:,.0f}",
     ]
 

@@ -1,8 +1,7 @@
 """The goals of a query over HTTP: `python -m benchmarks.http_goals [--part flat 100k 1m overload] [--catalog DIR]`.
 
-`wrk`, on the same machine, asks for ten hits without payload, by JSON with 512 numbers. Each figure is the best of
-several runs. `library` is the same query in process, on one thread. The goals were set on a machine of another speed:
-`as a ratio` means that only the ratio to the library was reached.
+`wrk`, on the same machine, asks for ten hits by JSON with 512 numbers; the best of several runs. `library` is the same
+query in process, on one thread. The goals were set on a faster machine: `as a ratio` to the library counts, too.
 """
 
 import argparse
@@ -29,7 +28,7 @@ PARTS = ("flat", "100k", "1m", "overload")
 DEADLINE_MS, TIMES_PEAK, RECALL, AIM = 500, 4.0, 0.99, 0.994
 KNOWN = {"100k": 1000 / 0.235, "100k p50": 0.43, "1m, 8": 1098.0, "1m, 32": 1325.0, "1m p50": 2.0}
 """The library on the machine that the goals were set on: queries a second, and milliseconds with pauses."""
-COLUMNS = ("what", "measured", "beside", "goal", "reached")
+COLUMNS = ("what", "measured", "beside", "goal: reached")
 
 
 def build(catalog, kind, targets):
@@ -62,7 +61,7 @@ at_most, at_least = partial(line, "≤"), partial(line, "≥")
 
 def wording(sign, goal, ratio):
     """A goal, as the table has it."""
-    return f"{sign} {_figure(goal)}" + ("" if ratio is None else f", or {ratio:.2f} ×")
+    return f"{sign}{_figure(goal)}" + ("" if ratio is None else f" or {ratio:.2f}×")
 
 
 def reached(found):
@@ -234,8 +233,7 @@ def tables(result):
             each["what"],
             _figure(each["measured"]),
             f"{each['beside']}: {_figure(each['of'])}",
-            wording(*each["goal"]),
-            reached(each),
+            f"{wording(*each['goal'])}: {reached(each)}",
         ]
         for measured in result["parts"].values()
         for each in measured["lines"]

@@ -1,7 +1,7 @@
 """Kinds of index beside raw flat Faiss: `python -m benchmarks.index_recipes [--targets 10000 ...] [--folder F ...]`.
 
-Recall@10 of the corrected ranking, and processor time of single queries and of batches on one thread. `faster` is
-beside a flat Faiss index over the raw vectors. The data are low-rank vectors with hubs, or a folder of your own.
+Processor time of single queries and of batches on one thread. `faster` is beside a flat Faiss index over raw vectors,
+made up of low rank with hubs.
 """
 
 import argparse
@@ -85,7 +85,7 @@ def ask(built, raw, queries):
 
 def row(line):
     return [
-        f"{line['data']}, {line['targets']:,}",
+        f"{line['targets']:,}",
         line["kind"],
         ", ".join(f"{name} {value}" for name, value in line["parameters"].items()),
         f"{line['recall']:.4f}",

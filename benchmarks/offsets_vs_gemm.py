@@ -1,7 +1,6 @@
 """Offsets beside the bare float32 product of the same shape: `python -m benchmarks.offsets_vs_gemm`.
 
-NumPy's product of targets and bank is what every correction needs. Memory is the peak above the inputs. The
-`torch` backend was not measured, for lack of a GPU.
+Every correction needs NumPy's product of targets and bank. Memory is the peak above the inputs.
 """
 
 import argparse
@@ -56,7 +55,6 @@ def vectors(shape):
 def table(shape, lines):
     yield [
         f"b={shape['bank']:,}, n={shape['targets']:,}, d={shape['dim']}",
-        "seconds",
         "processor s",
         "× product",
         "MB",
@@ -64,7 +62,6 @@ def table(shape, lines):
     for line in lines:
         yield [
             line["what"],
-            f"{line['seconds']:.2f}",
             f"{line['processor_seconds']:.2f}",
             f"{line['processor_ratio']:.2f}",
             f"{line['peak_bytes'] / 1e6:,.0f}",

@@ -1,8 +1,7 @@
 """This service beside others that pip installs: `python -m benchmarks.peers [--targets 100000] [--only NAME ...]`.
 
-All hold the same folded vectors and answer the same corrected queries. Chroma and pgvector run as servers, libraries
-behind a minimal HTTP server. Each uses the cheapest `ef` that reaches the recall. To install them: `pip install -r
-benchmarks/requirements-peers.txt`.
+All hold the same folded vectors, with the cheapest `ef` that reaches the recall. Chroma and pgvector run as servers,
+libraries behind a minimal HTTP server (`pip install -r benchmarks/requirements-peers.txt`).
 """
 
 import argparse
@@ -246,17 +245,13 @@ def measure(open_side, data, options):
 
 def tables(result):
     columns = [f"{result['targets']:,} × {DIM}", "recall@10", "ef"]
-    for connections in CONNECTIONS:
-        columns += [f"{connections} conn.: answers/s", "processor ms"]
+    columns += [f"answers/s, {connections} conn." for connections in CONNECTIONS]
     return [[columns, *(row(name, line) for name, line in result["sides"].items())]]
 
 
 def row(name, line):
     cells = [name, f"{line['recall']:.3f}", str(line["ef"] or "")]
-    for run in line["runs"].values():
-        processor = "" if run["cpu_ms"] is None else f"{run['cpu_ms']:.2f}"
-        cells += [f"{run['rate']:,.0f}", processor]
-    return cells
+    return cells + [f"{run['rate']:,.0f}" for run in line["runs"].values()]
 
 
 def plot(result, figure):

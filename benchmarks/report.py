@@ -18,7 +18,6 @@ ORDER = (
     "offsets_vs_gemm",
     "build_stages",
     "sinkhorn_vs_pot",
-    "nnn_vs_package",
     "index_recipes",
     "shards",
     "correction_is_free",
@@ -33,7 +32,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
 
-See what hubless costs, beside something measured in the same run. `make bench` and `make bench-full` measure;
+The cost of hubless, beside something measured in the same run. `make bench` and `make bench-full` measure;
 `python -m benchmarks.report` makes this page. Where the load is high, trust ratios.
 """
 

@@ -1,8 +1,7 @@
 """Shards of one collection beside one index: `python -m benchmarks.shards [--targets 200000] [--shards 1 2 4 8]`.
 
-The same targets in one file and in several, each tuned for a recall@10 of 0.99. `build` is processor time, `peak` the
-memory of that process, `resident` that of a process that answers queries, without mapped files, `merge` what a merge of
-1,000 targets takes and writes.
+The same targets in one file and in several, each tuned for a recall@10 of 0.99. `peak` is the memory of the build,
+`merge` the processor time of a merge of 1,000 targets, and the bytes that it writes.
 """
 
 import argparse
@@ -33,8 +32,7 @@ from hubless.vectors.sources import ArrayVectors, as_source
 DIM, BANK, QUERIES, K, MORE = 512, 256, 200, 10, 1000
 SINGLES, BATCH, REPEATS, SECONDS = 20, 100, 5, 0.02
 RECALL = 0.99
-COLUMNS = ("shards", "setting", "recall@10", "single ms", "all threads ×", "batch ms")
-BUILT = ("shards", "build s", "file MB", "peak MB", "resident MB", "merge s", "merge MB")
+COLUMNS = ("shards", "recall@10", "single ms", "all threads ×", "build s", "peak MB", "merge s", "merge MB")
 
 
 def prepare(folder, count):
@@ -200,33 +198,19 @@ def asked(folder, kind, built):
 
 def tables(result):
     title = f"{result['targets']:,} × {DIM}, {result['kind']}: shards"
-    return [
-        [(title, *COLUMNS[1:]), *searched(result["built"])],
-        [(title, *BUILT[1:]), *built_rows(result["built"])],
-    ]
+    return [[(title, *COLUMNS[1:]), *rows(result["built"])]]
 
 
-def searched(built):
+def rows(built):
     first = built[0]
     for each in built:
         yield [
             str(each["shards"]),
-            ", ".join(f"{name} {value}" for name, value in each["parameters"].items()),
             f"{each['recall']:.3f}",
             f"{each['single_ms']:.1f}",
             f"{each['shared_ms'] / first['shared_ms']:.2f}",
-            f"{each['batch_ms']:.2f}",
-        ]
-
-
-def built_rows(built):
-    for each in built:
-        yield [
-            str(each["shards"]),
             f"{each['processor_seconds']:.0f}",
-            f"{each['file_bytes'] / 1e6:,.0f}",
             f"{each['peak'] / 1e6:,.0f}",
-            f"{each['resident'] / 1e6:,.0f}",
             f"{each['merge']['processor_seconds']:.1f}",
             f"{each['merge']['bytes'] / 1e6:,.0f}",
         ]

@@ -1,8 +1,7 @@
 """Sinkhorn beside POT: `python -m benchmarks.sinkhorn_vs_pot [--rows 10000]`.
 
-`sn`, fitted on all targets (the default up to 10,000) or with half of the steps on a sample, beside `ot.sinkhorn` as
-the published code of DBSN calls it (scaling), and POT's log domain, which small temperatures need. All include the
-product of bank and targets. Memory is the peak above the inputs.
+`sn`, fitted on all targets or with half of the steps on a sample, beside `ot.sinkhorn` as the published code of DBSN
+calls it (scaling), and in POT's log domain. Memory is the peak above the inputs.
 """
 
 import argparse

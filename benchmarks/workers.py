@@ -1,8 +1,7 @@
 """Processes that serve one port: `python -m benchmarks.workers [--part flat 100k 1m] [--catalog DIR]`.
 
-One worker and several serve the same collection, each with its share of the processors as search threads. Figures are
-medians. `ready` is the time until `/readyz` says 200, `memory` what all processes hold, each shared page counted once,
-`unseen` the share of writes that a request over another connection does not find, right after their answer.
+One worker and several serve the same collection, each with its share of the processors as search threads. Memory is
+that of all processes, each shared page counted once.
 """
 
 import argparse
@@ -29,11 +28,9 @@ LARGEST_COPY = 64 * MIB
 COLUMNS = (
     "collection",
     "workers × threads",
-    "ready s",
     "memory MiB",
-    *(f"{count} conn.: answers/s" for count in CONNECTIONS),
-    "p99 ms, 1",
-    "unseen",
+    *(f"answers/s, {count} conn." for count in CONNECTIONS),
+    "p99 ms, 1 conn.",
 )
 
 
@@ -112,11 +109,9 @@ def tables(result):
                 [
                     f"{measured['targets']:,}, {measured['kind']}",
                     side,
-                    f"{line['ready']:.1f}",
                     f"{line['memory'] / MIB:,.0f}",
                     *(f"{run['rate']:,.0f}" for run in runs),
                     f"{runs[0]['p99_ms']:.2f}",
-                    "" if line["unseen"] is None else f"{line['unseen']:.0%}",
                 ]
             )
     return [[COLUMNS, *rows]]
