@@ -13,6 +13,7 @@ from support import small
 
 import hubless
 from hubless.encoders import load_encoder
+from hubless.encoders.endpoint import EndpointDescription
 from hubless.errors import EncoderFailed, InputError
 
 PAGE = (Path(__file__).parents[2] / "docs" / "encoders.md").read_text("utf-8")
@@ -123,9 +124,12 @@ def test_descriptions_on_the_page_are_some_and_have_all_fields(describe):
     blocks = map(tomllib.loads, re.findall(r"(?ms)^```toml\n(.*?)^```$", PAGE))
     encoders = {block["type"]: load_encoder(describe(**block), dim=384).description for block in blocks}
     assert encoders["sentence-transformers"].prompt == encoders["onnx"].prompt == "query: "
-    for kind, first in (("sentence-transformers", "model"), ("onnx", "path")):
-        rows = re.search(rf"(?s)\| `{first}` \|.*?\n\n", PAGE).group()
-        assert set(re.findall(r"(?m)^\| `(\w+)` \|", rows)) | {"type"} == set(type(encoders[kind]).model_fields)
+    fields = {kind: set(type(each).model_fields) for kind, each in encoders.items()}
+    fields["openai"] = set(EndpointDescription.model_fields)
+    for kind, first in (("openai", "url"), ("sentence-transformers", "model` | a name"), ("onnx", "path")):
+        (rows,) = re.findall(rf"(?s)\| `{re.escape(first)}.*?\n\n", PAGE)
+        cells = " ".join(re.findall(r"(?m)^\| (`.*?`) \|", rows))
+        assert {"type", *re.findall(r"`(\w+)`", cells)} == fields[kind]
     assert set(type(encoders["static"]).model_fields) == {"type", "path", "prompt", "dim"}
 
 
