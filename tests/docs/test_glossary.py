@@ -1,20 +1,14 @@
 """The glossary is used: pages link to each of its terms, and every link to it leads to a term."""
 
 import re
-import unicodedata
 from pathlib import Path
 
 import pytest
+from support.pages import slug
 
 ROOT = Path(__file__).parents[2]
 GLOSSARY = ROOT / "docs" / "glossary.md"
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted(ROOT.glob("*.md")), ROOT / "clients" / "python" / "README.md"]
-
-
-def slug(term):
-    """The anchor that the site gives a heading: words of ASCII, joined by dashes."""
-    ascii_ = unicodedata.normalize("NFKD", term).encode("ascii", "ignore").decode()
-    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_).strip().lower())
 
 
 def entries():

@@ -2,16 +2,28 @@ import re
 from pathlib import Path
 
 import pytest
+from support.pages import slug
 
 ROOT = Path(__file__).parents[2]
-PAPERS = [*sorted(ROOT.glob("*.md")), ROOT / "clients" / "python" / "README.md"]
+PAPERS = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md")), *sorted(ROOT.glob("clients/*/README.md"))]
+
+
+def anchors(page):
+    """The anchors of a page's headings."""
+    text = re.sub(r"(?ms)^ *```.*?^ *```", "", page.read_text("utf-8"))
+    return {slug(heading) for heading in re.findall(r"(?m)^#+ (.*)$", text)}
+
+
+def leads_somewhere(paper, link):
+    file, _, anchor = link.partition("#")
+    page = paper.parent / file if file else paper
+    return page.exists() and (not anchor or page.suffix != ".md" or anchor in anchors(page))
 
 
 @pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: str(paper.relative_to(ROOT)))
-def test_links_to_files_of_the_project_lead_somewhere(paper):
-    targets = re.findall(r"\]\(([^)#\s]+)[^)]*\)", paper.read_text())
-    local = [target for target in targets if "://" not in target]
-    assert [target for target in local if not (paper.parent / target).exists()] == []
+def test_links_to_pages_and_headings_of_the_project_lead_somewhere(paper):
+    links = [link for link in re.findall(r"\]\(([^)\s]+)\)", paper.read_text("utf-8")) if "://" not in link]
+    assert [link for link in links if not leads_somewhere(paper, link)] == []
 
 
 def test_links_are_found_at_all():

@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import time
+import unicodedata
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +48,12 @@ for line in sys.stdin:
     exec(compile(path.read_text("utf-8"), path, "exec"), names)
     path.unlink()
 """
+
+
+def slug(heading):
+    """Return the anchor that the site gives a heading: words of ASCII, joined by dashes."""
+    ascii_ = unicodedata.normalize("NFKD", heading).encode("ascii", "ignore").decode()
+    return re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", ascii_).strip().lower())
 
 
 @dataclass(frozen=True)
