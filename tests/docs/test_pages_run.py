@@ -150,6 +150,7 @@ GIVEN = {
     "scan": [vectors("images", "captions", "logged"), tables, built],
     "security": [vectors("images", "captions"), built],
     "writes": [written],
+    "your-database": [vectors("targets", "query-bank", "queries")],
 }
 """What a page takes as given: it is made before its first block."""
 
