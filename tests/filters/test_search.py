@@ -13,7 +13,7 @@ from hubless.corrections.query_time import Candidates, rescore
 from hubless.errors import InputError, UnknownField
 from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.engines.sharded import embedded
 from hubless.search.matches import Matches

@@ -11,8 +11,7 @@ import pytest
 from support.naive import top_k
 
 from hubless.knn import exhaustive, is_shared, read_index, write_index
-from hubless.knn.base import openmp_threads
-from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, search_all, stored
+from hubless.knn.exhaustive import MOST_IN_SMALL, PRODUCTS_FROM, openmp_threads, search_all, stored
 from hubless.knn.selected import search_rows
 
 DIM = 80

@@ -9,7 +9,7 @@ import pytest
 from hubless.errors import InputError
 from hubless.knn import INDEXES, make_index, read_index, write_index
 from hubless.knn.augment import AugmentedVectors, augment_queries, centre, pivot_of
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import half_rows
 from hubless.vectors.sources import HalfVectors, as_source

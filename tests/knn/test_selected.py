@@ -7,7 +7,7 @@ import pytest
 from support.naive import top_k
 
 from hubless.knn import INDEXES, IndexType, make_index, search_selected
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.matches import Matches
 from hubless.vectors.sources import as_source

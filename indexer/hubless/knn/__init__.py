@@ -5,9 +5,9 @@ Stands above `kernels` and `vectors`, beside `corrections`, and below `search` a
 
 from hubless.errors import InputError
 from hubless.knn.aims import Aims, parse_aims
-from hubless.knn.base import IndexType, SearchParameters, openmp_threads
+from hubless.knn.base import IndexType, SearchParameters
 from hubless.knn.choice import kinds_to_try
-from hubless.knn.exhaustive import in_turn, is_shared, rows_of_a_part, storage_of
+from hubless.knn.exhaustive import in_turn, is_shared, openmp_threads, rows_of_a_part, storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.filling import add_stored, add_vectors, make_index, trained_index
 from hubless.knn.flat import Flat
@@ -62,13 +62,7 @@ __all__ = [
 
 
 def index_type(name: str) -> IndexType:
-    """Return the kind of index with this name.
-
-    Raises
-    ------
-    InputError
-        if the name is unknown; the error lists the known ones.
-    """
+    """Return the kind of index with this name, or raise `InputError` with the known ones."""
     if name not in INDEXES:
         raise InputError("index", f"auto or one of {', '.join(INDEXES)}", name)
     return INDEXES[name]

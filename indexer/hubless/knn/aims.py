@@ -16,13 +16,9 @@ _LATENCY = re.compile(r"\s*([0-9.]+(?:e-?[0-9]+)?)\s*(us|µs|ms|s)\s*")
 
 @dataclass(frozen=True)
 class Aims:
-    """Goals that decide the kind of index and its search parameters.
+    """Goals that decide the kind of index and its search parameters; None sets no limit.
 
-    Parameters
-    ----------
-    recall : share of the exact top 10 to find
-    memory : bytes that the index may take; None for no limit
-    latency_ms : milliseconds that a single query may take on one thread; None for no limit
+    Recall is a share of the exact top 10, memory is in bytes, latency is that of a single query on one thread.
     """
 
     recall: float = RECALL
@@ -31,17 +27,9 @@ class Aims:
 
 
 def parse_aims(recall: float, memory: int | str | None, latency: float | str | None) -> Aims:
-    """Read the aims that a user gave.
+    """Read the aims that a user gave. Raises `InputError`.
 
-    Parameters
-    ----------
-    recall : above 0, up to 1
-    memory : bytes, or a text such as "4GB" or "512MiB"
-    latency : milliseconds, or a text such as "2ms" or "0.5s"
-
-    Raises
-    ------
-    InputError
+    Memory may be a text such as "4GB", and latency one such as "2ms".
     """
     check_between("recall", recall, 0, 1, open_low=True)
     return Aims(

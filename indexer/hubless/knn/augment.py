@@ -31,10 +31,7 @@ def augmented_dim(dim: int) -> int:
 def centre(offsets: F32) -> F32:
     """Return offsets (n,) less their mean. No ranking changes, but graph indexes collapse on a large mean offset.
 
-    Raises
-    ------
-    NotFinite
-        if an offset is not finite, as inner products of very long vectors are; names the first such target.
+    Raises `NotFinite`, naming the first target whose offset is not finite, as inner products of very long vectors are.
     """
     if not (finite := np.isfinite(offsets)).all():
         row = int(np.argmin(finite))
@@ -45,19 +42,9 @@ def centre(offsets: F32) -> F32:
 
 
 def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
-    """Return the part of the mean bank query q̄ that the offsets follow: β·q̄, β = cov(h, q̄·t) / var(q̄·t) in [0, 1].
+    """Return the part β·q̄, (d,), of the mean bank query q̄ that the offsets follow.
 
-    Of many targets, β is that of a sample of 16,384.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    offsets : (n,) h
-
-    Returns
-    -------
-    (d,)
+    β = cov(h, q̄·t) / var(q̄·t), in [0, 1]. Of many targets, β is that of a sample of 16,384.
     """
     mean = sum(block.sum(axis=0, dtype=np.float64) for block in bank.blocks(block_rows(bank.shape[1]))) / bank.shape[0]
     pivot = np.asarray(mean, np.float32)
@@ -71,14 +58,7 @@ def pivot_of(bank: VectorSource, targets: VectorSource, offsets: F32) -> F32:
 def augment_targets(targets: F32, offsets: F32, pivot: F32 | None = None, *, half: bool = False) -> F32:
     """Return [t, −(h − v·t), 0 …] as (n, augmented_dim(d)), from targets (n, d), offsets (n,) and a pivot (d,) or None.
 
-    Parameters
-    ----------
-    half : whether they will be rounded to float16
-
-    Raises
-    ------
-    InputError
-        if float16 cannot hold an offset.
+    Raises `InputError` if they will be rounded to float16 (`half`) and it cannot hold an offset.
     """
     folded = -offsets if pivot is None else targets @ pivot - offsets
     if half and np.abs(folded).max() > LARGEST_HALF:

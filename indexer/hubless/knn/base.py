@@ -1,22 +1,29 @@
 """The contract of a kind of index: the seam between Faiss and the rest."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import faiss
 
 from hubless.errors import InputError
+from hubless.knn.exhaustive import search_all, storage_of
 from hubless.vectors.arrays import F32, I64, check_at_least
 
 SearchParameters = Mapping[str, Any]
 Precision: TypeAlias = Literal["float32", "float16"]
 """Precision of the stored vectors. All scores are computed from them."""
+Found: TypeAlias = tuple[F32, I64]
+"""The best rows of each query: scores (m, k) and rows (m, k), −1 for empty places."""
+Selector: TypeAlias = faiss.IDSelector | None
+"""The rows to search; None for all."""
 
 NUMBER_BYTES = {"float32": 4, "float16": 2}
 LEAST_TRAINED = 39 * 16
 """Faiss needs 39 vectors to train each of the 16 centroids of a 4-bit code."""
+TUNED_AT = 10
+"""Search parameters are chosen for 10 hits. Fewer hits are the first of 10, so they have the same recall."""
 
 
 @dataclass(frozen=True)
@@ -27,68 +34,55 @@ class TrainingSample:
     folded: int | None
 
 
-class IndexType(Protocol):
+@dataclass(frozen=True)
+class IndexType(ABC):
     """A kind of Faiss index over augmented vectors (n, dim), by inner product. It holds no state.
 
     A search does not change the index: threads may search at the same time, with different parameters.
+    `pivoted` kinds find more with offsets that are folded with a pivot (see `hubless.knn.augment`). `least` is the
+    fewest targets that it works with, `known` names its search parameters.
     """
 
-    @property
-    def name(self) -> str:
-        """Name of the kind, as bundles store it."""
+    name: str
+    precision: Precision = "float32"
+    pivoted: ClassVar[bool] = False
+    least: ClassVar[int] = 1
+    known: ClassVar[tuple[str, ...]] = ()
 
-    @property
-    def precision(self) -> Precision:
-        """Precision of the stored vectors."""
-
-    @property
-    def pivoted(self) -> bool:
-        """True if it finds more with offsets that are folded with a pivot (see `hubless.knn.augment`)."""
-
+    @abstractmethod
     def size(self, count: int, dim: int) -> int:
         """Return about how many bytes the index of `count` targets takes, in memory and on disk."""
 
-    @property
-    def least(self) -> int:
-        """Fewest targets that it works with."""
-
     def training_rows(self, count: int) -> int:
         """Return how many of `count` targets to train on; 0 if it needs no training."""
+        return 0
 
+    @abstractmethod
     def new(self, count: int, dim: int, seed: int, sample: TrainingSample | None) -> faiss.Index:
         """Return an empty, untrained index for `count` vectors. `sample` is what it will be trained on, if it is."""
 
+    @abstractmethod
     def ladder(self, count: int) -> list[dict[str, Any]]:
         """Return search parameters to try for `count` targets, from the cheapest to the most thorough."""
 
     def check(self, parameters: SearchParameters) -> None:
         """Raise `InputError` for an unknown search parameter or a wrong value."""
+        check_parameters(parameters, self.known, self.name)
 
+    @abstractmethod
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         """Return parameters that find as much among `selected` targets of `count` as the given ones do among all.
 
         None if it costs less to compare with all selected targets.
         """
 
-    def search(
-        self,
-        index: faiss.Index,
-        queries: F32,
-        k: int,
-        parameters: SearchParameters,
-        selector: faiss.IDSelector | None = None,
-    ) -> tuple[F32, I64]:
-        """Return the k best rows for augmented queries (m, dim): scores (m, k) and rows (m, k), −1 for empty places.
+    @abstractmethod
+    def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
+        """Return the k best rows for augmented queries (m, dim)."""
 
-        Parameters
-        ----------
-        selector : the rows to search; None for all
-        """
-
-    def exact(
-        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
-    ) -> tuple[F32, I64]:
+    def exact(self, index: faiss.Index, queries: F32, k: int, only: Selector = None) -> Found:
         """As `search`, but compare with every vector, or with every selected one."""
+        return search_all(storage_of(index), queries, k, only)
 
 
 def new_storage(dim: int, precision: Precision) -> faiss.Index:
@@ -98,6 +92,20 @@ def new_storage(dim: int, precision: Precision) -> faiss.Index:
     return faiss.IndexFlatIP(dim)
 
 
+def with_storage(compressed: faiss.Index, precision: Precision) -> faiss.Index:
+    """Return a compressed index that finds candidates, and rescores them with stored vectors."""
+    return faiss.IndexRefine(compressed, new_storage(compressed.d, precision))
+
+
+def search_refined(index: faiss.Index, queries: F32, k: int, k_factor: int, how: faiss.SearchParameters) -> Found:
+    """Return the k best of k · `k_factor` candidates of the compressed index, by the scores of the stored vectors."""
+    asked = min(max(k, TUNED_AT), index.ntotal)
+    factor = min(float(k_factor), index.ntotal / asked)
+    parameters = faiss.IndexRefineSearchParameters(k_factor=factor, base_index_params=how)
+    scores, rows = index.search(queries, asked, params=parameters)
+    return scores[:, :k], rows[:, :k]
+
+
 def check_parameters(parameters: SearchParameters, known: tuple[str, ...], index: str) -> None:
     """Raise `InputError` for the first search parameter that is unknown, or not a whole number above 0."""
     for name, value in parameters.items():
@@ -105,14 +113,3 @@ def check_parameters(parameters: SearchParameters, known: tuple[str, ...], index
             expected = f"one of {', '.join(known)}" if known else "none"
             raise InputError("parameters", f"{expected}, as the index is {index}", name)
         check_at_least(f"parameters.{name}", value, 1)
-
-
-@contextmanager
-def openmp_threads(count: int) -> Iterator[None]:
-    """Let Faiss use `count` threads for calls from this thread, inside the `with` block."""
-    before = faiss.omp_get_max_threads()
-    faiss.omp_set_num_threads(count)
-    try:
-        yield
-    finally:
-        faiss.omp_set_num_threads(before)

@@ -23,17 +23,8 @@ def kinds_to_try(
 ) -> tuple[list[IndexType], list[str]]:
     """Return the kinds to build, in turn until one reaches the aims, and notes on the choice.
 
-    Parameters
-    ----------
-    name : name of a kind, or "auto"
-    indexes : all kinds
-    count : number of targets
-    dim : dimensions of the augmented vectors
-
-    Raises
-    ------
-    InputError
-        if the memory is too small for the kind, or for every kind with "auto".
+    `name` may be "auto"; `dim` is that of the augmented vectors. Raises `InputError` if the memory is too small for
+    all.
     """
     if name == AUTO:
         choices = [[indexes[each] for each in VARIANTS[family]] for family in _families(count, dim, aims)]

@@ -10,6 +10,7 @@ system has stopped.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 
@@ -17,7 +18,6 @@ import faiss
 import numpy as np
 
 from hubless.kernels.threads import blas_has_avx512, cores, one_blas_thread
-from hubless.knn.base import openmp_threads
 from hubless.vectors.arrays import F32, I64
 from hubless.vectors.sources import block_rows
 
@@ -42,15 +42,21 @@ PART_BYTES, PARTS = 16 * 2**20, 16
 """A part has at least this size, since a second thread does not pay for less; and there are at most this many parts."""
 
 
+@contextmanager
+def openmp_threads(count: int) -> Iterator[None]:
+    """Let Faiss use `count` threads for calls from this thread, inside the `with` block."""
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(count)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
 def search_all(storage: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None) -> tuple[F32, I64]:
     """Return the k best of all vectors, or of the selected ones: scores (m, k) and rows (m, k).
 
     It uses the threads that OpenMP may use. Their number does not change the answers.
-
-    Parameters
-    ----------
-    queries : (m, d)
-    selector : the rows to search; None for all
     """
     plain = selector is None and isinstance(storage, faiss.IndexFlat)
     if plain and k <= storage.ntotal and len(queries) * k <= MOST_FOUND:

@@ -4,16 +4,24 @@ Source: André, Kermarrec and Le Scouarnec, IEEE TPAMI 2021; Faiss's PQ fast sca
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import faiss
 
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
-from hubless.knn.exhaustive import search_all, storage_of
+from hubless.knn.base import (
+    LEAST_TRAINED,
+    NUMBER_BYTES,
+    Found,
+    IndexType,
+    SearchParameters,
+    Selector,
+    TrainingSample,
+    search_refined,
+    with_storage,
+)
 from hubless.knn.ivf import list_count, list_training_rows, narrowed_probes, probes, probing
 from hubless.knn.leading import leading_half
-from hubless.knn.refined import search_refined, with_storage
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import F32
 
 CODED_DIMENSIONS = 4
 """Dimensions that share a code."""
@@ -30,7 +38,7 @@ SCANNED_A_COMPARED = 32
 
 
 @dataclass(frozen=True)
-class FastScan:
+class FastScan(IndexType):
     """Scans all codes.
 
     The codes are in one list: Faiss' scan of codes without lists takes no selector.
@@ -39,9 +47,9 @@ class FastScan:
     """
 
     name: str = "fastscan"
-    precision: Precision = "float32"
-    pivoted: bool = True
-    least: int = LEAST_TRAINED
+    pivoted = True
+    least = LEAST_TRAINED
+    known: ClassVar[tuple[str, ...]] = ("k_factor",)
 
     def size(self, count: int, dim: int) -> int:
         code = dim // CODED_DIMENSIONS // 2
@@ -69,26 +77,11 @@ class FastScan:
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"k_factor": factor} for factor in K_FACTORS]
 
-    def check(self, parameters: SearchParameters) -> None:
-        check_parameters(parameters, ("k_factor",), self.name)
-
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return None if selected * SCANNED_A_COMPARED <= count else parameters
 
-    def search(
-        self,
-        index: faiss.Index,
-        queries: F32,
-        k: int,
-        parameters: SearchParameters,
-        selector: faiss.IDSelector | None = None,
-    ) -> tuple[F32, I64]:
-        return search_refined(index, queries, k, parameters["k_factor"], probing(1, selector))
-
-    def exact(
-        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
-    ) -> tuple[F32, I64]:
-        return search_all(storage_of(index), queries, k, selector)
+    def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
+        return search_refined(index, queries, k, how["k_factor"], probing(1, only))
 
 
 @dataclass(frozen=True)
@@ -96,6 +89,7 @@ class IvfFastScan(FastScan):
     """Scans the codes in the `nprobe` lists nearest to the query."""
 
     name: str = "ivf_fastscan"
+    known = ("nprobe", "k_factor")
 
     def lists(self, count: int) -> int:
         return list_count(count)
@@ -108,18 +102,8 @@ class IvfFastScan(FastScan):
         tried = [{"nprobe": nprobe, "k_factor": factor} for nprobe in probes(count, 2) for factor in IVF_K_FACTORS]
         return sorted(tried, key=lambda each: each["nprobe"] * scanned_a_list + SCANS_A_K * each["k_factor"])
 
-    def check(self, parameters: SearchParameters) -> None:
-        check_parameters(parameters, ("nprobe", "k_factor"), self.name)
-
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return narrowed_probes(parameters, selected, count)
 
-    def search(
-        self,
-        index: faiss.Index,
-        queries: F32,
-        k: int,
-        parameters: SearchParameters,
-        selector: faiss.IDSelector | None = None,
-    ) -> tuple[F32, I64]:
-        return search_refined(index, queries, k, parameters["k_factor"], probing(parameters["nprobe"], selector))
+    def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
+        return search_refined(index, queries, k, how["k_factor"], probing(how["nprobe"], only))

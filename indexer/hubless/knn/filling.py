@@ -13,11 +13,7 @@ def make_index(
 ) -> faiss.Index:
     """Return an index of vectors (n, d'), usually augmented, in their order. Equal inputs and seed: equal index.
 
-    Beside the index, memory holds first the training sample, then one block of vectors.
-
-    Parameters
-    ----------
-    folded : d, the column of the offsets; None if the vectors have none
+    Beside the index, memory holds first the training sample, then one block. `folded` is d, the column of the offsets.
     """
     index = trained_index(kind, vectors, vectors.shape[0], seed, steps, folded)
     add_vectors(index, vectors, steps.step(f"building the {kind.name} index", vectors.shape[0]))
@@ -27,13 +23,7 @@ def make_index(
 def trained_index(
     kind: IndexType, vectors: VectorSource, count: int, seed: int, steps: Steps, folded: int | None = None
 ) -> faiss.Index:
-    """Return an index without vectors, trained on a sample of some (n, d').
-
-    Parameters
-    ----------
-    count : how many vectors it is to hold: all of them, or those of a shard
-    folded : as for `make_index`
-    """
+    """Return an index for `count` vectors that holds none, trained on a sample of some (n, d')."""
     dim, trained_on = vectors.shape[1], None
     if rows := kind.training_rows(count):
         steps.step(f"training the {kind.name} index")

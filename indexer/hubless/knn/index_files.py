@@ -13,13 +13,7 @@ from hubless.errors import BundleDamaged, storage_errors
 
 
 def write_index(index: faiss.Index, path: Path) -> None:
-    """Write an index to a new file.
-
-    Raises
-    ------
-    StorageError
-        if it cannot be written whole.
-    """
+    """Write an index to a new file. Raises `StorageError` if it cannot be written whole."""
     # given a path, Faiss does not notice a full disk when it closes the file
     with storage_errors(path), path.open("wb") as file:
         faiss.write_index(_aligned(index), faiss.PyCallbackIOWriter(file.write))
@@ -28,14 +22,7 @@ def write_index(index: faiss.Index, path: Path) -> None:
 def read_index(path: Path, *, mapped: bool = True) -> faiss.Index:
     """Open an index, mapped into memory. Vectors, graphs and lists are not copied; codes of fast scan are.
 
-    Parameters
-    ----------
-    mapped : otherwise all is copied, and the index can be changed
-
-    Raises
-    ------
-    BundleDamaged
-        if it is not a Faiss index.
+    Unmapped, all is copied, and the index can be changed. Raises `BundleDamaged` if it is not a Faiss index.
     """
     try:
         index = faiss.read_index(str(path), faiss.IO_FLAG_MMAP_IFC if mapped else 0)

@@ -6,8 +6,16 @@ from typing import Any
 
 import faiss
 
-from hubless.knn.base import LEAST_TRAINED, NUMBER_BYTES, Precision, SearchParameters, TrainingSample, check_parameters
-from hubless.vectors.arrays import F32, I64
+from hubless.knn.base import (
+    LEAST_TRAINED,
+    NUMBER_BYTES,
+    Found,
+    IndexType,
+    SearchParameters,
+    Selector,
+    TrainingSample,
+)
+from hubless.vectors.arrays import F32
 
 TRAINED_A_LIST = 64
 LEAST_A_LIST = 39
@@ -17,16 +25,15 @@ PASSED_A_COMPARED = 0.03
 
 
 @dataclass(frozen=True)
-class Ivf:
+class Ivf(IndexType):
     """Inverted lists over the stored vectors.
 
     The search parameter `nprobe` is the number of lists to search.
     """
 
     name: str = "ivf"
-    precision: Precision = "float32"
-    pivoted: bool = False
-    least: int = LEAST_TRAINED
+    least = LEAST_TRAINED
+    known = ("nprobe",)
 
     def size(self, count: int, dim: int) -> int:
         # each vector has its row, and each row the place of its vector
@@ -46,27 +53,15 @@ class Ivf:
     def ladder(self, count: int) -> list[dict[str, Any]]:
         return [{"nprobe": lists} for lists in probes(count)]
 
-    def check(self, parameters: SearchParameters) -> None:
-        check_parameters(parameters, ("nprobe",), self.name)
-
     def narrowed(self, parameters: SearchParameters, selected: int, count: int) -> SearchParameters | None:
         return narrowed_probes(parameters, selected, count)
 
-    def search(
-        self,
-        index: faiss.Index,
-        queries: F32,
-        k: int,
-        parameters: SearchParameters,
-        selector: faiss.IDSelector | None = None,
-    ) -> tuple[F32, I64]:
-        scores, rows = index.search(queries, k, params=probing(parameters["nprobe"], selector))
+    def search(self, index: faiss.Index, queries: F32, k: int, how: SearchParameters, only: Selector = None) -> Found:
+        scores, rows = index.search(queries, k, params=probing(how["nprobe"], only))
         return scores, rows
 
-    def exact(
-        self, index: faiss.Index, queries: F32, k: int, selector: faiss.IDSelector | None = None
-    ) -> tuple[F32, I64]:
-        return self.search(index, queries, k, {"nprobe": index.nlist}, selector)
+    def exact(self, index: faiss.Index, queries: F32, k: int, only: Selector = None) -> Found:
+        return self.search(index, queries, k, {"nprobe": index.nlist}, only)
 
 
 def list_count(count: int) -> int:
@@ -101,6 +96,6 @@ def narrowed_probes(parameters: SearchParameters, selected: int, count: int) -> 
     return {**parameters, "nprobe": min(most, math.ceil(parameters["nprobe"] / math.sqrt(share)))}
 
 
-def probing(nprobe: int, selector: faiss.IDSelector | None = None) -> faiss.SearchParametersIVF:
+def probing(nprobe: int, selector: Selector) -> faiss.SearchParametersIVF:
     """Return Faiss' search parameters for an index of lists."""
     return faiss.SearchParametersIVF(nprobe=int(min(nprobe, MOST_LISTS)), sel=selector)

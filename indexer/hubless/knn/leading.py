@@ -20,13 +20,7 @@ SMALLEST_VARIANCE = 1e-9
 def leading_half(sample: F32, dim: int, group: int) -> faiss.LinearTransform | None:
     """Return a transform from augmented vectors (n, d') to their leading half (n, d'/2), the offset last.
 
-    None if the half loses too much. Inner products of the halves are near those of the whole vectors.
-
-    Parameters
-    ----------
-    sample : (m, d') augmented targets
-    dim : d, the column of the offset
-    group : dimensions per code
+    None if the half loses too much. `dim` is d, the column of the offset, and `group` the dimensions per code.
     """
     whole = sample.shape[1]
     kept = whole // 2 - group

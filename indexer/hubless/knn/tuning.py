@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hubless.knn.aims import Aims
-from hubless.knn.base import SearchParameters, openmp_threads
+from hubless.knn.base import SearchParameters
+from hubless.knn.exhaustive import openmp_threads
 from hubless.vectors.arrays import F32, I64
 
 Search: TypeAlias = Callable[[F32, int, SearchParameters], tuple[F32, I64]]
@@ -19,13 +20,7 @@ SCORE_TOLERANCE = 1e-4
 
 @dataclass(frozen=True)
 class Setting:
-    """Search parameters with their measured recall and latency.
-
-    Parameters
-    ----------
-    recall : share of the exact top 10 that is found
-    latency_ms : median time of a single query on one thread
-    """
+    """Search parameters with their recall of the exact top 10, and the median time of a single query on one thread."""
 
     parameters: dict[str, Any]
     recall: float
@@ -35,12 +30,7 @@ class Setting:
 def recall_curve(search: Search, tried: Iterable[dict[str, Any]], queries: F32, exact_scores: F32) -> list[Setting]:
     """Measure settings, from the cheapest on, until two in a row find everything.
 
-    Parameters
-    ----------
-    search : gives the best rows, as the search of an `IndexType` does, for queries, k and search parameters
-    tried : search parameters, such as a kind's ladder
-    queries : (m, d') augmented
-    exact_scores : (m, k) by exact search in the stored vectors, best first
+    `queries` are augmented, (m, d'); `exact_scores` (m, k) are those of the exact best stored vectors, best first.
     """
     curve: list[Setting] = []
     for parameters in tried:
@@ -62,14 +52,9 @@ def cheapest_setting(curve: Sequence[Setting], aims: Aims) -> Setting:
 
 
 def agreement(scores: F32, exact_scores: F32) -> float:
-    """Return the recall by scores: the share of found targets that score as high as the last exact one.
+    """Return the recall by scores (m, k): the share of found targets that score as high as the last exact one.
 
     So any of equal targets counts, such as duplicates.
-
-    Parameters
-    ----------
-    scores : (m, k) found
-    exact_scores : (m, k) by exact search, best first
     """
     tolerance = SCORE_TOLERANCE * np.maximum(1.0, np.abs(exact_scores[:, -1:]))
     return float(np.mean(scores >= exact_scores[:, -1:] - tolerance))
