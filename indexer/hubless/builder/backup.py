@@ -115,9 +115,7 @@ def _put_aliases(catalog: Catalog, found: Table, collections: Sequence[str]) -> 
 def _copy_collection(catalog: Catalog, name: str, home: Path, *, changing: bool) -> None:
     """Copy a collection as it is at one moment: versions, log, the bank that waits, and the kept scan.
 
-    Parameters
-    ----------
-    changing : whether somebody may change it meanwhile
+    `changing` says if somebody may change it meanwhile.
     """
     source = catalog.home(name)
     with storage_errors(home), ExitStack() as opened:

@@ -44,14 +44,9 @@ T = TypeVar("T")
 
 @contextmanager
 def executing(executor: str, folder: Path) -> Iterator[None]:
-    """Let passes over shared vectors run on an executor, inside the `with` block.
+    """Let passes over shared vectors run on an executor (see `hubless.build`), inside the `with` block.
 
-    Parameters
-    ----------
-    folder : all machines of the executor see it. Vectors are put into a folder in it, which is removed at the end
-    executor : "local", this process; "processes" or "processes:4", of this machine; "ray", the cluster that RAY_ADDRESS
-        names or that this machine is part of, or else a new one on this machine; "ray://HOST:PORT", a cluster that has
-        a Ray client server there
+    Vectors are put into a folder in `folder`, which all machines of the executor see; it is removed at the end.
     """
     check_executor(executor, CPU)
     if executor == LOCAL:

@@ -73,12 +73,7 @@ EXAMINED: dict[str, Any] = {
 
 
 def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> SimilarityMatrices | None:
-    """Take the similarities out of the values of `--set`, if there are any.
-
-    Parameters
-    ----------
-    vectors : what cannot be given beside them, by the names of the options
-    """
+    """Take the similarities out of the values of `--set`, if there are any. Then no `vectors` may be given."""
     given = {name: values.pop(name, None) for name in SIMILARITIES}
     found = next((name for name, path in given.items() if path is not None), None)
     if found is None:

@@ -29,15 +29,8 @@ def parameters_of(function: Callable[..., Any], skip: Iterable[str] = ()) -> dic
 def read_settings(given: Sequence[str] | None, known: Mapping[str, Any], *, others: bool = False) -> dict[str, Any]:
     """Return the values of `--set NAME=VALUE` by name. `NAME.KEY=VALUE` adds to a mapping, `a,b` makes a list.
 
-    Parameters
-    ----------
-    known : types by name. `Any` reads a value as JSON
-    others : take unknown names too, as JSON
-
-    Raises
-    ------
-    typer.BadParameter
-        for an unknown name, with the known ones, or for a value of another type.
+    `known` has types by name; `Any` reads JSON. With `others` unknown names are taken too. Raises a usage error that
+    lists the known names, or says which type a value should have.
     """
     values: dict[str, Any] = {}
     for each in given or ():

@@ -57,12 +57,8 @@ def beside_chance(measured: Measured, figure: Callable[[Hubness], str]) -> str:
 def print_table(table: Table, names: int = 1) -> None:
     """Print a table as wide as the terminal, at most 200 columns. Without a terminal it has `COLUMNS`, or 100.
 
-    Columns that do not fit stand in a table below. Without a terminal no word is broken, so that other programs find
-    names and numbers whole.
-
-    Parameters
-    ----------
-    names : number of first columns that say what a line is about. They are repeated in each table
+    Columns that do not fit stand in a table below, which repeats the first `names` columns. Without a terminal no word
+    is broken, so that other programs find names and numbers whole.
     """
     console = _console()
     wanted = console.width

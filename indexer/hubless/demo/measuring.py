@@ -93,15 +93,7 @@ def rank_by_all(encoders: Encoders, parts: Split, advance: Advance) -> list[Rank
 
 
 def rank(name: str, queries: F32, gallery: F32, relevant: Sequence[int], offsets: F32) -> Ranking:
-    """Measure the ranking by q·t − h(t).
-
-    Parameters
-    ----------
-    queries : (m, d)
-    gallery : (n, d)
-    relevant : (m,) the row that is right for each query
-    offsets : (n,) h
-    """
+    """Measure the ranking of the gallery (n, d) by q·t − h(t). `relevant` (m,) is the right row of each query."""
     # functions with the same words tie, however a processor rounds the products
     scores = np.round(queries @ gallery.T - offsets, DECIMALS)
     found = ranks(scores, [[row] for row in relevant])

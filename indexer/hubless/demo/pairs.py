@@ -75,10 +75,6 @@ def find_pairs(library: Library, advance: Advance = lambda files: None) -> list[
     """Return functions and methods of a library whose documentation starts with a paragraph of 4 words or more.
 
     Of those that share a first paragraph only the first is kept. Files that do not parse are left out.
-
-    Parameters
-    ----------
-    advance : told the number of files that are done
     """
     kept: dict[str, Pair] = {}
     for file in library.files:

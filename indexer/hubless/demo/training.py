@@ -22,14 +22,10 @@ RIDGE_PENALTY = 1.0
 
 @dataclass(frozen=True)
 class Side:
-    """One side of the pairs: TF-IDF over words, projected on the largest singular directions, normalised.
+    """One side of the pairs: TF-IDF over words, projected on the largest singular directions (v, d), normalised.
 
-    Parameters
-    ----------
-    vocabulary : word → column
-    idf : (v,) weight of each word: log((1 + texts) / (1 + texts with the word)) + 1
-    directions : (v, d) right singular vectors
-    dampened : whether a count c becomes 1 + log(c)
+    The weight `idf` of a word is log((1 + texts) / (1 + texts with the word)) + 1. `dampened` counts c become 1 +
+    log(c).
     """
 
     vocabulary: dict[str, int]

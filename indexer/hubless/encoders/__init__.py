@@ -47,18 +47,10 @@ ENCODERS: dict[str, type[BagOfWords] | type[DescribedEncoder]] = {
 
 
 def load_encoder(path: Path, dim: int | None = None, changes: Mapping[str, Any] | None = None) -> Encoder:
-    """Read an encoder.
+    """Read an encoder: a folder in which `save` wrote one, or a description of one in .json or .toml.
 
-    Parameters
-    ----------
-    path : a folder in which `save` wrote one, or a description of one: .json or .toml
-    dim : dimensions of the collection, for a description without `dim`
-    changes : fields of the description to replace. Another `type` replaces the whole description
-
-    Raises
-    ------
-    InputError
-        if a file is missing, damaged or does not fit the other one, or a field is wrong; names the file or field.
+    `dim` is for a description without it. `changes` replace fields; another `type` replaces the whole description.
+    Raises `InputError` naming a file that is missing, damaged or does not fit the other one, or a field that is wrong.
     """
     path = Path(path)
     folder, file = (path, path / ENCODER_FILE) if path.is_dir() or not path.suffix else (path.parent, path)

@@ -37,19 +37,8 @@ def tokenise(text: str) -> list[str]:
 class BagOfWords:
     """An encoder with one vector per word. A text is the normalised sum of the rows of its words, repeated ones too.
 
-    Unknown words are ignored.
-
-    Parameters
-    ----------
-    vocabulary : word → row; each row once, each word as `tokenise` returns it
-    rows : (v, d) float16, float32 or float64, one row per word
-
-    Raises
-    ------
-    InputError
-        if vocabulary and rows do not fit each other, or `tokenise` never returns one of the words.
-    NotFinite
-        if a row holds NaN or infinity.
+    Unknown words are ignored. `vocabulary` gives the row of each word as `tokenise` returns it, each row (v, d) once.
+    Raises `InputError` if they do not fit each other, and `NotFinite`.
     """
 
     def __init__(self, vocabulary: Mapping[str, int], rows: np.ndarray[Any, Any]) -> None:
@@ -73,12 +62,8 @@ class BagOfWords:
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Return (m, d) vectors of length 1.
 
-        Raises
-        ------
-        UnknownWords
-            if a text has no known word; names the first such text.
-        ZeroVector
-            if the rows of a text's words cancel each other out; names the first such text.
+        Raises `UnknownWords` naming the first text without a known word, and `ZeroVector` if rows cancel each other
+        out.
         """
         if isinstance(texts, str):
             raise InputError("texts", "a sequence of texts", "one text")
@@ -88,13 +73,7 @@ class BagOfWords:
         return vectors
 
     def save(self, folder: Path) -> None:
-        """Write `encoder.json` and `encoder.npy` into an existing folder.
-
-        Raises
-        ------
-        StorageError
-            if the disk refuses.
-        """
+        """Write `encoder.json` and `encoder.npy` into an existing folder."""
         description = {
             "type": "bag-of-words",
             "tokeniser": TOKENISER,

@@ -46,10 +46,7 @@ class Encoder(Protocol):
 def checked(vectors: Any, count: int, dim: int) -> F32:
     """Check the answer of a foreign encoder, and return it as (m, d) float32.
 
-    Raises
-    ------
-    EncoderFailed
-        if it is not a finite matrix of numbers of that shape, or a row is zero.
+    Raises `EncoderFailed` if it is not a finite matrix of numbers of that shape, or a row is zero.
     """
     try:
         with np.errstate(over="ignore"):  # overflow becomes infinity, which is refused below
@@ -114,13 +111,9 @@ class DescribedEncoder(ABC):
 
     @classmethod
     def load(cls, folder: Path, description: Mapping[str, Any]) -> Self:
-        """Make it from its description.
+        """Make it from its description. Raises `InputError` for the first missing, unknown or wrong field.
 
-        Raises
-        ------
-        InputError
-            for the first missing, unknown or wrong field. It names the field, what was expected and what came, but
-            never shows a text: that may be a key in the place of the name of its variable.
+        The error never shows a text: that may be a key in the place of the name of its variable.
         """
         try:
             return cls(cls.described.model_validate(description))

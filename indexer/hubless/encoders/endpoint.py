@@ -151,14 +151,9 @@ class Endpoint(DescribedEncoder):
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Return (m, d) vectors of texts. Recent texts are not sent again.
 
-        Raises
-        ------
-        EncoderTimeout
-            if no answer comes within the endpoint's timeout, or within `seconds`.
-        EncoderFailed
-            if it cannot be reached, refuses, or does not answer with one sound vector per text.
-        TextRefused
-            if it refuses a text. The breaker does not count that: it says nothing about other texts.
+        Raises `EncoderTimeout` if no answer comes within the endpoint's timeout or `seconds`, `EncoderFailed` if it
+        cannot be reached, refuses, or answers wrongly, and `TextRefused` if it refuses a text: the breaker does not
+        count that.
         """
         with self._lock:
             known = {text: self._recent[text] for text in texts if text in self._recent}
@@ -310,19 +305,10 @@ def _client(description: EndpointDescription) -> "httpx.Client":
 
 
 def refusal(status: int, content: bytes, texts: int, secrets: Sequence[str]) -> HublessError:
-    """Return our error for an error answer.
+    """Return our error for an error answer to so many texts. `secrets` are left out of the message.
 
-    Parameters
-    ----------
-    status : HTTP status of the answer
-    content : its body, or the beginning of it
-    texts : number of texts in the request
-    secrets : texts to leave out of the message
-
-    Returns
-    -------
-    `TextRefused` if the endpoint refuses the texts. `EncoderFailed` for other errors, and if the endpoint names a field
-    of the description, such as the model.
+    It is `TextRefused` if the endpoint refuses the texts, and else, or if it names a field of the description such as
+    the model, `EncoderFailed`.
     """
     message, field = _said(content, secrets)
     answered = f"it answered with status {status}"

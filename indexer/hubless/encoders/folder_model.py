@@ -62,10 +62,7 @@ class FolderModel(DescribedEncoder):
     def check(self) -> None:
         """Load the model.
 
-        Raises
-        ------
-        InputError
-            if a package, the folder or a file is missing or damaged, or the model has other dimensions.
+        Raises `InputError` if a package, the folder or a file is missing or damaged, or the model has other dimensions.
         """
         kind = self.description.type
         if missing := [name for name in self.packages if importlib.util.find_spec(name) is None]:
@@ -79,12 +76,7 @@ class FolderModel(DescribedEncoder):
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Return (m, d) vectors of texts.
 
-        Raises
-        ------
-        UnknownWords
-            if the model knows nothing of a text; names the first such text.
-        EncoderFailed
-            if the model cannot be loaded, fails, or has another number of dimensions.
+        Raises `UnknownWords` naming the first text of which the model knows nothing, and `EncoderFailed` if it fails.
         """
         _check_texts(texts)
         if not texts:

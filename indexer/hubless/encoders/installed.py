@@ -43,12 +43,7 @@ class Installed(DescribedEncoder):
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Return (m, d) vectors of texts.
 
-        Raises
-        ------
-        HublessError
-            if the encoder raises one itself, such as an InputError about a text.
-        EncoderFailed
-            if it is not installed, fails, or does not answer with one sound vector per text.
+        Raises errors of hubless that the encoder raises itself, and `EncoderFailed` if it fails or answers wrongly.
         """
         try:
             answer = self._encoder().encode(list(texts))

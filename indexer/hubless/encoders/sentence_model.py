@@ -43,13 +43,7 @@ class SentenceModel(DescribedEncoder):
             raise InputError("encoder, model", "the name of a model, or its folder", f"{model}, which does not exist")
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
-        """Return (m, d) vectors of texts.
-
-        Raises
-        ------
-        EncoderFailed
-            if the package or the model is missing, or the model fails or has another number of dimensions.
-        """
+        """Return (m, d) vectors of texts. Raises `EncoderFailed` if package or model is missing, or the model fails."""
         wanted = self.description
         with self._lock:  # one call at a time: several would take several times the memory
             try:

@@ -42,15 +42,10 @@ class StaticDescription(FolderDescription):
 
 @dataclass(frozen=True)
 class StaticTable:
-    """A table with rows of tokens.
+    """A table with rows (v, d) of tokens.
 
-    Parameters
-    ----------
-    rows : (v, d), any type of numbers
-    weights : (number of tokens,) factor of each token's row, or None
-    mapping : (number of tokens,) row of each token, where tokens share rows, or None
-    unknown : token that is left out, or None
-    most_characters : how much of a text is read, or None. The tokeniser limits the tokens
+    `weights` has a factor of each token's row, `mapping` the row of each token where tokens share rows. The token
+    `unknown` is left out. `most_characters` and `most_tokens` of a text are read.
     """
 
     tokeniser: Any

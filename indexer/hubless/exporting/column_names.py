@@ -7,13 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ColumnNames:
-    """Rules for the names that a database allows.
-
-    Attributes
-    ----------
-    allowed, first : regular expressions for any character, and for the first
-    most, fewest : bytes of a name in UTF-8
-    """
+    """Rules for the names that a database allows: patterns for any character and the first, and bytes in UTF-8."""
 
     allowed: str = r"."
     first: str = r"."

@@ -30,14 +30,8 @@ def _is_no_map(stored: pa.DataType) -> bool:
 class Database:
     """A database that an export can be for.
 
-    Attributes
-    ----------
-    title : its name
-    most_width : numbers of a vector, at most
-    collection, columns : names that it allows
-    types : its type of each type of payload, where the script has to name them
-    keeps : whether it takes an Arrow type as it is; other columns become an `ExportedType`
-    most_id_bytes, most_text_bytes : of an id and of a text of the payload, in UTF-8; None for any
+    `most_width` limits the numbers of a vector, `types` names its types of payload where the script has to, and `keeps`
+    says if it takes an Arrow type as it is. Bytes of ids and texts are in UTF-8; None for any.
     """
 
     title: str

@@ -22,16 +22,7 @@ _STEP = "Writing targets"
 
 @dataclass(frozen=True)
 class Exported:
-    """Result of an export.
-
-    Attributes
-    ----------
-    path : the file or folder
-    count : how many targets
-    width : numbers of a vector, d + 1
-    left_out : targets that have no vector
-    notes : what else to know, in sentences, such as names that were changed
-    """
+    """Result of an export: so many targets, vectors of `width` d + 1, targets without a vector left out, and notes."""
 
     path: Path
     count: int

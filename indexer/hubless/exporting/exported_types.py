@@ -59,10 +59,7 @@ def stored_type(kind: ExportedType) -> pa.DataType:
 def converted(column: pa.Array, name: str) -> pa.Array:
     """Return a column as its kind: `stored_type(type_of(column.type))`. Nulls stay.
 
-    Raises
-    ------
-    InputError
-        naming a column whose values do not fit, such as whole numbers beyond 64 bits.
+    Raises `InputError` naming a column whose values do not fit, such as whole numbers beyond 64 bits.
     """
     kind = type_of(column.type)
     try:

@@ -23,18 +23,10 @@ ID, VECTOR, FREE = "id", "vector", "payload"
 
 @dataclass(frozen=True)
 class TargetRows:
-    """Targets as rows, in blocks. Those without a vector are left out.
+    """Targets as rows, in blocks. Those without a vector are left out. The limits of `database` hold; None for none.
 
     The vector is [t, −h], d + 1 numbers: its inner product with [q, λ] is q·t − λh, the corrected score.
-
-    Attributes
-    ----------
-    database : whose limits of names, types and lengths hold; None for any
-
-    Raises
-    ------
-    InputError
-        if the correction does more than offsets can, there are no targets with vectors, or they are too wide.
+    Raises `InputError` if the correction does more than offsets can, no target has a vector, or they are too wide.
     """
 
     collection: Collection
@@ -106,12 +98,9 @@ class TargetRows:
         return pa.schema(fields)
 
     def blocks(self) -> Iterator[pa.RecordBatch]:
-        """All rows, some thousand at a time.
+        """Give all rows, some thousand at a time.
 
-        Raises
-        ------
-        InputError
-            naming a payload column whose values do not fit, or an id or a column that is too long.
+        Raises `InputError` naming a payload column whose values do not fit, or an id or a column that is too long.
         """
         step = block_rows(self.width)
         payload = self.collection.parts.payload_table

@@ -44,13 +44,7 @@ def write_jsonl(rows: TargetRows, path: Path, advance: Advance) -> None:
 
 
 def write_lance(rows: TargetRows, path: Path, advance: Advance) -> None:
-    """Write a Lance dataset, a folder.
-
-    Raises
-    ------
-    InputError
-        if the package is not installed, or Lance has no such type as a payload column.
-    """
+    """Write a Lance dataset, a folder. Raises `InputError` without the package, or for a type that it does not have."""
     try:
         import lance
     except ImportError as error:
@@ -70,15 +64,7 @@ WRITERS: dict[str, Callable[[TargetRows, Path, Advance], None]] = {
 
 
 def check_output(path: Path) -> None:
-    """Check that an export can be written, before any work.
-
-    Raises
-    ------
-    InputError
-        if the ending is not that of a format.
-    StorageError
-        if the file cannot be written, or a folder is there already.
-    """
+    """Check that an export can be written, before any work. Raises `InputError` and `StorageError`."""
     if path.suffix not in WRITERS:
         raise InputError("output", f"a name that ends in {', '.join(WRITERS)}", path.name)
     if path.suffix == ".lance":
@@ -96,12 +82,7 @@ def check_new(folder: Path) -> None:
 
 
 def write_rows(rows: TargetRows, path: Path, advance: Advance) -> None:
-    """Write rows to a file or, for Lance, a folder, in the format of its ending.
-
-    Raises
-    ------
-    InputError, StorageError
-    """
+    """Write rows to a file or, for Lance, a folder, in the format of its ending."""
     write = WRITERS[path.suffix]
     with storage_errors(path):
         if path.suffix == ".lance":

@@ -25,21 +25,11 @@ I64 = NDArray[np.int64]
 
 
 def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -> F32:
-    """Rows as finite, C-contiguous float32. Not copied if they are that already.
+    """Return rows (m, d) as finite, C-contiguous float32. They are not copied if they are that already.
 
-    Parameters
-    ----------
-    values : (m, d) float16, float32 or float64
-    name : what to call the values in an error
-    numbers : the number of the first row, or of each row, for errors about a part of what `name` names; None for a
-        single vector, which is no row of several
-
-    Raises
-    ------
-    InputError
-        for any other type of number or of shape.
-    NotFinite
-        naming the first row that holds NaN, infinity, or a number that float32 cannot hold.
+    `numbers` is the number of the first row, or of each row, for errors; None for a single vector, which is no row.
+    Raises `InputError` for any other type of number or of shape, and `NotFinite` for NaN, infinity, or what float32
+    cannot hold.
     """
     if values.ndim != 2:
         raise InputError(name, "a matrix, one row an item", f"an array of shape {values.shape}")
@@ -58,14 +48,9 @@ def as_float32(values: NDArray[Any], name: str, numbers: int | I64 | None = 0) -
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Make a NumPy array of an array of another kind: a list, a tensor of torch, a column of lists of Arrow or polars.
+    """Return a NumPy array of another kind of array: a list, a tensor of torch, a column of lists of Arrow or polars.
 
-    Whole numbers in lists become float64. Nothing is copied where that can be avoided.
-
-    Raises
-    ------
-    InputError
-        for a ragged list, for nulls, and for what no array can be made of, such as a tensor on another device.
+    Whole numbers in lists become float64. Raises `InputError` for what no array can be made of.
     """
     if isinstance(values, np.ndarray):
         return values
@@ -106,20 +91,9 @@ def _of_arrow(values: Any, name: str) -> NDArray[Any]:
 
 
 def as_vectors(values: ArrayLike, name: str, dim: int | None = None, reference: str = "the collection") -> F32:
-    """Queries as the caller has them, one vector or several, as an (m, d) matrix.
+    """Return queries as the caller has them, one vector or several, as an (m, d) matrix.
 
-    Parameters
-    ----------
-    values : (d,) or (m, d): what `as_array` takes
-    name : what to call the values in an error
-    dim : the dimension that they must have, as `reference` has it
-
-    Raises
-    ------
-    InputError, NotFinite
-        as `as_float32`; a ragged list too.
-    DimensionMismatch
-        naming both dimensions.
+    Raises as `as_float32`, and `DimensionMismatch` if they have not the dimension `dim`, as `reference` has it.
     """
     array = as_array(values, name)
     if array.ndim == 1:
@@ -136,13 +110,7 @@ def check_dim(got: int, expected: int, name: str, reference: str = "the collecti
 
 
 def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
-    """Rows divided by their length, a new (m, d) array. `numbers` as for `as_float32`.
-
-    Raises
-    ------
-    ZeroVector
-        naming the first row of length zero.
-    """
+    """Return rows divided by their length, a new (m, d) array. Raises `ZeroVector` naming the first row of zeros."""
     unit = np.empty_like(rows)
     step = max(1, _PIECE // rows.shape[1])
     for start in range(0, len(rows), step):
@@ -161,7 +129,7 @@ def unit_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
 
 
 def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
-    """A single float32 vector (d,) or (1, d) divided by its length, as (1, d). Takes a third of `unit_rows`' time.
+    """Return a single float32 vector (d,) or (1, d) divided by its length, as (1, d), in a third of `unit_rows`' time.
 
     None for anything else, and for a vector without a finite length above 0: `as_vectors` and `unit_rows` say why.
     """
@@ -178,13 +146,7 @@ def unit_row(vector: ArrayLike, dim: int) -> F32 | None:
 
 
 def short_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
-    """The same (m, d) rows, whose inner products fit float32 however they are added up. `numbers` as for `as_float32`.
-
-    Raises
-    ------
-    NotFinite
-        naming the first row that is too long.
-    """
+    """Return the same (m, d) rows, whose inner products fit float32. Raises `NotFinite` for too long a row."""
     limit = LONGEST / np.sqrt(rows.shape[1])
     if rows.min(initial=0) >= -limit and rows.max(initial=0) <= limit:
         return rows
@@ -197,17 +159,9 @@ def short_rows(rows: F32, name: str, numbers: int | I64 | None = 0) -> F32:
 
 
 def half_rows(rows: F32, name: str, numbers: int | I64 = 0) -> F32:
-    """Rows with their numbers rounded to float16.
+    """Return rows (n, d) with their numbers rounded to float16.
 
-    Parameters
-    ----------
-    rows : (n, d)
-    numbers : the number of the first row, or of each, for messages
-
-    Raises
-    ------
-    InputError
-        naming the first row that float16 cannot hold: its largest number is too large, or too small.
+    Raises `InputError` naming the first row that float16 cannot hold: its largest number is too large, or too small.
     """
     limits = np.finfo(np.float16)
     largest = np.abs(rows).max(axis=1)
@@ -265,17 +219,9 @@ def is_list(kind: pa.DataType) -> bool:
 
 
 def matrix_of(lists: pa.Array, name: str, dim: int | None = None, start: int = 0) -> NDArray[Any]:
-    """Lists of one length as an array (n, d).
+    """Return lists of one length as an array (n, d). `start` is the number of the first row, for errors.
 
-    Parameters
-    ----------
-    dim : d; None takes that of the first list
-    start : the number of the first row, for errors
-
-    Raises
-    ------
-    InputError
-        naming the first row that is null, holds a null, or is of another length.
+    Raises `InputError` naming the first row that is null, holds a null, or is of another length.
     """
     if lists.null_count:
         raise InputError(f"{name}, row {start + pc.index(lists.is_null(), True).as_py()}", "a vector", "a null")

@@ -59,13 +59,7 @@ Vectors: TypeAlias = str | Path | VectorSource | ArrayLike
 
 
 def as_items(vectors: Vectors, parameter: str) -> Items:
-    """The content of a file of vectors; or vectors that come without a file, ids and payload.
-
-    Raises
-    ------
-    InputError, NotFinite, StorageError
-        as `open_items` and `hubless.vectors.sources.as_source`.
-    """
+    """Return the content of a file of vectors; or vectors that come without a file, ids and payload."""
     if isinstance(vectors, str | Path):
         return open_items(vectors, parameter)
     return Items(as_source(vectors, parameter))
@@ -74,19 +68,12 @@ def as_items(vectors: Vectors, parameter: str) -> Items:
 def open_items(path: str | Path, parameter: str) -> Items:
     """Open a file of vectors, or a folder of such files (shards, in the order of their names).
 
-    Parameters
-    ----------
-    path : a `.npy`, a `.npz` (an array `vectors`, or a single array; `ids` if there), a `.parquet` (a list column named
-        `vector` or `embedding`, or the only list column; a column `id`; the rest is payload), a folder of them, or a
-        `.lance` dataset with columns as of a `.parquet`
-    parameter : what the file is for, to name in an error
+    A `.npz` has an array `vectors`, or a single array, and perhaps `ids`. A `.parquet` or `.lance` has a list column
+    `vector` or `embedding`, or one only, perhaps a column `id`, and the rest is payload. `parameter` says what the file
+    is for.
 
-    Raises
-    ------
-    StorageError
-        if there is no such file, or it cannot be read.
-    InputError
-        if the file does not hold what it has to; pickled arrays are refused, never loaded.
+    Raises `StorageError` if it cannot be read, and `InputError` if it does not hold what it has to; pickled arrays are
+    refused.
     """
     path = Path(path)
     name = f"{parameter} ({path.name})"

@@ -41,18 +41,12 @@ def is_free(schema: pa.Schema | None) -> bool:
 
 
 def free_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Objects as they are stored.
-
-    Raises
-    ------
-    InputError
-        naming the row that JSON cannot say, or that is nested too deep.
-    """
+    """Return objects as they are stored. Raises `InputError` naming the row that JSON cannot say, or too deep a one."""
     return pa.table([pa.array([_text(row, place) for place, row in enumerate(rows)], pa.large_string())], FREE_SCHEMA)
 
 
 def free_rows(rows: pa.RecordBatch, keys: Sequence[str] | None = None) -> list[dict[str, Any]]:
-    """The objects of some stored rows: all of their keys, or those of some keys that they have."""
+    """Return the objects of some stored rows: all of their keys, or those of some keys that they have."""
     found = [orjson.loads(text) for text in rows.column(0).cast(pa.large_binary()).to_pylist()]
     if keys is None:
         return found
@@ -69,11 +63,7 @@ class OfKind(NamedTuple):
 class Values:
     """The values of one key in n rows, by kind.
 
-    Attributes
-    ----------
-    there : (n,) which rows have a value that is not null
-    elements : those of lists; None if there is no list
-    parents : of each element, the row of its list
+    `there` (n,) says which rows have a value that is not null. `elements` are those of lists, `parents` their rows.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -99,14 +89,11 @@ class Values:
         self.elements = Values(nested) if nested else None
 
     def of(self, kind: pa.DataType) -> OfKind | None:
-        """The values of a kind: `pa.bool_()`, `pa.int64()`, `pa.float64()`, `pa.large_string()`.
-
-        Whole numbers from 2^63 on are `pa.uint64()`.
-        """
+        """Return the values of a kind: bool, int64, float64, large_string, or uint64 for whole numbers from 2^63."""
         return self._kinds.get(kind)
 
     def which(self, kind: pa.DataType, test: Callable[[pa.Array], Any]) -> NDArray[np.bool_]:
-        """The rows with a value of a kind that passes a test, (n,)."""
+        """Return the rows with a value of a kind that passes a test, (n,)."""
         found = np.zeros(len(self.there), np.bool_)
         if (known := self.of(kind)) is not None:
             found[known.rows[test(known.values).to_numpy(zero_copy_only=False).astype(np.bool_)]] = True
@@ -122,7 +109,7 @@ class FreeBatch:
         self._known: OrderedDict[str, Values] = OrderedDict()
 
     def column(self, key: str) -> Values:
-        """The values of a key. `a.b` is the key itself, or else `b` of the object `a`."""
+        """Return the values of a key. `a.b` is the key itself, or else `b` of the object `a`."""
         if (known := self._known.get(key)) is None:
             known = self._known[key] = Values([_value_of(row, key) for row in self._objects()])
             while len(self._known) > _KEYS:

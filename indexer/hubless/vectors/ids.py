@@ -23,16 +23,9 @@ _ORDER_COLUMN = "order"
 
 
 def id_array(values: Any, name: str) -> pa.Array:
-    """Ids as an Arrow array of int64 or large_string.
+    """Return ids as an Arrow array of int64 or large_string.
 
-    Parameters
-    ----------
-    values : an Arrow or numpy array, or a sequence, of whole numbers or of strings
-
-    Raises
-    ------
-    InputError
-        for any other type, for a mixture, and for numbers outside 64 bits.
+    Raises `InputError` for any other type, for a mixture, and for numbers outside 64 bits.
     """
     expected = "strings, or whole numbers of 64 bits"
     try:
@@ -56,19 +49,14 @@ def id_array(values: Any, name: str) -> pa.Array:
 
 
 def as_ids(ids: "Ids") -> pa.Array:
-    """Ids from a file, as `read_ids`, or else as `id_array`."""
+    """Return ids from a file, as `read_ids`, or else as `id_array`."""
     return read_ids(ids) if isinstance(ids, str | Path) else id_array(ids, "ids")
 
 
 def read_ids(path: str | Path) -> pa.Array:
-    """Ids from a `.npy` (numbers or strings), a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one).
+    """Return ids from a `.npy`, a `.txt` (one a line) or a `.parquet` (the column `id`, or the only one).
 
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if the file does not hold ids.
+    Raises `StorageError` if there is no such file, and `InputError` if it does not hold ids.
     """
     path = Path(path)
     name = f"ids ({path.name})"
@@ -100,20 +88,14 @@ def _lines(path: Path) -> list[str]:
 
 
 def write_ids(ids: pa.Array, path: Path) -> None:
-    """Write unique ids and their sorted order to an Arrow file.
-
-    Raises
-    ------
-    DuplicateIds
-        naming an id that stands twice, and its rows.
-    """
+    """Write unique ids and their sorted order to an Arrow file. Raises `DuplicateIds` naming an id that repeats."""
     table = pa.table({ID_COLUMN: ids, _ORDER_COLUMN: _order(ids)})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
 
 
 def _order(ids: pa.Array) -> pa.Array:
-    """The rows of unique ids in the order of the ids, int64."""
+    """Return the rows of unique ids in the order of the ids, int64."""
     order = pc.sort_indices(ids)
     ordered = ids.take(order)
     twice = pc.equal(ordered[1:], ordered[:-1])
@@ -125,13 +107,7 @@ def _order(ids: pa.Array) -> pa.Array:
 
 
 class IdTable:
-    """The ids of n targets: row → id by position, id → row by binary search.
-
-    Parameters
-    ----------
-    ids : (n,) unique, int64 or large_string
-    order : (n,) the rows in the order of their ids
-    """
+    """The ids (n,) of targets: row → id by position, id → row by binary search in the sorted order."""
 
     def __init__(self, ids: pa.Array, order: NDArray[np.int64]) -> None:
         self.array = ids
@@ -140,18 +116,12 @@ class IdTable:
 
     @classmethod
     def of(cls, ids: pa.Array) -> "IdTable":
-        """The table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
+        """Return the table of ids in memory. Raises `DuplicateIds` as `write_ids`."""
         return cls(ids, _order(ids).to_numpy())
 
     @classmethod
     def open(cls, path: Path) -> "IdTable":
-        """The table that `write_ids` wrote, mapped into memory.
-
-        Raises
-        ------
-        ValueError, pa.ArrowException
-            if the file is not such a table.
-        """
+        """Return the table that `write_ids` wrote, mapped. Raises `ValueError` or `ArrowException` if it is none."""
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
         # whatever the file holds, a lookup may not read outside it
         table.validate(full=True)
@@ -170,20 +140,14 @@ class IdTable:
         return "string" if self._numbers is None else "int64"
 
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
-        """The ids of some rows, as Python strings or integers."""
+        """Return the ids of some rows, as Python strings or integers."""
         if self._numbers is not None:
             numbers: list[str | int] = self._numbers[rows].tolist()
             return numbers
         return [self.array[row].as_py() for row in rows.tolist()]
 
     def row(self, wanted: str | int) -> int:
-        """The row of an id.
-
-        Raises
-        ------
-        PointNotFound
-            if no target bears it.
-        """
+        """Return the row of an id. Raises `PointNotFound` if no target bears it."""
         if isinstance(wanted, str if self._numbers is None else int | np.integer) and not isinstance(wanted, bool):
             place = bisect_left(self._order, wanted, key=self._id)
             if place < len(self._order) and self._id(self._order[place]) == wanted:
@@ -191,13 +155,7 @@ class IdTable:
         raise PointNotFound(f"no target has the id {wanted!r}")
 
     def parse(self, text: str) -> str | int:
-        """An id from its text, by the type of the ids.
-
-        Raises
-        ------
-        PointNotFound
-            if ids are numbers and the text is none, as Python writes them.
-        """
+        """Return an id from its text. Raises `PointNotFound` if ids are numbers and the text is none."""
         if self._numbers is None:
             return text
         with suppress(ValueError):

@@ -13,10 +13,9 @@ LONGEST = 200_000
 
 
 def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
-    """The column and the address of the first image that a payload names; None without one.
+    """Return column and address of the first image that a payload names; None without one.
 
-    An address is a data URI of an image, or http(s) with the ending or in a column named after images. A browser runs
-    no script in an image, not even in SVG.
+    A browser runs no script in an image, not even in SVG.
     """
     for column, value in (payload or {}).items():
         if isinstance(value, str) and is_image(column, value):
@@ -25,7 +24,7 @@ def image_of(payload: dict[str, Any] | None) -> tuple[str, str] | None:
 
 
 def link_of(payload: dict[str, Any] | None) -> str | None:
-    """The first http(s) address of an image that a payload names; None without one."""
+    """Return the first http(s) address of an image that a payload names; None without one."""
     links = (value for column, value in (payload or {}).items() if isinstance(value, str) and _is_link(column, value))
     return next(links, None)
 

@@ -17,12 +17,7 @@ _READ = (".npy", ".npz", ".parquet", ".json")
 
 
 class InputStamps:
-    """The files of some inputs as they were when this was made, before anything was read.
-
-    Parameters
-    ----------
-    inputs : by name; a file or a folder. Anything else is not in a file, and ignored
-    """
+    """The files and folders among some inputs, as they were when this was made, before anything was read."""
 
     def __init__(self, **inputs: object) -> None:
         self._paths = {name: Path(given) for name, given in inputs.items() if isinstance(given, str | Path)}

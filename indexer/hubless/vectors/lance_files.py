@@ -20,15 +20,7 @@ _LAST = 2**64 - 1
 
 
 def open_dataset(path: Path, name: str) -> Any:
-    """The dataset of a folder, as Lance gives it.
-
-    Raises
-    ------
-    InputError
-        if the package is not installed.
-    ValueError, OSError
-        if it is not a dataset.
-    """
+    """Return the dataset of a folder, as Lance gives it. Raises `InputError` if the package is not installed."""
     try:
         import lance  # an extra
     except ImportError as error:
@@ -37,7 +29,7 @@ def open_dataset(path: Path, name: str) -> Any:
 
 
 def content_file(path: Path) -> Path:
-    """The file that tells one content of a path from another: itself, and of a dataset the newest manifest."""
+    """Return the file that tells one content of a path from another: itself, and of a dataset the newest manifest."""
     if path.suffix != LANCE or not path.is_dir():
         return path
     manifests = {_version(each): each for each in (path / _VERSIONS).glob("*.manifest")}

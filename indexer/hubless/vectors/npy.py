@@ -27,13 +27,7 @@ Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
 
 
 def read_header(stream: IO[bytes]) -> Header:
-    """The header of a `.npy`; the stream stands at the first number then.
-
-    Raises
-    ------
-    ValueError
-        if it is none.
-    """
+    """Return the header of a `.npy`; the stream stands at the first number then. Raises `ValueError` if it is none."""
     try:
         version = np.lib.format.read_magic(stream)
         read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
@@ -50,20 +44,14 @@ _EVALUATING = Lock()
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """NumPy warns of a header that Python 2 wrote, which is as good as any."""
+    """Silence NumPy, which warns of a header that Python 2 wrote, which is as good as any."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         yield
 
 
 def read_npy(path: Path) -> NDArray[Any]:
-    """The array in a `.npy`. Refuses pickled objects and, unlike `np.load`, other kinds of files.
-
-    Raises
-    ------
-    ValueError
-        if it is not one.
-    """
+    """Return the array in a `.npy`. Refuses pickled objects and, unlike `np.load`, other files, with a `ValueError`."""
     with path.open("rb") as file:
         header = read_header(file)
         start = file.tell()
@@ -73,7 +61,7 @@ def read_npy(path: Path) -> NDArray[Any]:
 
 
 def _numbers_after(header: Header, stream: IO[bytes], left: int) -> NDArray[Any]:
-    """The array whose header was read from a stream that has so many bytes left."""
+    """Return the array whose header was read from a stream that has so many bytes left."""
     shape, fortran, dtype = header
     if dtype.hasobject:
         raise ValueError("it holds pickled objects")
@@ -110,7 +98,7 @@ class NpzArrays(Mapping[str, NDArray[Any]]):
 
 @contextmanager
 def open_npz(path: Path) -> Iterator[NpzArrays]:
-    """The arrays of a `.npz`. Raises what `zipfile` does; asking for an array raises `ValueError` if it is none."""
+    """Give the arrays of a `.npz`. Raises what `zipfile` does, and `ValueError` for a member that is no array."""
     with zipfile.ZipFile(path) as archive:
         yield NpzArrays(archive)
 
@@ -123,13 +111,9 @@ def write_array(path: Path, array: NDArray[Any]) -> None:
 
 @dataclass(frozen=True)
 class NpyVectors:
-    """The rows of a `.npy` in C order, a source of vectors.
+    """The rows of a `.npy` in C order, from byte `start` on, a source of vectors.
 
     They are read, not mapped. A program that cuts a file kills each process that reads it through a map.
-
-    Attributes
-    ----------
-    start : byte of the first row
     """
 
     path: Path
@@ -139,12 +123,7 @@ class NpyVectors:
     name: str
 
     def blocks(self, rows: int, told: Callable[[memoryview], object] = lambda read: None) -> Iterator[F32]:
-        """All rows in order, at most `rows` at a time. Raises `InputError` if the file was cut.
-
-        Parameters
-        ----------
-        told : called with all bytes of the file, piece by piece
-        """
+        """Give all rows in order, at most `rows` at a time. `told` is called with all bytes of the file."""
         count = self.shape[0]
         with storage_errors(self.path), self.path.open("rb") as file:
             told(memoryview(file.read(self.start)))
@@ -156,7 +135,7 @@ class NpyVectors:
                 told(memoryview(rest))
 
     def take(self, rows: I64) -> F32:
-        """The rows of these numbers. Raises `InputError` if the file was cut."""
+        """Return the rows of these numbers. Raises `InputError` if the file was cut."""
         taken = np.empty((len(rows), self.shape[1]), self.dtype)
         width = self.dtype.itemsize * self.shape[1]
         with storage_errors(self.path), self.path.open("rb", buffering=0) as file:

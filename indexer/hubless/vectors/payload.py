@@ -99,13 +99,7 @@ class Payload:
 
     @classmethod
     def open(cls, path: Path) -> "Payload":
-        """The payload in a file, mapped into memory.
-
-        Raises
-        ------
-        pa.ArrowException
-            if the file cannot be read.
-        """
+        """Return the payload in a file, mapped into memory. Raises `ArrowException` if the file cannot be read."""
         if path.suffix == ".parquet":
             return cls(pq.read_table(path, memory_map=True))
         table = pa.ipc.open_file(pa.memory_map(str(path))).read_all()
@@ -114,10 +108,7 @@ class Payload:
         return cls(table)
 
     def with_rows(self, more: pa.Table) -> "Payload":
-        """These rows, and then more. Batches of like size become one, so that there are few, and each is copied rarely.
-
-        What filters asked of free payload is kept for the batches that stay.
-        """
+        """Return these rows, and then more. Batches of like size become one, so each is copied rarely."""
         grown = copy(self)
         grown.batches, grown._asked = [*self.batches], [*self._asked]
         for batch in more.combine_chunks().to_batches():
@@ -161,7 +152,7 @@ class Payload:
 
 
 def plain_table(table: pa.Table) -> pa.Table:
-    """A table as `PayloadWriter` stores it."""
+    """Return a table as `PayloadWriter` stores it."""
     return table.cast(plain_schema(table.schema))
 
 
@@ -173,17 +164,10 @@ def open_dataset(source: Any, **options: Any) -> Dataset:
 
 
 def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> Dataset:
-    """Payload of any kind, one row a target.
+    """Return payload of any kind, one row a target: a file, a list of dicts, a dict of columns, or a table.
 
-    Parameters
-    ----------
-    payload : a file (see `open_payload`), a list of dicts, a dict of columns, or a table of Arrow, pandas or polars.
-        A dict that lacks a key of another has null there. An index of pandas without a name is left out
-    types : names of types by column, of `hubless.vectors.payload_text.TYPES`
-
-    Raises
-    ------
-    StorageError, InputError
+    A dict that lacks a key of another has null there. An index of pandas without a name is left out. `types` are names
+    of `hubless.vectors.payload_text.TYPES` by column. Raises `StorageError` and `InputError`.
     """
     if isinstance(payload, str | Path):
         return open_payload(payload, types)
@@ -205,10 +189,7 @@ def as_payload(payload: "PayloadLike", types: "PayloadTypes | None" = None) -> D
 def parted_ids(payload: Dataset) -> tuple[pa.Array | None, list[str]]:
     """Return the column `id` of payload as ids, None without one, and the names of the other columns.
 
-    Raises
-    ------
-    InputError
-        if the column cannot be ids: strings or whole numbers, each once.
+    Raises `InputError` if the column cannot be ids: strings or whole numbers, each once.
     """
     columns = list(payload.schema.names)
     if ID_COLUMN not in columns:
@@ -233,16 +214,10 @@ def _known(types: "PayloadTypes | None") -> dict[str, pa.DataType]:
 
 
 def typed_payload(opened: Dataset, types: "PayloadTypes | None", columns: Sequence[str] | None = None) -> Dataset:
-    """The rows with columns in the types that were asked for.
+    """Return the rows with columns in the types that were asked for. `columns` are payload; None for all.
 
-    Parameters
-    ----------
-    columns : those that are payload; None for all
-
-    Raises
-    ------
-    InputError
-        naming a column that there is not, or whose values do not fit or are nested too deep, or an unknown type.
+    Raises `InputError` naming a column that there is not, or whose values do not fit or are too deep, or an unknown
+    type.
     """
     check_depth(opened.schema)
     wanted = _known(types)
@@ -280,18 +255,9 @@ def _table_of(payload: Any) -> pa.Table:
 
 
 def open_payload(path: str | Path, types: PayloadTypes | None = None) -> Dataset:
-    """Payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`.
+    """Return payload, one row a target, from a `.parquet`, a `.jsonl` or a `.csv`, in some types by column.
 
-    Parameters
-    ----------
-    types : names of types by column, of `hubless.vectors.payload_text.TYPES`
-
-    Raises
-    ------
-    StorageError
-        if there is no such file.
-    InputError
-        if the file cannot be read as what its ending says.
+    Raises `StorageError` if there is no such file, and `InputError` if it cannot be read as what its ending says.
     """
     path = Path(path)
     name = f"payload ({path.name})"

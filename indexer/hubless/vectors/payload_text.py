@@ -44,18 +44,9 @@ _TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """The rows of a CSV with a header.
+    """Return the rows of a CSV with a header. Types that are not given are guessed.
 
-    Parameters
-    ----------
-    types : of columns by name; those of others are guessed
-
-    Raises
-    ------
-    pa.ArrowException
-        if it is no CSV.
-    InputError
-        naming a column whose values do not fit its type.
+    Raises `ArrowException` if it is no CSV, and `InputError` naming a column whose values do not fit its type.
     """
     with pa_csv.open_csv(path) as opened:
         names = opened.schema.names
@@ -71,12 +62,9 @@ def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
-    """The rows of a file with a JSON object a line; the keys of all lines are columns. Parameters as for `read_csv`.
+    """Return the rows of a file with a JSON object a line; the keys of all lines are columns.
 
-    Raises
-    ------
-    InputError
-        naming the line that is no object, or the column whose values are of several types.
+    Raises `InputError` naming the line that is no object, or the column whose values are of several types.
     """
     names: dict[str, list[pa.Array]] = {}
     count = 0
@@ -98,13 +86,7 @@ def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
 
 
 def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
-    """A column in a type that was asked for.
-
-    Raises
-    ------
-    InputError
-        naming the column.
-    """
+    """Return a column in a type that was asked for. Raises `InputError` naming the column."""
     try:
         if column.type == wanted:
             return column
@@ -166,7 +148,7 @@ def _together(name: str, parts: list[pa.Array]) -> pa.ChunkedArray:
 
 
 def _guessed(column: pa.ChunkedArray) -> Column:
-    """A column of texts in the first type that loses no character, or itself."""
+    """Return a column of texts in the first type that loses no character, or itself."""
     texts = _without_missing(column)
     known = pc.unique(texts.drop_null())
     for loses_nothing, convert in _GUESSES:
@@ -176,7 +158,7 @@ def _guessed(column: pa.ChunkedArray) -> Column:
 
 
 def _guessed_of_json(column: pa.ChunkedArray) -> Column:
-    """In JSON numbers are no texts, so a text can only be a date or a time."""
+    """Return a column as dates or times, if it is texts of these: in JSON numbers are no texts."""
     if not pa.types.is_string(column.type):
         return column
     known = pc.unique(column.drop_null())
@@ -201,7 +183,7 @@ def _are_whole(known: pa.Array) -> bool:
 
 
 def _are_numbers(known: pa.Array) -> bool:
-    """Texts of which no two are one number, and none has more digits than a float64."""
+    """Return True for texts of which no two are one number, and none has more digits than a float64."""
     if not _all_match(known, _NUMBER):
         return False
     digits = [len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0")) for text in known.to_pylist()]

@@ -26,12 +26,9 @@ def check_depth(schema: pa.Schema) -> None:
 
 
 def payload_schema(given: pa.Schema) -> pa.Schema:
-    """The types that a payload is stored with: plain ones, and times in microseconds, as Python has no finer ones.
+    """Return the types that a payload is stored with: plain ones, and times in microseconds, the finest of Python.
 
-    Raises
-    ------
-    InputError
-        naming a column: finer times inside a list or a struct, or a type that Parquet does not have.
+    Raises `InputError` naming a column: finer times inside a list or a struct, or a type that Parquet does not have.
     """
     fields = [field.with_type(_in_microseconds(field.type)) for field in plain_schema(given)]
     for field in fields:
@@ -53,7 +50,7 @@ def _in_microseconds(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The types without dictionaries, and without views of text and bytes, in a type or in its parts.
+    """Return the types without dictionaries, and without views of text and bytes, in a type or in its parts.
 
     The dictionaries of a column would have to be the same in all batches. Arrow cannot look up rows of such a view.
     """
@@ -90,13 +87,7 @@ def _plain(stored: pa.DataType) -> pa.DataType:
 
 
 def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """Return rows in the types of `payload_schema`.
-
-    Raises
-    ------
-    InputError
-        naming a column that Arrow cannot convert, such as views inside a list view, or that `check_values` refuses.
-    """
+    """Return rows in the types of `payload_schema`. Raises `InputError` as `check_values`, or if none fit."""
     columns = []
     for field, column in zip(schema, rows.columns, strict=True):
         try:
@@ -111,11 +102,8 @@ def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
     """Return rows whose values a service can send.
 
-    Raises
-    ------
-    InputError
-        naming the column of a value that Python cannot hold, of text that is not UTF-8, or of a struct that has two
-        members of one name.
+    Raises `InputError` naming the column of a value that Python cannot hold, of text that is not UTF-8, or of a struct
+    that has two members of one name.
     """
     for field, column in zip(rows.schema, rows.columns, strict=True):
         name = f"payload, column {field.name}"
@@ -129,7 +117,7 @@ def check_values(rows: pa.RecordBatch) -> pa.RecordBatch:
 
 
 def _parts(column: pa.Array) -> Iterator[pa.Array]:
-    """A column, and the columns inside it."""
+    """Give a column, and the columns inside it."""
     yield column
     inner: list[pa.Array] = []
     if isinstance(column, pa.ExtensionArray):

@@ -40,7 +40,7 @@ class VectorSource(Protocol):
 
 
 def held(array: NDArray[Any], name: str) -> "HeldVectors":
-    """Rows (n, d) in memory, checked once. Raises `InputError` as `as_float32`."""
+    """Return rows (n, d) in memory, checked once. Raises `InputError` as `as_float32`."""
     return HeldVectors(as_float32(array, name), name)
 
 
@@ -94,13 +94,9 @@ class HeldVectors:
 
 @dataclass(frozen=True)
 class SharedVectors:
-    """Rows of a file that other processes can read too, checked already. They are pickled as a path, and mapped.
+    """Rows `start` to `stop` of a file of float32 rows without a header, checked already, for several processes.
 
-    Parameters
-    ----------
-    path : of a file of float32 rows, without a header
-    dim : d
-    start, stop : the rows of the file that are meant
+    They are pickled as a path, and mapped.
     """
 
     path: Path
@@ -119,7 +115,7 @@ class SharedVectors:
         return np.asarray(np.memmap(self.path, np.float32, "r", 4 * self.dim * self.start, self.shape))
 
     def rows(self, start: int, stop: int) -> "SharedVectors":
-        """Some of these rows."""
+        """Return some of these rows."""
         return replace(self, start=self.start + start, stop=self.start + stop)
 
     def blocks(self, rows: int) -> Iterator[F32]:
@@ -290,7 +286,7 @@ class ShortVectors(_ChangedRows):
 
 
 def under_metric(source: VectorSource, metric: str) -> VectorSource:
-    """A source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot".
+    """Return a source with its rows as they are compared: of length 1 under metric "cosine", unchanged under "dot".
 
     Reading it raises `ZeroVector` under "cosine", and `NotFinite` under "dot" if a row is too long.
     """
@@ -305,7 +301,7 @@ class HalfVectors(_ChangedRows):
 
 
 def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
-    """The rows of a source from one number up to another."""
+    """Return the rows of a source from one number up to another."""
     if isinstance(source, HeldVectors):
         return HeldVectors(source.array[start:stop], source.name)
     if isinstance(source, SharedVectors):
@@ -314,16 +310,9 @@ def rows_of(source: VectorSource, start: int, stop: int) -> VectorSource:
 
 
 def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
-    """The source itself, or an array as one.
+    """Return the source itself, or an array (n, d) as one: anything that `hubless.vectors.arrays.as_array` takes.
 
-    Parameters
-    ----------
-    vectors : a source, or (n, d): anything that `hubless.vectors.arrays.as_array` takes
-
-    Raises
-    ------
-    InputError, NotFinite
-        as `hubless.vectors.arrays.as_float32`; also without a row or a dimension.
+    Raises `InputError` and `NotFinite` as `as_float32`; also without a row or a dimension.
     """
     if hasattr(vectors, "blocks"):
         return cast(VectorSource, vectors)
@@ -337,7 +326,7 @@ def as_source(vectors: "VectorSource | ArrayLike", name: str) -> VectorSource:
 
 
 def in_memory(source: VectorSource) -> F32:
-    """All rows of a source as one (n, d) array."""
+    """Return all rows of a source as one (n, d) array."""
     if isinstance(source, HeldVectors | SharedVectors):
         return source.array
     if isinstance(source, ArrayVectors) and source.array.dtype == np.float32:
@@ -348,14 +337,14 @@ def in_memory(source: VectorSource) -> F32:
 
 
 def sample(source: VectorSource, count: int, seed: int = 0) -> VectorSource:
-    """The source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
+    """Return the source itself if it has at most `count` rows, and else that many rows chosen at random, in memory."""
     if source.shape[0] <= count:
         return source
     return ArrayVectors(source.take(sampled_rows(source.shape[0], count, seed)), f"sample of {source.name}")
 
 
 def sampled_rows(total: int, count: int, seed: int = 0) -> I64:
-    """The rows that `sample` takes of a source of `total` rows, ascending."""
+    """Return the rows that `sample` takes of a source of `total` rows, ascending."""
     if total <= count:
         return np.arange(total)
     return np.sort(np.random.default_rng(seed).choice(total, count, replace=False))

@@ -80,13 +80,9 @@ def check_bank(
     seed: int = 0,
     among: float | None = None,
 ) -> CheckedBank:
-    """Examine a query bank before it is used.
+    """Examine a query bank (b, d) for targets (n, d), both as they are compared, before it is used.
 
-    Parameters
-    ----------
-    bank : (b, d) as it is compared
-    targets : (n, d) as they are compared
-    among : the share of `looked_up` queries that are targets; None to look them up here
+    `among` is the share of `looked_up` queries that are targets; None to look them up here.
     """
     check_dim(bank.shape[1], targets.shape[1], bank.name, targets.name)
     if among is None:
@@ -107,12 +103,7 @@ def check_bank(
 
 
 def refuse_targets_for_queries(bank: F32, targets: F32, queries: F32) -> None:
-    """Raise `InputError` where the bank lies with the targets, and the queries that test it do not.
-
-    Parameters
-    ----------
-    bank, targets, queries : (b, d), (n, d) and (m, d), as they are compared
-    """
+    """Raise `InputError` where the bank lies with the targets, and the queries that test it do not."""
     clouds = [rows[np.random.default_rng(0).permutation(len(rows))[:COMPARED]] for rows in (bank, targets, queries)]
     if min(map(len, clouds)) < ENOUGH_TO_COMPARE:
         return

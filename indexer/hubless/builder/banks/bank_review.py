@@ -21,12 +21,7 @@ from hubless.vectors.sources import VectorSource
 
 @dataclass(frozen=True)
 class Review:
-    """A verdict on a query bank.
-
-    Attributes
-    ----------
-    chosen : the strength that fresh live queries speak for; None without such queries
-    """
+    """A verdict on a query bank. `chosen` is the strength that fresh live queries speak for; None without them."""
 
     good: bool
     against: list[str]
@@ -46,20 +41,9 @@ def review(
     """Look at a query bank, and fit a correction with it to see what it does to fresh live queries.
 
     These speak against the bank if their answers are spread most evenly at strength ¼ or less; or if they are less even
-    than with the offsets that are served, each at the strength that suits it best, by more than a standard error.
+    than with the offsets `served`, each at the strength that suits it best, by more than a standard error.
 
-    Parameters
-    ----------
-    bank : (b, d) as it is compared
-    targets : (n, d) as they are compared
-    method : the correction to fit; of one that rescores, only the offsets are tried
-    fresh : (m, d) live queries that are not in the bank
-    served : (n,) offsets of the version that is served, to compare with
-
-    Raises
-    ------
-    InputError
-        if the bank or the live queries hold targets, or more than a tenth of the live queries are in the bank.
+    Raises `InputError` if bank or live queries hold targets, or more than a tenth of the live queries are in the bank.
     """
     checked = check_bank(bank, targets, metric)
     record, against = checked.record, _against(checked.record)

@@ -19,10 +19,8 @@ ROUNDING = 1e-6
 class MeasuringQueries:
     """Queries (m, d) to measure with.
 
-    Parameters
-    ----------
-    held_out : whether the correction that is measured was fitted without them
-    fitted_queries : how many bank queries that correction was fitted on; None if nobody knows
+    `held_out` says if the correction that is measured was fitted without them, and `fitted_queries` on how many bank
+    queries; None if nobody knows.
     """
 
     queries: F32
@@ -31,12 +29,9 @@ class MeasuringQueries:
 
 
 def mix(parts: Sequence[tuple[VectorSource, float]], size: int | None = None, seed: int = 0) -> F32:
-    """Return a query bank (b, d) of several, drawn at random from each.
+    """Return a query bank (b, d) of several, drawn at random from each by its share of the bank.
 
-    Parameters
-    ----------
-    parts : sources of queries and their shares of the bank, above 0 and 1 in sum
-    size : b at most; by default, and at most, as many as the shares allow: the smallest of rows / share
+    There are at most `size` queries, and as many as the shares allow: the smallest of rows / share.
     """
     shares = [share for _, share in parts]
     if not (min(shares, default=0) > 0 and abs(sum(shares) - 1) <= ROUNDING):  # NaN is refused, too

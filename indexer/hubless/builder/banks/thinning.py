@@ -28,15 +28,10 @@ _FAR_OUT = 3.0
 
 @dataclass(frozen=True)
 class ThinnedQueries:
-    """The live queries (m, d) that are left, and those that are not.
+    """The live queries (m, d) that are left, and those that are not: rows of them, ascending.
 
-    Attributes
-    ----------
-    rows : (r,) of the queries that are left, ascending
-    near_duplicates, capped, outliers : (…,) rows of queries that are not, and why: nearly the same answers as an
-        earlier one, of a client that has more than its share, further from all targets than queries are
-    answers : (m,) the target that each query finds first
-    like : (m,) the row of the query that stands for each, itself for those that are left; −1 for outliers
+    `answers` (m,) is the target that each finds first, `like` (m,) the row of the query that stands for it: itself for
+    those that are left, −1 for outliers.
     """
 
     rows: I64
@@ -58,16 +53,9 @@ def thin(
     """Choose the live queries that make a good query bank.
 
     Answers are those of `csls` with these queries as its bank, so that a hub that all of them find makes no two alike.
+    Queries with a share `same` of their first ten answers in common count once; above 1 none do. One client has at most
+    `client_share` of what is left; with few clients an equal share each.
     An outlier's highest similarity with a target is below Q₁ − 3·(Q₃ − Q₁), Tukey's far-out fence over all queries.
-
-    Parameters
-    ----------
-    queries : (m, d) as they are compared
-    targets : (n, d) as they are compared
-    clients : (m,) who asked each; None for nobody knows
-    same : share of the first ten answers in common from which on two queries count once, above 0; above 1 for none
-    client_share : most of what is left that one client may have, above 0; with few clients an equal share each, so
-        that a single one has everything
 
     Source: Tukey, "Exploratory Data Analysis", 1977, section 2D.
     """
@@ -100,11 +88,10 @@ def thin(
 
 
 def demand(thinned: ThinnedQueries, targets: int) -> F64:
-    """A target prior (n,): 1, and for targets that people agree on ½ more for each further query.
+    """Return a target prior (n,): 1, and for targets that people agree on ½ more for each further query.
 
     Queries that count as one confirm an answer if two or more of them find it first. A single query confirms nothing:
     it may have found a hub. Repeats of a query do not count, so that one person cannot make demand by asking again.
-    Give it to `sn`, `dbsn` or `auto` as target prior.
     """
     asked = thinned.like >= 0
     pairs = np.stack([thinned.like[asked], thinned.answers[asked]], axis=1)
@@ -115,20 +102,20 @@ def demand(thinned: ThinnedQueries, targets: int) -> F64:
 
 
 def _near_enough(similarities: F32) -> I64:
-    """Rows of the queries that are no outliers."""
+    """Return the rows of the queries that are no outliers."""
     low, high = np.quantile(similarities, (0.25, 0.75))
     return np.flatnonzero(similarities >= low - _FAR_OUT * (high - low))
 
 
 def _csls(queries: F32, targets: VectorSource) -> F32:
-    """Half the mean of the ten highest similarities of each target with the queries, (n,)."""
+    """Return half the mean of the ten highest similarities of each target with the queries, (n,)."""
     mean = top_k_mean(HeldVectors(queries, "queries"), targets, min(_CSLS, len(queries)))
     offsets: F32 = (mean / 2).astype(np.float32)
     return offsets
 
 
 def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
-    """The rows that are left if no client has more than its share of these. The first ones of each stay."""
+    """Return the rows that are left if no client has more than its share of these. The first ones of each stay."""
     names, client, counts = np.unique(np.array(clients), return_inverse=True, return_counts=True)
     most = _most(counts, max(share, 1 / len(names)))
     seen = np.zeros(len(names), np.int64)
@@ -141,7 +128,10 @@ def _capped(clients: Sequence[str], rows: I64, share: float) -> I64:
 
 
 def _most(counts: NDArray[np.integer], share: float) -> int:
-    """The highest c with c ≤ share · Σ min(count, c); the smallest count always is, as no share is below 1/clients."""
+    """Return the highest c with c ≤ share · Σ min(count, c).
+
+    The smallest count always is, as no share is below 1/clients.
+    """
     for most in range(int(counts.max()), int(counts.min()), -1):
         if most <= share * np.minimum(counts, most).sum():
             return most

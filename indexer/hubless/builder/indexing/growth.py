@@ -20,14 +20,9 @@ from hubless.vectors.sources import HalfVectors, VectorSource
 
 @dataclass(frozen=True)
 class IndexGrowth:
-    """The rows of a new index: some of a stored one, and then others.
+    """The rows of a new index: the `kept` ones of a stored one, ascending, and then `more` (a, d), with all offsets.
 
-    Parameters
-    ----------
-    file : of the stored index, or that it would have in one file; None for one in memory
-    kept : (r,) its rows that stay, ascending
-    more : (a, d) the others, as they are compared
-    offsets : (r + a,)
+    `file` is that of the stored index, or that it would have in one file; None for one in memory.
     """
 
     base: Embedded
@@ -38,12 +33,7 @@ class IndexGrowth:
 
 
 def grown_index(rows: IndexGrowth, shard_targets: int | None, path: Path, steps: Steps) -> Embedded:
-    """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file.
-
-    Parameters
-    ----------
-    shard_targets : the most targets in a shard; None for as many as take 4 GiB
-    """
+    """Return the targets of the rows in the files of their index. A shard that stays as it was keeps its file."""
     base, shards = rows.base, shards_of(rows.base)
     most = most_in_a_shard(base.kind, augmented_dim(base.dim), shard_targets)
     pieces = _pieces([shard.room(None) for shard in shards], rows.kept, len(rows.offsets), most)
@@ -99,12 +89,7 @@ def _pieces(sizes: Sequence[int], kept: I64, count: int, most: int) -> list[_Pie
 
 
 def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, shards: int, path: Path) -> None:
-    """Write the index without targets that new shards are copies of: the one of the shards before, if there were any.
-
-    Parameters
-    ----------
-    base, path : of the files that the index has and is to have in one file
-    """
+    """Write the index without targets that new shards are copies of: that of the shards before, if there were any."""
     if base is not None and shards > 1:
         link(trained_path(base), trained_path(path))
         return
@@ -112,7 +97,7 @@ def _keep_trained(shard: IndexedTargets, file: Path | None, base: Path | None, s
 
 
 def _kept(piece: _Piece, shard: IndexedTargets | None, file: Path | None, path: Path) -> faiss.Index:
-    """The kept rows of a shard, in an index that can be added to."""
+    """Return the kept rows of a shard, in an index that can be added to."""
     if shard is None:
         return read_index(trained_path(path), mapped=False)
     if len(piece.kept) == shard.room(None):
@@ -124,19 +109,19 @@ def _kept(piece: _Piece, shard: IndexedTargets | None, file: Path | None, path: 
 
 
 def _emptied(shard: IndexedTargets, file: Path | None) -> faiss.Index:
-    """A copy of an index that has forgotten its rows, and keeps what was trained."""
+    """Return a copy of an index that has forgotten its rows, and keeps what was trained."""
     index = _unmapped(shard, file)
     index.reset()
     return index
 
 
 def _unmapped(shard: IndexedTargets, file: Path | None) -> faiss.Index:
-    """A copy of an index that can be changed."""
+    """Return a copy of an index that can be changed."""
     return faiss.clone_index(shard.index) if file is None else read_index(file, mapped=False)
 
 
 def _others(rows: IndexGrowth) -> AugmentedVectors | None:
-    """The rows that are not of the stored index, as it takes them."""
+    """Return the rows that are not of the stored index, as it takes them."""
     if rows.more is None:
         return None
     base, half = rows.base, rows.base.kind.precision == "float16"

@@ -135,8 +135,8 @@ class Inputs:
 class OpenInputs:
     """The inputs of a build, opened and checked against each other.
 
-    `vectors` and `files` are by the name of the input. `records` are of the other files: `read_vectors` adds those of
-    the vectors. `bank_given` says whether there is a query bank; else some of the targets stand in for it.
+    `vectors` and `files` are by the name of the input. `records` are of the other files. Without a query bank
+    (`bank_given`) some of the targets stand in for it.
     """
 
     vectors: dict[str, VectorSource]
@@ -207,12 +207,7 @@ def _prior(given: PriorLike, payload: Dataset | None, columns: list[str], count:
 
 
 def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputRecord:
-    """The record of a file, or of a folder: then the hash is that of the hashes of its files.
-
-    Parameters
-    ----------
-    hashes : SHA-256 of each file; none if they are not known yet
-    """
+    """Return the record of a file, or of a folder by the hash of the hashes of its files.."""
     records = []
     for number, file in enumerate(files):
         with storage_errors(file):

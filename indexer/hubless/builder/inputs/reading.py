@@ -42,9 +42,8 @@ Seer = Callable[[F32], None]
 class BuildVectors:
     """The vectors of a build as they are compared with each other, and the records of all inputs.
 
-    `bank_given` says whether the query bank was given, or targets stand in for it. `bank_among_targets` and
-    `live_among_targets` are the shares of some bank queries and live queries that are targets; None if unknown.
-    `prior_column` is the payload column of the target prior, if it comes from one.
+    Without a query bank (`bank_given`) targets stand in for it. `bank_among_targets` and `live_among_targets` are the
+    shares of some queries that are targets; None if unknown. `prior_column` has the target prior, if a column does.
     """
 
     targets: VectorSource
@@ -62,9 +61,7 @@ class BuildVectors:
 def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. On the way, look up bank queries and live queries among the targets.
 
-    Parameters
-    ----------
-    folder : on the disk that the temporary files go to; None for the system's place for such
+    Temporary files go to the disk of `folder`; None for the system's place for such.
     """
     read: dict[str, VectorSource] = {}
     records: dict[str, InputRecord] = {}
@@ -127,12 +124,7 @@ def read_source(
 
 
 def _hashed(source: VectorSource, files: Sequence[Path] | None, hashes: list[str]) -> Iterator[F32]:
-    """Give all rows in order, and add the hashes of the source to a list on the way.
-
-    Parameters
-    ----------
-    files : source files; `.npy` files are hashed by content. None hashes the rows instead
-    """
+    """Give all rows in order, and add the hashes of `.npy` files, or without files that of the rows, to a list."""
     parts = source.parts if isinstance(source, StackedVectors) else [source]
     arrays = [part for part in parts if isinstance(part, NpyVectors)]
     rows = block_rows(source.shape[1])
@@ -152,7 +144,7 @@ def _hashed(source: VectorSource, files: Sequence[Path] | None, hashes: list[str
 
 
 def _checked(blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer]) -> Iterator[F32]:
-    """All rows as they are compared, block by block."""
+    """Give all rows as they are compared, block by block."""
     start = 0
     for block in blocks:
         rows = (unit_rows if metric == "cosine" else short_rows)(block, name, start)
@@ -163,10 +155,10 @@ def _checked(blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer
 
 
 def in_file(rows: Iterable[F32], shape: tuple[int, int], folder: Path | None, name: str) -> VectorSource:
-    """Blocks of rows (n, d), checked already, as rows in a temporary file.
+    """Return blocks of rows (n, d), checked already, as rows in a temporary file.
 
     The file has no name, so nothing is left of it, however a build ends. With an executor it has one, since other
-    processes read it: see `hubless.builder.executors.executing`.
+    processes read it.
     """
     if sharding.current() and folder is not None:
         with tempfile.NamedTemporaryFile(dir=folder / SHARED, delete=False) as shared:

@@ -51,14 +51,10 @@ GROWN = 0.2
 
 @dataclass(frozen=True, eq=False)
 class NextTargets:
-    """The targets of a version that follows another one. Those without a vector come last.
+    """The targets of a version that follows another one (`before`). Those without a vector come last.
 
-    Attributes
-    ----------
-    before : the collection as it is now; None if there is none
-    kept, bare : rows of it that stay, with a vector and without, ascending
-    put : (p, d) those that come, as they are compared, after the kept ones; None for none
-    payload : (n,) the payload of `contents` in memory; None without payload
+    `kept` and `bare` are its rows that stay, with a vector and without; `put` (p, d) come after the kept ones.
+    `payload` is that of `contents` in memory.
     """
 
     before: Parts | None
@@ -156,12 +152,7 @@ class NextTargets:
 
 
 def current_parts(catalog: Catalog, name: str, until: int | None = None) -> Parts:
-    """Return a collection as it is now: its current version, and the writes since.
-
-    Parameters
-    ----------
-    until : the number of the last write to take in; None for all
-    """
+    """Return a collection as it is now: its current version, and the writes since, up to `until`."""
     version, log = open_with_log(lambda: open_collection(catalog, name, lenient=True), lambda: catalog.log(name, until))
     with closing(log):
         written = WritableCollection(version, log)
@@ -188,11 +179,8 @@ def carry_over(
 ) -> VersionDraft:
     """Make a version of the targets with the correction of the version before.
 
-    Parameters
-    ----------
-    file : of the index of the version before, or that it would have in one file; None for one in memory
-    grow : add rows to the index, instead of training it anew, unless its recall then misses the aim
-    measuring : queries to measure with; None takes the stored sample of the bank, which the fit has seen
+    `file` is of its index, or that it would have in one file. With `grow`, rows are added to it instead of training it
+    anew, unless its recall then misses the aim. Without `measuring`, the stored sample of the bank serves.
     """
     before = rows.parts
     offsets, draft = rows.offsets(bench.steps, bench.checkpoints), None

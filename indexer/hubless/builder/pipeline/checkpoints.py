@@ -98,8 +98,7 @@ class Checkpoints:
     def indexed(self, path: Path | None, work: Callable[[Path | None], IndexResult]) -> IndexResult:
         """Return the index that the work builds at a path.
 
-        With a folder it is built there, and linked to the path: a killed build finds it again, or the shards that it
-        has.
+        With a folder it is built there, and linked to the path: a killed build goes on.
         """
         if self.folder is None:
             return work(path)

@@ -83,12 +83,7 @@ class VersionDraft:
     def manifest(
         self, contents: Contents, inputs: Mapping[str, InputRecord], collection: str, version: str, **more: Any
     ) -> Manifest:
-        """Return the manifest, without the record of the files.
-
-        Parameters
-        ----------
-        more : fields besides those of `about`, or in their place
-        """
+        """Return the manifest, without the record of the files. `more` fields come on top of those of `about`."""
         fields = {**self.about, **more}
         return Manifest(
             format_version=FORMAT_VERSION,
@@ -113,12 +108,7 @@ class VersionDraft:
 def empty_draft(
     dim: int, correction: CentredCorrection, sample: F32 | None, path: Path, about: Mapping[str, Any]
 ) -> VersionDraft:
-    """Return a version without vectors of d dimensions, to be written to. Write its index.
-
-    Parameters
-    ----------
-    sample : (s, d) queries of the bank, to store in the version
-    """
+    """Return a version without vectors of d dimensions, to be written to. Write its index."""
     kind = INDEXES["flat"]
     index = kind.new(0, augment.augmented_dim(dim), 0, None)
     write_whole(index, path)

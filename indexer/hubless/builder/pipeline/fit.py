@@ -89,13 +89,8 @@ def index_version(
 ) -> VersionDraft:
     """Build the index of corrected targets, choose its search parameters and measure its recall.
 
-    Recall compares the index with an exact search of the same scores, so the offsets are those of the version. The
-    index itself has not seen the measuring queries: it is trained on the targets, and its pivot comes from `bank`.
-
-    Parameters
-    ----------
-    exact : (m, k) the answers to the measuring queries of an exact search with the offsets
-    bank : (b, d) example queries without the measuring queries
+    Recall compares the index with the `exact` answers (m, k) of a search with the offsets of the version. The index
+    itself has not seen the measuring queries: it is trained on the targets, and its pivot comes from `bank`.
     """
     recipe = bench.recipe
     order = IndexOrder(

@@ -54,13 +54,7 @@ class CorrectedTargets:
 
 @dataclass(frozen=True)
 class Survey:
-    """The result of a pass over targets.
-
-    Parameters
-    ----------
-    offsets : (f, n) by each of the fits, not centred
-    scores, rows : (1 + f, m, k) the best targets of each query: raw, and then by each of the offsets
-    """
+    """Offsets (f, n) by each of the fits, not centred, and the best targets of each query, (1 + f, m, k), raw first."""
 
     offsets: F32
     scores: F32
@@ -135,12 +129,7 @@ class HubnessCounts:
 
     @classmethod
     def of(cls, corrected: CorrectedTargets, queries: F32, found: tuple[I64, I64], steps: Steps) -> "HubnessCounts":
-        """Count the answers, with the gate or rescorer of the correction if it has one.
-
-        Parameters
-        ----------
-        found : (m, 10) the best targets of each query, raw and with the offsets
-        """
+        """Count the answers, `found` raw and with the offsets, or by the gate or rescorer of the correction."""
         steps.step("measuring hubness")
         query_time, (raw, rows) = corrected.query_time, found
         if query_time is not None:

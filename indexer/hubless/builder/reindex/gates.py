@@ -65,12 +65,7 @@ class _Searched:
 def measure_gates(
     job: ReindexJob, folder: Path, draft: VersionDraft, ids: pa.Array, before: Parts | None
 ) -> list[GateResult]:
-    """Compare a version with the gates of its job.
-
-    Parameters
-    ----------
-    ids : (n,) of its targets
-    """
+    """Compare a version with the gates of its job; `ids` (n,) are those of its targets."""
     now = _Searched(Ranker(draft.targets, draft.offsets, draft.query_time), ids, draft.about["strength"])
     earlier = None
     if before is not None and before.targets.room(None):

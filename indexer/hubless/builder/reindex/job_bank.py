@@ -32,12 +32,7 @@ NAME = "query bank"
 
 @dataclass(frozen=True)
 class JobBank:
-    """The query bank (b, d), as it is given.
-
-    Attributes
-    ----------
-    demand : (n,) how often each target should be found, as people agree on it; see `banks.thinning.demand`
-    """
+    """The query bank (b, d), as it is given, and how often each target should be found (`banks.thinning.demand`)."""
 
     queries: VectorSource
     demand: F64
@@ -53,12 +48,7 @@ def is_thinned(plan: Plan) -> bool:
 
 
 def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
-    """Return the bank of the job. Samples of live queries are thinned, and several parts are mixed.
-
-    Parameters
-    ----------
-    targets : (n, d) as they are compared; None if nothing is thinned
-    """
+    """Return the bank of the job. Samples of live queries are thinned by the targets, and several parts are mixed."""
     job, parts, notes = plan.job, list[VectorSource](), list[str]()
     prior = np.ones(0 if targets is None else targets.shape[0])
     for number, bank in enumerate(job.query_bank):

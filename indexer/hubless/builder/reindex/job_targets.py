@@ -25,12 +25,7 @@ _COUNTED = "\0counted"
 def job_targets(
     before: Parts | None, changes: RowChanges, metric: str, encoder: Encoder | None, folder: Path
 ) -> NextTargets:
-    """Put the targets of the files into a collection, and take out those that left the files.
-
-    Parameters
-    ----------
-    before : the collection as it is now; None if there is none
-    """
+    """Put the targets of the files into a collection as it is now, and take out those that left the files."""
     puts = list(changes.put())
     ids = [put.ids for put in puts]
     kept = kept_rows(before, ids, changes.gone)

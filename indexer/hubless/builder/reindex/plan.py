@@ -34,20 +34,12 @@ FileStamps = Mapping[str, Sequence[FileStamp]]
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The plan of a run.
+    """The plan of a run on the job file in `folder`, over the current version (`base`).
 
-    Attributes
-    ----------
-    folder : of the job file
-    base : the current version; None if there is none
-    seq : the last write of the log that the next version has
-    writes, written : how many writes are folded in, and how many targets they put, at most
-    banks : the other files by what they are for
-    fit, index : settings that the offsets and the index depend on
-    refit, retrain : why the correction is fitted anew, and the index trained anew; empty if they are not
-    others : what else asks for a new version
-    work : folder of this work, which a run that was killed is found again by
-    seen : the files as they were
+    `seq` is the last write of the log that the next version has, `writes` and `written` count the writes and their
+    targets. `banks` are the other files. `fit` and `index` are what offsets and index depend on. `refit`, `retrain` and
+    `others` say why something is done anew. `work` is the folder by which a killed run is found again, and `seen` the
+    files as they were.
     """
 
     job: ReindexJob

@@ -59,11 +59,8 @@ class FileTargets:
 class RowChanges:
     """The changes that the files ask for.
 
-    Attributes
-    ----------
-    table : id, file and digest of each target in them, for the record
-    opened, puts : new and changed files, and their rows to put, by the number of the file
-    dim : of the vectors that were read; None if none were
+    `table` has id, file and digest of each target in them. `opened` and `puts` are new and changed files and their rows
+    to put, by the number of the file. `dim` is that of the vectors that were read.
     """
 
     files: list[FileChange]
@@ -97,12 +94,7 @@ def row_changes(
     stamps: Stamps,
     payload_schema: PayloadTypes | None,
 ) -> RowChanges:
-    """Compare the targets of files with those of the last time.
-
-    Parameters
-    ----------
-    known, table : the files of the current version and their targets; none and None for the first time
-    """
+    """Compare the targets of files with those of the last time: `known` files, and the `table` of their targets."""
     now = [stamps.of(file.files) for file in files]
     known_at = {record.files[0].path: number for number, record in enumerate(known)}
     before = {number: known_at.get(stamp[0].path) for number, stamp in enumerate(now)}

@@ -53,15 +53,8 @@ log = logging.getLogger("hubless.banks")
 class Outcome:
     """The outcome of a run.
 
-    Attributes
-    ----------
-    manifest : of the version that was made; None if there was nothing to do
-    published : whether it became the current one
-    gates : the measurements, with the bounds
-    deleted : ids of versions that were not to be kept
-    cut : the last write that left the log; 0 for none
-    waited : whether the service serves the version, if the run was to wait for that
-    seconds : that the run took
+    `manifest` is that of the version that was made, `deleted` the versions that were not to be kept, `cut` the last
+    write that left the log, and `waited` says if the service serves the version, if the run was to wait for that.
     """
 
     plan: Plan

@@ -80,11 +80,9 @@ def _is_source(path: Path) -> bool:
 
 
 class Stamps:
-    """The stamps of files. A file with the size and the time of its last stamp is not read again.
+    """The stamps of files, whose paths are seen from `folder`.
 
-    Parameters
-    ----------
-    folder : of the job file; paths in stamps are seen from there
+    A file with the size and the time of its last stamp is not read again.
     """
 
     def __init__(self, folder: Path, known: Iterable[FileStamp] = (), *, read_all: bool = False) -> None:
