@@ -1,7 +1,7 @@
 """The protocols of a correction and of its fitted form."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
@@ -11,7 +11,7 @@ from hubless.corrections.state import Details, State, in_a_line
 from hubless.errors import InputError
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, check_dim
-from hubless.vectors.sources import VectorSource, as_source, in_memory
+from hubless.vectors.sources import ArrayVectors, VectorSource, as_source, in_memory
 
 if TYPE_CHECKING:
     from hubless.corrections.query_time import QueryTime
@@ -78,9 +78,21 @@ class BankKept:
         """Zeros, (n,)."""
         return np.zeros(targets_beside(self.bank, targets).shape[0], np.float32)
 
+    @property
+    def details(self) -> Details:
+        """The other fields, and the size of the bank."""
+        others = {name: value for name, value in vars(self).items() if name != "bank"}
+        return others | {"bank_queries": self.bank.shape[0]}
+
     def state(self) -> State:
         """The bank."""
         return {"bank": in_memory(self.bank)}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
+        """Restore what `state` and `details` gave."""
+        _, *others = fields(cls)
+        return cls(ArrayVectors(state["bank"], "query bank"), **{each.name: details[each.name] for each in others})
 
 
 def check_target_bank(target_bank: VectorSource | None, correction: str, instead: str) -> VectorSource:

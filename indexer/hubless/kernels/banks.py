@@ -11,13 +11,13 @@ from hubless.vectors.sources import SelectedVectors, VectorSource
 
 @dataclass(frozen=True)
 class Part:
-    """Rows of a bank: `rows` of it, ascending, or all of them (None)."""
+    """Rows of a bank of `count`: some of them, ascending, or all (None)."""
 
     count: int
-    rows: I64 | None
+    rows: I64 | None = None
 
     def spread(self, values: F64) -> F64:
-        """Values of the part (p,) at their rows of the whole bank (b,), and 0 elsewhere."""
+        """Return values of the part (p,) at their rows of the whole bank (b,), and 0 elsewhere."""
         if self.rows is None:
             return values
         spread = np.zeros(self.count)
@@ -34,33 +34,15 @@ class Part:
         return mask
 
 
-@dataclass(frozen=True)
-class Shared:
-    """A bank, and the parts of it that were asked for, by their number."""
-
-    bank: VectorSource
-    parts: dict[int, Part]
-
-
-def shared(banks: Sequence[VectorSource]) -> list[Shared]:
-    """The fewest banks that the given ones are parts of."""
-    wholes: dict[int, tuple[VectorSource, list[int]]] = {}
+def shared(banks: Sequence[VectorSource]) -> list[tuple[VectorSource, dict[int, Part]]]:
+    """Return the fewest banks that the given ones are parts of, each with its parts by their number."""
+    wholes: dict[int, tuple[VectorSource, dict[int, Part]]] = {}
     for number, bank in enumerate(banks):
-        whole = _whole(bank)
-        wholes.setdefault(id(whole), (whole, []))[1].append(number)
-    return [_shared(banks, whole, numbers) for whole, numbers in wholes.values()]
-
-
-def _whole(bank: VectorSource) -> VectorSource:
-    return bank.source if isinstance(bank, SelectedVectors) else bank
-
-
-def _shared(banks: Sequence[VectorSource], whole: VectorSource, numbers: list[int]) -> Shared:
-    if len(numbers) == 1:  # the others of the whole bank would be multiplied for nothing
-        (number,) = numbers
-        return Shared(banks[number], {number: Part(banks[number].shape[0], None)})
-    parts = {}
-    for number in numbers:
-        bank = banks[number]
-        parts[number] = Part(whole.shape[0], bank.rows if isinstance(bank, SelectedVectors) else None)
-    return Shared(whole, parts)
+        whole, rows = (bank.source, bank.rows) if isinstance(bank, SelectedVectors) else (bank, None)
+        wholes.setdefault(id(whole), (whole, {}))[1][number] = Part(whole.shape[0], rows)
+    # a part alone is multiplied alone: the other rows of its bank would be for nothing
+    return [
+        (whole, parts) if len(parts) > 1 else (banks[number], {number: Part(banks[number].shape[0])})
+        for whole, parts in wholes.values()
+        for number in [min(parts)]
+    ]

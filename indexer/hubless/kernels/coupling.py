@@ -154,9 +154,9 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
     targets = passes[0].targets
     if is_sharded(targets):
         return _over_shards(passes, targets)
-    banks = [(in_memory(each.bank), each.parts) for each in shared([each.bank for each in passes])]
-    parts = {number: part for _, some in banks for number, part in some.items()}
-    collected = [_Collected(each, parts[number]) for number, each in enumerate(passes)]
+    banks = [(in_memory(bank), parts) for bank, parts in shared([each.bank for each in passes])]
+    of_pass = {number: part for _, parts in banks for number, part in parts.items()}
+    collected = [_Collected(each, of_pass[number]) for number, each in enumerate(passes)]
     rows = max(1, min(TARGET_ROWS, BLOCK_SIZE // max(len(bank) for bank, _ in banks)))
     pending: deque[tuple[slice, Future[dict[int, Coupled]]]] = deque()
 

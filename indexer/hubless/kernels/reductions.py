@@ -27,6 +27,14 @@ MOST_SPREAD = 50.0
 """float32 holds the factors of logarithms this far apart, with 16 orders of magnitude to spare."""
 
 
+class Softmax(NamedTuple):
+    """A bank (b, d), a temperature τ in units of similarity, and potentials a (b,), or None for zeros."""
+
+    bank: VectorSource
+    temperature: float
+    potentials: F64 | None = None
+
+
 def log_sum_exp(
     bank: VectorSource,
     targets: VectorSource,
@@ -34,79 +42,42 @@ def log_sum_exp(
     potentials: F64 | None = None,
     advance: Advance = no_progress,
 ) -> F64:
-    """Return the LSE over the bank for each target t: log Σ_i exp(q_i·t/τ + a_i).
+    """Return the LSE over the bank for each target t: log Σ_i exp(q_i·t/τ + a_i), (n,) float64.
+
+    Exponents are shifted, so no τ above zero under- or overflows.
 
     Parameters
     ----------
     bank : (b, d)
     targets : (n, d)
-    temperature : τ, in units of similarity
-    potentials : (b,) a; None for zeros
-
-    Returns
-    -------
-    (n,) float64. Exponents are shifted, so no τ above zero under- or overflows.
+    temperature, potentials : τ and a, see `Softmax`
     """
-    if device := devices.current():
-        return device.log_sum_exp(bank, targets, temperature, potentials, advance)
-    if is_sharded(targets):
-        over_bank = partial(log_sum_exp, bank, temperature=temperature, potentials=potentials)
-        return np.concatenate(over_shards(targets, over_bank, advance=advance))
-    if is_sharded(bank):
-        of_shards = over_shards(bank, partial(_log_sum_exp_over, targets=targets, temperature=temperature), potentials)
-        return reduce(np.logaddexp, of_shards)
-    columns = _Columns(bank.shape[0], potentials)
-    (result,) = stream(bank, targets, lambda rows: _LogSumExp(rows, temperature, columns), advance=advance)
-    return result
-
-
-def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
-    return log_sum_exp(bank, targets, temperature, potentials)
-
-
-class Softmax(NamedTuple):
-    """A bank (b, d), a temperature τ, and potentials a (b,), or None for zeros."""
-
-    bank: VectorSource
-    temperature: float
-    potentials: F64 | None
+    return log_sum_exp_each([Softmax(bank, temperature, potentials)], targets, advance)[0]
 
 
 def log_sum_exp_each(softmaxes: Sequence[Softmax], targets: VectorSource, advance: Advance = no_progress) -> list[F64]:
-    """`log_sum_exp` for several banks, each (n,). Banks that are parts of one bank share its products."""
+    """Return `log_sum_exp` for each softmax, (n,). Banks that are the same, or parts of one, share its products."""
+    if device := devices.current():
+        return [device.log_sum_exp(bank, targets, τ, potentials, advance) for bank, τ, potentials in softmaxes]
+    if is_sharded(targets):
+        of_shards = over_shards(targets, partial(log_sum_exp_each, softmaxes), advance=advance)
+        return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
     banks = [each.bank for each in softmaxes]
-    if devices.current() or is_sharded(targets) or any(map(is_sharded, banks)):
-        return [log_sum_exp(bank, targets, τ, potentials, advance) for bank, τ, potentials in softmaxes]
+    if any(map(is_sharded, banks)):
+        over = [partial(_log_sum_exp_over, targets=targets, temperature=each.temperature) for each in softmaxes]
+        parts = [over_shards(each.bank, work, each.potentials) for each, work in zip(softmaxes, over, strict=True)]
+        return [reduce(np.logaddexp, of_bank) for of_bank in parts]
     reductions: dict[int, NewReduction] = {}
-    for each in shared(banks):
-        for number, part in each.parts.items():
+    for _, parts_of_bank in shared(banks):
+        for number, part in parts_of_bank.items():
             _, temperature, potentials = softmaxes[number]
             columns = _Columns(part.count, None if potentials is None else part.spread(potentials))
             reductions[number] = partial(_LogSumExp, temperature=temperature, columns=columns)
     return stream_each(banks, targets, [reductions[number] for number in range(len(banks))], advance)
 
 
-def log_sum_exps(
-    bank: VectorSource,
-    targets: VectorSource,
-    temperature: float,
-    potentials: Sequence[F64 | None],
-    advance: Advance = no_progress,
-) -> F64:
-    """`log_sum_exp` for several potentials a (b,) at once: (p, n) float64. They share the products."""
-    if not len(potentials):
-        return np.empty((0, targets.shape[0]))
-    if device := devices.current():
-        return np.stack([device.log_sum_exp(bank, targets, temperature, each, advance) for each in potentials])
-    if is_sharded(targets):
-        several = partial(log_sum_exps, bank, temperature=temperature, potentials=potentials)
-        return np.concatenate(over_shards(targets, several, advance=advance), axis=1)
-
-    def reduction(each: F64 | None) -> NewReduction:
-        columns = _Columns(bank.shape[0], each)
-        return lambda rows: _LogSumExp(rows, temperature, columns)
-
-    return np.stack(stream(bank, targets, *map(reduction, potentials), advance=advance))
+def _log_sum_exp_over(bank: VectorSource, potentials: F64 | None, targets: VectorSource, temperature: float) -> F64:
+    return log_sum_exp(bank, targets, temperature, potentials)
 
 
 class _Columns:
@@ -167,33 +138,25 @@ class _LogSumExp:
 
 
 def top_k_mean(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F64:
-    """Return the mean of the k largest similarities q·t over the bank, for each target.
-
-    Parameters
-    ----------
-    bank : (b, d), with b ≥ k
-    targets : (n, d)
-
-    Returns
-    -------
-    (n,) float64
-    """
-    if device := devices.current():
-        mean: F64 = device.top_k(bank, targets, k, advance).mean(axis=1, dtype=np.float64)
-        return mean
-    if is_sharded(targets):
-        return np.concatenate(over_shards(targets, partial(top_k_mean, bank, k=k), advance=advance))
-    (result,) = stream(bank, targets, lambda rows: _TopKMean(rows, k), advance=advance)
-    return result
+    """Return the mean of the k largest similarities q·t over the bank (b, d), b ≥ k, for each target: (n,) float64."""
+    return top_k_mean_each([bank], targets, [k], advance)[0]
 
 
 def top_k_mean_each(
     banks: Sequence[VectorSource], targets: VectorSource, depths: Sequence[int], advance: Advance = no_progress
 ) -> list[F64]:
-    """`top_k_mean` over several banks, each (n,) with its k. Banks that are parts of one bank share its products."""
-    if devices.current() or is_sharded(targets):
-        return [top_k_mean(bank, targets, k, advance) for bank, k in zip(banks, depths, strict=True)]
+    """Return `top_k_mean` over each bank with its k. Banks that are parts of one bank share its products."""
+    if device := devices.current():
+        largest = [device.top_k(bank, targets, k, advance) for bank, k in zip(banks, depths, strict=True)]
+        return [each.mean(axis=1, dtype=np.float64) for each in largest]
+    if is_sharded(targets):
+        of_shards = over_shards(targets, partial(_top_k_mean_over, banks, depths), advance=advance)
+        return [np.concatenate(parts) for parts in zip(*of_shards, strict=True)]
     return stream_each(banks, targets, [partial(_TopKMean, k=k) for k in depths], advance)
+
+
+def _top_k_mean_over(banks: Sequence[VectorSource], depths: Sequence[int], targets: VectorSource) -> list[F64]:
+    return top_k_mean_each(banks, targets, depths)
 
 
 def top_k_similarities(bank: VectorSource, targets: VectorSource, k: int, advance: Advance = no_progress) -> F32:

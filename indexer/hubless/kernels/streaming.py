@@ -107,9 +107,9 @@ def stream_each(
     reductions : one for each bank. They count columns as the bank does that it is a part of, and get −∞ for others
     """
     found: dict[int, NDArray[Any]] = {}
-    for each in shared(banks):
-        masked = [_masked(reductions[number], part.mask) for number, part in each.parts.items()]
-        found |= dict(zip(each.parts, stream(each.bank, targets, *masked, advance=advance), strict=True))
+    for bank, parts_of_bank in shared(banks):
+        masked = [_masked(reductions[number], part.mask) for number, part in parts_of_bank.items()]
+        found |= dict(zip(parts_of_bank, stream(bank, targets, *masked, advance=advance), strict=True))
     return [found[number] for number in range(len(banks))]
 
 

@@ -4,26 +4,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hubless.vectors.arrays import F64, I64
-
-
-def binomial_tail(counts: NDArray[np.integer], trials: int, probability: float) -> F64:
-    """Return the logarithm of P(X ≥ N) for X ~ Binomial(trials, probability). It is finite, however rare N is.
-
-    A z-score by median and MAD would need a spread. If most targets are never found, the MAD of N_1 is 0.
-
-    Parameters
-    ----------
-    counts : (n,) N, from 0 to `trials`
-    """
-    from scipy.stats import binom
-
-    log_mass = binom.logpmf(np.arange(trials + 1), trials, probability)
-    tail: F64 = np.logaddexp.accumulate(log_mass[::-1])[::-1]
-    found: F64 = np.minimum(tail, 0.0)[counts]
-    return found
 
 
 def skewness_by_chance(queries: int, targets: int, k: float) -> float:
@@ -39,9 +19,9 @@ def antihubs_by_chance(queries: int, targets: int, k: float) -> float:
 
 def most_by_chance(queries: int, targets: int, k: int) -> int:
     """Return the largest N_k that at least one of n targets reaches with a probability of about ½."""
-    all_counts: I64 = np.arange(queries + 1)
-    reached = np.log(targets) + binomial_tail(all_counts, queries, min(k / targets, 1)) >= np.log(0.5)
-    return int(all_counts[reached][-1])
+    from scipy.stats import binom
+
+    return int(binom.isf(0.5 / targets, queries, min(k / targets, 1)))
 
 
 @dataclass(frozen=True)

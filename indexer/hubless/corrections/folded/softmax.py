@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import astuple, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.folded.outlying import Outlying
+from hubless.corrections.query_time import QueryTime
 from hubless.corrections.state import Details, State, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
 from hubless.errors import InputError
@@ -101,7 +102,7 @@ class FittedSoftmax:
         known = np.where(np.isnan(values), self.prior_median, values)
         return -self.shrinkage * self.temperature * np.log(known / self.prior_median)
 
-    def query_time(self, targets: Rows, advance: Advance = no_progress) -> None:
+    def query_time(self, targets: Rows, advance: Advance = no_progress) -> QueryTime | None:
         return None
 
     def state(self) -> State:
@@ -115,7 +116,7 @@ class FittedSoftmax:
         return {name: array for name, array in stored.items() if array is not None}
 
     @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedSoftmax":
+    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
         fixed = ("temperature", "shrinkage", "bank_queries", _PRIOR_MEDIAN)
         outlying = state.get("outlying")
         return cls(

@@ -1,22 +1,19 @@
 """`dsl`: the dual softmax, with the live query among the bank."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import Rows
 from hubless.corrections.folded.softmax import FittedSoftmax, InvertedSoftmax
 from hubless.corrections.query_time import SMALLEST, Candidates, signed_scores
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.state import StoredFields, in_a_line
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64
 
 
 @dataclass(frozen=True)
-class SimilarityTimesSoftmax:
+class SimilarityTimesSoftmax(StoredFields):
     """τ·log of s·exp(s/τ)/(Z + exp(s/τ)), Z = Σ_{q∈Bq} exp(q·t/τ): it ranks alike, in units of similarity.
 
     Where s < 0 the published score is negative: the more so, the higher the softmax. Such targets come last, in the
@@ -37,42 +34,19 @@ class SimilarityTimesSoftmax:
         log_softmax = -np.logaddexp(0, (offsets - s) / self.temperature)
         return signed_scores(s, np.log(np.maximum(np.abs(s), SMALLEST)) + log_softmax, self.temperature)
 
-    def arrays(self) -> State:
-        return {"offsets": self.offsets}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(arrays["offsets"], details["temperature"])
-
 
 @dataclass(frozen=True)
-class FittedDualSoftmaxLoss:
+class FittedDualSoftmaxLoss(FittedSoftmax):
     """The offsets of `is`: they find the candidates, and are all that the score needs of the bank."""
 
     __repr__ = in_a_line
 
-    softmax: FittedSoftmax
-
-    @property
-    def details(self) -> Details:
-        return self.softmax.details
-
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
-
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> SimilarityTimesSoftmax:
-        return SimilarityTimesSoftmax(self.softmax.offsets(targets, advance), self.softmax.temperature)
-
-    def state(self) -> State:
-        return self.softmax.state()
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(FittedSoftmax.from_state(state, details))
+        return SimilarityTimesSoftmax(self.offsets(targets, advance), self.temperature)
 
 
 @dataclass(frozen=True)
-class DualSoftmaxLoss:
+class DualSoftmaxLoss(InvertedSoftmax):
     """Dual softmax: s·exp(s/τ)/(Z(t) + exp(s/τ)), Z(t) = Σ_{q∈Bq} exp(q·t/τ), the live query among the bank.
 
     Without the first s it would rank as `is` does: the query's own term is the same for all targets in exp(s/τ)/Z.
@@ -88,14 +62,5 @@ class DualSoftmaxLoss:
     Retrieval", SIGIR 2023.
     """
 
-    temperature: float | Literal["auto"] = "auto"
-    perplexity: float | None = None
-
-    def __post_init__(self) -> None:
-        self._softmax()
-
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedDualSoftmaxLoss:
-        return FittedDualSoftmaxLoss(self._softmax().fit(query_bank, targets, target_bank))
-
-    def _softmax(self) -> InvertedSoftmax:
-        return InvertedSoftmax(self.temperature, self.perplexity)
+        return FittedDualSoftmaxLoss(**vars(super().fit(query_bank, targets, target_bank)))

@@ -1,19 +1,16 @@
 """`gc`: how highly a target would rank the query among the bank queries."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.state import StoredFields, in_a_line
 from hubless.kernels.threads import slices
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
+from hubless.vectors.sources import VectorSource, in_memory
 
 TIE = 1e-6
 """Similarities this near to each other are one: the same product is not always rounded alike."""
@@ -23,7 +20,7 @@ _MB = 2**20
 
 
 @dataclass(frozen=True)
-class RankAmongBank:
+class RankAmongBank(StoredFields):
     """s − rank: the rank of s among the bank's similarities to the target, 1 the first; ties share their average.
 
     Parameters
@@ -57,14 +54,6 @@ class RankAmongBank:
             counts[0, block] = np.count_nonzero(of_bank > upper[block, np.newaxis], axis=1)
             counts[1, block] = np.count_nonzero(of_bank >= lower[block, np.newaxis], axis=1)
         return counts
-
-    def arrays(self) -> State:
-        # the bank is the fitted correction's
-        return {} if self.sorted_similarities is None else {"sorted_similarities": self.sorted_similarities}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(arrays["bank"], arrays.get("sorted_similarities"))
 
 
 def _not_below(ascending: F32, rows: I64, limits: F32) -> I64:
@@ -100,17 +89,14 @@ class FittedBank(BankKept):
 
     __repr__ = in_a_line
 
-    details: Details
+    memory_mb: int
+    why: str
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> RankAmongBank:
         bank, source = in_memory(self.bank), targets_beside(self.bank, targets)
-        if not _fits(source.shape[0], len(bank), self.details.get("memory_mb", 0)):
+        if not _fits(source.shape[0], len(bank), self.memory_mb):
             return RankAmongBank(bank)
         return RankAmongBank(bank, _sorted_similarities(bank, source, advance))
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedBank":
-        return cls(ArrayVectors(state["bank"], "query bank"), details)
 
 
 def _fits(targets: int, bank_queries: int, memory_mb: int) -> bool:
@@ -147,4 +133,4 @@ class GloballyCorrected:
             why = f"{size}: a binary search for each candidate"
         else:
             why = f"{size} are more than memory_mb={self.memory_mb}: each query is compared with the whole bank"
-        return FittedBank(bank, {"bank_queries": b, "memory_mb": int(self.memory_mb), "why": why})
+        return FittedBank(bank, int(self.memory_mb), why)

@@ -1,27 +1,23 @@
 """`ls` and `nicdm`: distances divided by how far a target is from the bank queries nearest to it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.state import StoredFields, in_a_line
 from hubless.errors import InputError
 from hubless.kernels.reductions import top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
-from hubless.vectors.sources import ArrayVectors
 
 SMALLEST_DISTANCE = 1e-6
 """A target that lies upon a bank query is taken to be this far from it."""
 
 
 @dataclass(frozen=True)
-class ScaledDistances:
+class ScaledDistances(StoredFields):
     """1 − (1 − s)·w, with w = √(typical radius / radius of the target): of a typical target the score is s.
 
     Parameters
@@ -36,13 +32,6 @@ class ScaledDistances:
         scaled: F64 = 1 - distances * self.weights[candidates.rows]
         return scaled
 
-    def arrays(self) -> State:
-        return {"weights": self.weights}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(arrays["weights"])
-
 
 @dataclass(frozen=True)
 class FittedLocalScaling(BankKept):
@@ -53,10 +42,6 @@ class FittedLocalScaling(BankKept):
     k: int
     mean: bool
 
-    @property
-    def details(self) -> Details:
-        return {"k": int(self.k), "mean": self.mean, "bank_queries": self.bank.shape[0]}
-
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> ScaledDistances:
         nearest = top_k_similarities(self.bank, targets_beside(self.bank, targets), self.k, advance)
         radii = 1 - (nearest.mean(axis=1, dtype=np.float64) if self.mean else nearest.min(axis=1).astype(np.float64))
@@ -66,10 +51,6 @@ class FittedLocalScaling(BankKept):
         radii = np.maximum(radii, SMALLEST_DISTANCE)
         typical = np.exp(np.log(radii).mean())
         return ScaledDistances(np.sqrt(typical / radii).astype(np.float32))
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedLocalScaling":
-        return cls(ArrayVectors(state["bank"], "query bank"), details["k"], details["mean"])
 
 
 @dataclass(frozen=True)
@@ -92,17 +73,18 @@ class LocalScaling:
     """
 
     k: int = 10
+    _mean = False
 
     def __post_init__(self) -> None:
         check_at_least("k", self.k, 1)
 
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedLocalScaling:
         bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
-        return FittedLocalScaling(bank, self.k, mean=False)
+        return FittedLocalScaling(bank, int(self.k), self._mean)
 
 
 @dataclass(frozen=True)
-class Nicdm:
+class Nicdm(LocalScaling):
     """Non-iterative contextual dissimilarity: ranks by D/√(r(q)·r(t)), with r(t) the mean of the k smallest D.
 
     D = 1 − s, and the k smallest are those of the target to the bank. r(q) is the same for all targets of a query and
@@ -121,11 +103,4 @@ class Nicdm:
     Schnitzer et al., JMLR 2012; scikit-hubness, `LocalScaling(method="nicdm")`.
     """
 
-    k: int = 10
-
-    def __post_init__(self) -> None:
-        check_at_least("k", self.k, 1)
-
-    def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedLocalScaling:
-        bank, _, _ = check_banks(query_bank, targets, target_bank, self.k, f"as k is {self.k}")
-        return FittedLocalScaling(bank, self.k, mean=True)
+    _mean = True

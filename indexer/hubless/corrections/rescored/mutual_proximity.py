@@ -1,27 +1,24 @@
 """`mp`: the probability that query and target are nearer to each other than to others, both taken as normal."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hubless.corrections.base import BankKept, Rows, check_banks, targets_beside
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.state import StoredFields, in_a_line
 from hubless.kernels.reductions import moments, top_k_similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, check_at_least
-from hubless.vectors.sources import ArrayVectors, VectorSource, block_rows
+from hubless.vectors.sources import VectorSource, block_rows
 
 SMALLEST_SPREAD = 1e-6
 SMALLEST_PROBABILITY = 1e-300
 
 
 @dataclass(frozen=True)
-class MutualProximities:
+class MutualProximities(StoredFields):
     """μ + σ·Φ⁻¹(p), with p = Φ((s−μ)/σ)·Φ((s−μ(t))/σ(t)): it ranks as p does, in units of similarity.
 
     A target that no bank query is as near to keeps its s. μ and σ, mean and spread of the query's similarities to all
@@ -55,18 +52,6 @@ class MutualProximities:
         scores: F64 = mean + spread * quantile
         return scores
 
-    def arrays(self) -> State:
-        return {
-            "target_mean": self.target_mean,
-            "target_spread": self.target_spread,
-            "mean": self.mean,
-            "covariance": self.covariance,
-        }
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(*(arrays[name] for name in ("target_mean", "target_spread", "mean", "covariance")))
-
 
 @dataclass(frozen=True)
 class FittedMutualProximity(BankKept):
@@ -75,10 +60,6 @@ class FittedMutualProximity(BankKept):
     __repr__ = in_a_line
 
     k: int | None
-
-    @property
-    def details(self) -> Details:
-        return {"k": None if self.k is None else int(self.k), "bank_queries": self.bank.shape[0]}
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> MutualProximities:
         source = targets_beside(self.bank, targets)
@@ -89,10 +70,6 @@ class FittedMutualProximity(BankKept):
             mean, spread = nearest.mean(axis=1, dtype=np.float64), nearest.std(axis=1, dtype=np.float64)
         parts = (mean, np.maximum(spread, SMALLEST_SPREAD), *moments(source, advance))
         return MutualProximities(*(part.astype(np.float32) for part in parts))
-
-    @classmethod
-    def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> "FittedMutualProximity":
-        return cls(ArrayVectors(state["bank"], "query bank"), details["k"])
 
 
 def _projections(targets: VectorSource, mean: F64, covariance: F64) -> tuple[F64, F64]:
@@ -129,4 +106,4 @@ class MutualProximity:
     def fit(self, query_bank: Rows, targets: Rows, target_bank: Rows | None = None) -> FittedMutualProximity:
         least = 2 if self.k is None else self.k
         bank, _, _ = check_banks(query_bank, targets, target_bank, least, "to take their mean and spread")
-        return FittedMutualProximity(bank, self.k)
+        return FittedMutualProximity(bank, None if self.k is None else int(self.k))

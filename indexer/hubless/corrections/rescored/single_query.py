@@ -1,7 +1,7 @@
 """`sinkhorn`: Sinkhorn normalisation with the live query among the bank, as the SIGIR paper has it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -11,9 +11,9 @@ from hubless.corrections.base import Rows, check_banks, targets_beside
 from hubless.corrections.folded.sinkhorn import PUBLISHED_ITERATIONS
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.query_time import Candidates
-from hubless.corrections.state import Details, State, in_a_line
+from hubless.corrections.state import Details, State, StoredFields, in_a_line
 from hubless.corrections.temperature import check_temperature, resolve_temperature
-from hubless.kernels.reductions import log_sum_exps
+from hubless.kernels.reductions import Softmax, log_sum_exp_each
 from hubless.kernels.similarities import similarities
 from hubless.progress import Advance, no_progress
 from hubless.vectors.arrays import F32, F64, I64, check_at_least
@@ -26,7 +26,7 @@ SAMPLE = 1024
 
 
 @dataclass(frozen=True)
-class JoinedSinkhorn:
+class JoinedSinkhorn(StoredFields):
     """s + τ·c(t), where c comes from Sinkhorn between [bank; query] and the targets.
 
     The steps of the bank alone are known. With the query as one more row, the candidates' columns are solved anew. The
@@ -61,7 +61,7 @@ class JoinedSinkhorn:
                 on_candidates, now = shares.over_candidates(of_bank, c)
                 rest = np.full(len(row_sums), -np.inf) if complete else _log_difference(row_sums, on_candidates)
                 r = -np.logaddexp(rest, now)
-                r_own = -np.logaddexp(_log_sum(own + c), rest_of_own)
+                r_own = -np.logaddexp(np.logaddexp.reduce(own + c), rest_of_own)
                 c = -np.logaddexp(shares.over_bank(r), own + r_own)
         scores: F64 = self.temperature * (own + c)
         return scores
@@ -74,17 +74,8 @@ class JoinedSinkhorn:
         own = (self.sample[others] @ query).astype(np.float64) / self.temperature
         exponents = own + self.columns[:, self.sample_rows[others]]
         scale = (self.columns.shape[1] - len(rows)) / np.count_nonzero(others)
-        sums: F64 = np.array([_log_sum(line) for line in exponents]) + np.log(scale)
+        sums: F64 = np.logaddexp.reduce(exponents, axis=1) + np.log(scale)
         return sums
-
-    def arrays(self) -> State:
-        # the bank is the fitted correction's
-        return {"columns": self.columns, "rows": self.rows, "sample": self.sample, "sample_rows": self.sample_rows}
-
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        bank, sample, sample_rows = arrays["bank"], arrays["sample"], arrays["sample_rows"]
-        return cls(bank, arrays["columns"], arrays["rows"], sample, sample_rows, details["temperature"])
 
 
 class _Shares:
@@ -121,11 +112,6 @@ def _factors(exponents: F64) -> tuple[F64, float]:
     return np.exp(exponents - shift), shift
 
 
-def _log_sum(exponents: F64) -> float:
-    factors, shift = _factors(exponents)
-    return float(np.log(factors.sum())) + shift
-
-
 def _log_difference(whole: F64, part: F64) -> F64:
     """log(exp(whole) − exp(part)): −∞ where rounding leaves nothing."""
     share = np.minimum(0.0, part - whole)
@@ -135,44 +121,42 @@ def _log_difference(whole: F64, part: F64) -> F64:
 
 
 @dataclass(frozen=True)
-class FittedSingleQuery:
+class FittedSingleQuery(FittedSoftmax):
     """The bank, and its potentials after each step but the last: their last line gives the offsets.
 
     Parameters
     ----------
-    softmax : h(t) = τ·LSE_{q_i∈Bq}(q_i·t/τ + r_i), which finds the candidates
     steps : (k − 1, b) r after each step but the last, from the targets that it was fitted on
     """
 
     __repr__ = in_a_line
 
-    softmax: FittedSoftmax
-    steps: F64
-
-    @property
-    def details(self) -> Details:
-        return self.softmax.details
-
-    def offsets(self, targets: Rows, advance: Advance = no_progress) -> F32:
-        return self.softmax.offsets(targets, advance)
+    steps: F64 = field(default_factory=lambda: np.empty((0, 0)))
 
     def query_time(self, targets: Rows, advance: Advance = no_progress) -> JoinedSinkhorn:
         """Return the steps of the bank over all these targets."""
-        bank, temperature = self.softmax.bank, self.softmax.temperature
+        bank, temperature = self.bank, self.temperature
         source = targets_beside(bank, targets)
-        columns = -log_sum_exps(bank, source, temperature, [None, *self.steps], advance)
-        rows = log_sum_exps(source, bank, temperature, list(columns[:-1]))
+        over_bank = [Softmax(bank, temperature, potentials) for potentials in (None, *self.steps)]
+        columns = -np.stack(log_sum_exp_each(over_bank, source, advance))
+        rows = log_sum_exp_each([Softmax(source, temperature, c) for c in columns[:-1]], bank)
         count = source.shape[0]
         some = np.sort(np.random.default_rng(0).choice(count, min(SAMPLE, count), replace=False))
-        return JoinedSinkhorn(in_memory(bank), columns.astype(np.float32), rows, source.take(some), some, temperature)
+        return JoinedSinkhorn(
+            in_memory(bank),
+            columns.astype(np.float32),
+            np.reshape(rows, self.steps.shape),
+            source.take(some),
+            some,
+            temperature,
+        )
 
     def state(self) -> State:
-        state = self.softmax.state()
-        return state | {"steps": self.steps}
+        return super().state() | {"steps": self.steps}
 
     @classmethod
     def from_state(cls, state: Mapping[str, NDArray[Any]], details: Details) -> Self:
-        return cls(FittedSoftmax.from_state(state, details), state["steps"])
+        return replace(super().from_state(state, details), steps=state["steps"])
 
 
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
@@ -233,4 +217,4 @@ class SingleQuerySinkhorn:
             "fitted_on": some.shape[0],
         }
         potentials = steps[-1] if len(steps) else None
-        return FittedSingleQuery(FittedSoftmax(bank, potentials, temperature.value, extra=extra), steps)
+        return FittedSingleQuery(bank, potentials, temperature.value, extra=extra, steps=steps)

@@ -1,16 +1,17 @@
 """The targets of a gallery, examined: how often each is seen, and what else is known of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hubless.corrections import CORRECTIONS
 from hubless.kernels.reductions import top_k
 from hubless.lab.cross_fit import held_out_rankings
-from hubless.lab.gallery import Gallery
+from hubless.lab.gallery import Gallery, NamedTarget
 from hubless.lab.scan.geometry import Centrality, Stability, alike, near_duplicates
-from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Topics, entropies, surprise, tails
+from hubless.lab.scan.sightings import DEPTHS, MOST_DEPTH, Sightings, Surprise, Topics, surprise
 from hubless.lab.scan.suspects import CENTRAL, Evidence, Suspect, Topic, why
 from hubless.search.parts import all_scores
 from hubless.vectors.arrays import F32, F64, I64
@@ -19,24 +20,6 @@ from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 QUERY_ROWS = 2048
 GROUPED = 500
 """Near-duplicates are looked for around so many of the most surprising targets."""
-
-
-@dataclass(frozen=True)
-class Evidences:
-    """Measures of all items, a row an item: see `Evidence`."""
-
-    score: F64
-    overall: F64
-    topical: F64
-    topic: I64
-    rate: F64
-    counts: I64
-    log10_tail: F64
-    entropy: F64
-
-    def of_groups(self, group: I64) -> "Evidences":
-        """Return the measures of each member (n,) of groups."""
-        return Evidences(*(getattr(self, field.name)[group] for field in fields(self)))
 
 
 class Examination:
@@ -65,10 +48,10 @@ class Examination:
         self._similarities = similarities
         self._count = gallery.targets.shape[0]
         alone = Sightings.of(ranked)
-        first = self._measure(alone, self._count, self._count)
+        first = self._surprise(alone, self._count, self._count)
         most = [np.argsort(-values, kind="stable")[:GROUPED] for values in (first.overall, first.topical)]
         self._group = near_duplicates(gallery.targets, list(dict.fromkeys(np.concatenate(most).tolist())))
-        together = self._measure(alone.together(self._group), self._count, self._count)
+        together = self._surprise(alone.together(self._group), self._count, self._count)
         self._measured = together.of_groups(self._group)
         self._exposure = alone.exposure(self._count, len(queries))
         self._centrality = Centrality(gallery.targets)
@@ -90,9 +73,14 @@ class Examination:
         copies = [
             self._rows[np.setdiff1d(np.flatnonzero(self._group == self._group[row]), row)].tolist() for row in order
         ]
-        exposures = np.stack([self._exposure, self._corrected], axis=1)
-        stability = self._stability.of_targets(self._group)
-        return self._listed(self._gallery, order, found, centrality, stability, self._offsets, exposures, copies)
+        columns: dict[str, NDArray[np.floating]] = {
+            "centrality": centrality,
+            "stability": self._stability.of_targets(self._group),
+            "offset": self._offsets,
+            "raw": self._exposure,
+            "corrected": self._corrected,
+        }
+        return self._listed(self._gallery.describe(order.tolist()), order, found, columns, copies)
 
     def admit(self, new: Gallery, budget: int) -> tuple[list[Suspect], F64]:
         """Return new items, each as if it alone were added, and all their scores.
@@ -109,64 +97,51 @@ class Examination:
             query, item = np.nonzero(places < MOST_DEPTH)
             parts.append((query + start, item, places[query, item]))
         seen = Sightings(*(np.concatenate(part) for part in zip(*parts, strict=True)))
-        found = self._measure(seen, items, self._count + 1)
+        found = self._surprise(seen, items, self._count + 1)
         offsets = self._shifted_offsets(vectors)
-        exposures = np.stack([seen.exposure(items, len(self._queries)), self._exposure_of(vectors, offsets)], axis=1)
         centrality = self._centrality.of(vectors)
+        columns: dict[str, NDArray[np.floating]] = {
+            "centrality": centrality,
+            "stability": self._stability.of_new(vectors),
+            "offset": offsets,
+            "raw": seen.exposure(items, len(self._queries)),
+            "corrected": self._exposure_of(vectors, offsets),
+        }
         order = np.lexsort((np.arange(items), -centrality, -found.score))[:budget]
         copies = [alike(self._gallery.targets, vectors[row]) for row in order]
-        stability = self._stability.of_new(vectors)
+        listed = self._listed(new.describe(order.tolist()), order, found, columns, copies)
         there = np.sort(self.scores)
-        listed = self._listed(new, order, found, centrality, stability, offsets, exposures, copies, there)
-        return listed, found.score
+        above = [float(np.searchsorted(there, one.measured.score) / self._count) for one in listed]
+        return [replace(one, above=share) for one, share in zip(listed, above, strict=True)], found.score
 
-    def _measure(self, seen: Sightings, items: int, targets: int) -> Evidences:
-        found = surprise(seen, items, len(self._queries), targets, self._topics)
-        counts = {k: seen.within(k).counts(items) for k in DEPTHS}
-        return Evidences(
-            score=found.score,
-            overall=found.overall,
-            topical=found.topical,
-            topic=found.topic,
-            rate=found.rate,
-            counts=np.stack(list(counts.values()), axis=1),
-            log10_tail=tails(counts, len(self._queries), targets),
-            entropy=entropies(seen, items, self._topics[-1]) if self._topics else np.zeros(items),
-        )
+    def _surprise(self, seen: Sightings, items: int, targets: int) -> Surprise:
+        return surprise(seen, items, len(self._queries), targets, self._topics)
 
     def _listed(
         self,
-        named: Gallery,
+        names: list[NamedTarget],
         order: I64,
-        found: Evidences,
-        centrality: F64,
-        stability: F64,
-        offsets: F32,
-        exposures: F64,
+        found: Surprise,
+        columns: dict[str, NDArray[np.floating]],
         copies: list[list[int]],
-        there: F64 | None = None,
     ) -> list[Suspect]:
-        """Return items in order as suspects; `there` are the scores, ascending, that new items are compared with."""
+        """Return items in order as suspects. `columns` are further measures of all items, (n,) each."""
         listed = []
-        names = named.describe(order.tolist())
         for place, (row, name, alike_rows) in enumerate(zip(order.tolist(), names, copies, strict=True), start=1):
-            score = float(found.score[row])
+            more = {column: float(values[row]) for column, values in columns.items()}
             measured = Evidence(
-                score=score,
+                score=float(found.score[row]),
                 overall=float(found.overall[row]),
                 counts=dict(zip(DEPTHS, found.counts[row].tolist(), strict=True)),
-                log10_tail=float(found.log10_tail[row]),
                 topic=self._topic(found, row),
-                entropy=float(found.entropy[row]),
-                centrality=float(centrality[row]),
-                stability=None if np.isnan(stability[row]) else float(stability[row]),
-                offset=float(offsets[row]),
-                offset_percentile=float(np.mean(self._offsets < offsets[row])),
+                centrality=more["centrality"],
+                stability=None if np.isnan(more["stability"]) else more["stability"],
+                offset=more["offset"],
+                offset_percentile=float(np.mean(self._offsets < columns["offset"][row])),
                 near_duplicates=alike_rows,
-                exposure=dict(zip(("raw", "corrected"), exposures[row].tolist(), strict=True)),
+                exposure={when: more[when] for when in ("raw", "corrected")},
             )
-            above = None if there is None else float(np.searchsorted(there, score) / self._count)
-            listed.append(Suspect(place, name, why(measured, self._expected), measured, above))
+            listed.append(Suspect(place, name, why(measured, self._expected), measured))
         return listed
 
     def _correct(self, seed: int) -> tuple[str, F64, F32, Callable[[VectorSource], F32]]:
@@ -209,7 +184,7 @@ class Examination:
             total += np.where(places < MOST_DEPTH, 1 / np.log2(places + 2), 0.0).sum(axis=0)
         return total / len(self._queries)
 
-    def _topic(self, found: Evidences, row: int) -> Topic | None:
+    def _topic(self, found: Surprise, row: int) -> Topic | None:
         clustering, label, k = found.topic[row].tolist()
         if clustering < 0:
             return None

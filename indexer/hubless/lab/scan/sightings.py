@@ -1,13 +1,12 @@
 """Finds of items by queries, and the surprise at their number: over all queries, and within topics."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import faiss
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.measures.chance import binomial_tail
 from hubless.vectors.arrays import F32, F64, I64
 
 DEPTHS = (1, 10, 20)
@@ -66,7 +65,7 @@ class Topics:
     sizes: I64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Surprise:
     """The surprise at how often items are seen, each (n,), from 0 to about 1.
 
@@ -76,17 +75,23 @@ class Surprise:
     topical : the highest over the clusters of any clustering
     topic : which clustering, cluster and k that is, (n, 3), or −1
     rate : the share of that cluster's queries that see the item
+    counts : N_k for each of `DEPTHS`, (n, 3)
     """
 
     overall: F64
     topical: F64
     topic: I64
     rate: F64
+    counts: I64
 
     @property
     def score(self) -> F64:
         """The higher of the two."""
         return np.maximum(self.overall, self.topical)
+
+    def of_groups(self, group: I64) -> "Surprise":
+        """Return that of each member (n,) of groups."""
+        return Surprise(**{name: values[group] for name, values in vars(self).items()})
 
 
 def cluster(queries: F32, seed: int = 0) -> list[Topics]:
@@ -110,12 +115,13 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
     D(r ‖ k/n) = r·log(r·n/k) + (1 − r)·log((1 − r)/(1 − k/n)), which the logarithm of the binomial tail is −m times of.
     r is the lower end of its Wilson interval, as a rate among few queries is uncertain; the highest over k counts.
     """
-    overall = np.zeros(items)
+    overall, counted = np.zeros(items), []
     topical, topic, rate = np.zeros(items), np.full((items, 3), -1), np.zeros(items)
     for k in DEPTHS:
         near = seen.within(k)
+        counted.append(near.counts(items))
         expected = min(k / targets, 1.0)
-        overall = np.maximum(overall, _information(near.counts(items), np.full(items, queries), expected))
+        overall = np.maximum(overall, _information(counted[-1], np.full(items, queries), expected))
         for number, clustering in enumerate(topics):
             clusters = len(clustering.sizes)
             pairs, counts = np.unique(near.items * clusters + clustering.labels[near.queries], return_counts=True)
@@ -132,7 +138,8 @@ def surprise(seen: Sightings, items: int, queries: int, targets: int, topics: Se
             topical[better], rate[better] = value[chosen], counts[chosen] / size[chosen]
             topic[better] = np.stack([np.full(len(chosen), number), label[chosen], np.full(len(chosen), k)], axis=1)
     unit = np.log(targets) if targets > 1 else 1.0
-    return Surprise(overall / unit, topical / unit, topic, rate)
+    counts = np.stack(counted, axis=1)
+    return Surprise(overall=overall / unit, topical=topical / unit, topic=topic, rate=rate, counts=counts)
 
 
 def _information(counts: NDArray[np.integer], trials: I64, expected: float) -> F64:
@@ -148,19 +155,3 @@ def _information(counts: NDArray[np.integer], trials: I64, expected: float) -> F
     rest = np.maximum(1 - rate, np.finfo(np.float64).tiny)
     information: F64 = rate * np.log(rate / expected) + (1 - rate) * np.log(rest / (1 - expected))
     return information
-
-
-def tails(counts: Mapping[int, I64], queries: int, targets: int) -> F64:
-    """log10 of the smallest binomial tail over the depths, times their number (Bonferroni), at most 0."""
-    all_tails = [binomial_tail(seen, queries, min(k / targets, 1)) for k, seen in counts.items()]
-    found: F64 = np.minimum((np.min(all_tails, axis=0) + np.log(len(counts))) / np.log(10), 0.0)
-    return found
-
-
-def entropies(seen: Sightings, items: int, topics: Topics) -> F64:
-    """Entropy, in bits, of each item's sightings over the clusters: 0 is one topic, log2 of their number all alike."""
-    clusters = len(topics.sizes)
-    pairs, counts = np.unique(seen.items * clusters + topics.labels[seen.queries], return_counts=True)
-    item = pairs // clusters
-    share = counts / np.bincount(item, counts, items)[item]
-    return np.bincount(item, -share * np.log2(share), items).astype(np.float64)

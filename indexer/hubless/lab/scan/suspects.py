@@ -32,9 +32,7 @@ class Evidence:
     score : 0 is no more often than by chance, 1 is first for every query, or for every query of a topic
     overall : the same over all queries alone
     counts : N_k by k
-    log10_tail : log10 of the probability of as high counts by chance
     topic : the one in which it is seen most; None if no topic is large enough
-    entropy : bits, of the topics of the queries that see it; low is a hub for one topic
     centrality : deviations above the median of the cosine with the centroid of the targets
     stability : share of the queries with it among their first 10 that keep it with noise on the query; None if there
         are none
@@ -46,9 +44,7 @@ class Evidence:
     score: float
     overall: float
     counts: dict[int, int]
-    log10_tail: float
     topic: Topic | None
-    entropy: float
     centrality: float
     stability: float | None
     offset: float
