@@ -42,15 +42,18 @@ def topic_of(bank, targets=TARGETS):
 
 
 @pytest.mark.parametrize("bank", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_likeness_and_locality_are_those_of_the_whole_matrix(bank):
-    topic, _ = topic_of(bank)
+def test_likeness_locality_and_linearity_are_those_of_the_whole_matrix(bank):
+    topic, offsets = topic_of(bank)
+    left = offsets - offsets.mean() - naive.linear_part(offsets, TARGETS)
+    n, p = len(TARGETS), 10
+    assert topic.linearity == pytest.approx(1 - left.var() / offsets.var() * (n - 1) / (n - p - 1), abs=1e-5)
     assert topic.likeness == pytest.approx(naive.likeness(bank, TARGETS), abs=1e-5)
     assert topic.locality == pytest.approx(naive.locality(bank, TARGETS), abs=1e-5)
 
 
 def test_nothing_is_taken_from_a_wide_bank():
     topic, _ = topic_of(WIDE)
-    assert topic.likeness < 0.4
+    assert topic.likeness < 0.3
     assert topic.removed == 0
     assert topic.direction is None
 
@@ -63,7 +66,7 @@ def test_direction_of_a_narrow_bank_is_the_linear_part_of_its_offsets():
 
 
 def test_share_falls_smoothly_as_the_bank_widens():
-    topics = [topic_of(np.vstack([WIDE[:wide], NARROW]))[0] for wide in range(0, 401, 50)]
+    topics = [topic_of(np.vstack([WIDE[:wide], NARROW]))[0] for wide in range(0, 21, 2)]
     shares = [topic.removed for topic in topics]
     assert shares == sorted(shares, reverse=True)
     assert shares[0] == pytest.approx(0.8)
@@ -75,7 +78,7 @@ def test_direction_that_all_queries_share_is_no_topic(dim):
     """These queries are as alike as those of a topic. What leans to their direction is a hub, and stays one."""
     problem = with_hubs(targets=500, bank=500, dim=dim)
     topic, _ = topic_of(problem.bank, problem.targets)
-    assert topic.likeness > 0.6
+    assert topic.likeness > 0.5
     assert abs(topic.locality) < 0.1
     assert topic.removed == 0
 

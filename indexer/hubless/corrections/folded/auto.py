@@ -7,6 +7,7 @@ import numpy as np
 from hubless.corrections.base import Rows
 from hubless.corrections.folded.distinct import distinct_queries
 from hubless.corrections.folded.outlying import find_outlying
+from hubless.corrections.folded.reliability import MOST_TRUSTED, trusted_share
 from hubless.corrections.folded.sinkhorn import DualBankSinkhorn, SinkhornNormalisation
 from hubless.corrections.folded.softmax import FittedSoftmax
 from hubless.corrections.folded.topic import find_topic
@@ -28,8 +29,9 @@ class Auto:
 
     Four rules make it careful, and none needs labels:
 
-    - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100). They are stored shrunk: strength
-      1 means "as `auto` thinks best".
+    - An estimate from few bank queries is noisy, so offsets are shrunk by b/(b + 100), or by less if halves of the bank
+      agree (see `hubless.corrections.folded.reliability`). They are stored shrunk: strength 1 means "as `auto` thinks
+      best".
     - Near-duplicates among the bank queries count once in this b (see `hubless.corrections.folded.distinct`).
     - Noise does not explain offsets far above all others, such as that of a planted hub. These are not shrunk (see
       `hubless.corrections.folded.outlying`).
@@ -74,6 +76,7 @@ class Auto:
         told = {
             "chosen": chosen,
             "likeness": topic.likeness,
+            "linearity": topic.linearity,
             "locality": topic.locality,
             "topic_removed": topic.removed,
         }
@@ -96,14 +99,17 @@ def shrunk(fitted: FittedSoftmax, some: VectorSource, offsets: F64) -> FittedSof
     queries, distinct = fitted.bank.shape[0], distinct_queries(fitted.bank, some, offsets.astype(np.float32))
     outlying = find_outlying(offsets)
     share = 0.0 if outlying is None else float(np.mean(offsets > outlying.low))
+    shrinkage = distinct / (distinct + SHRINKAGE_QUERIES)
+    by_halves = 0.0
+    if shrinkage < MOST_TRUSTED:  # near-duplicates in both halves agree anyway
+        by_halves = distinct / queries * trusted_share(fitted.bank, some, fitted.temperature)
     counted = f"{queries} bank queries" if distinct == queries else f"{queries} bank queries, {distinct:.0f} distinct"
+    shrunk_by = f"{distinct:.0f}/({distinct:.0f}+{SHRINKAGE_QUERIES})"
+    if by_halves > shrinkage:
+        shrinkage, shrunk_by = by_halves, f"{by_halves:.2f}, as halves of the bank agree"
     told = {
         "distinct_queries": distinct,
         "outlying": share,
-        "why": (
-            f"{counted}, so offsets are shrunk by {distinct:.0f}/({distinct:.0f}+{SHRINKAGE_QUERIES}), "
-            f"but for the {share:.2%} of them that are outlying"
-        ),
+        "why": f"{counted}, so offsets are shrunk by {shrunk_by}, but for the {share:.2%} of them that are outlying",
     }
-    shrinkage = distinct / (distinct + SHRINKAGE_QUERIES)
     return replace(fitted, shrinkage=shrinkage, outlying=outlying, extra=fitted.extra | told)

@@ -18,14 +18,17 @@ from hubless.vectors.sources import VectorSource, in_memory
 
 COMPONENTS = 10
 """A topic is a direction among this many principal components of the targets."""
-ALIKE, MOST_ALIKE = 0.4, 0.6
-"""Between these two likenesses of the bank's queries, the share that is taken out rises from nothing to `REMOVED`."""
 REMOVED = 0.8
 """The largest share of the topic's direction that is taken out: a part of it is hubness."""
+ALIKE, MOST_ALIKE = 0.3, 0.5
+"""Between these two likenesses of the bank's queries, the share that is taken out rises from nothing to `REMOVED`."""
+CURVED, LINEAR = 0.6, 0.85
+"""Between these two shares of the offsets' variance that the components explain, it rises likewise."""
+SHARED, LOCAL = 0.02, 0.07
+"""Between these two localities, above a standard error of 1/√n, it rises likewise. Around a topic the bank's queries
+differ more than elsewhere. A direction that all queries share is no topic: they differ alike everywhere, and what leans
+to it is a hub."""
 ROUNDING = 1e-5
-SHARED, LOCAL = 0.1, 0.4
-"""Between these two localities the share rises likewise. Around a topic the bank's queries differ more than elsewhere.
-A direction that all queries share is no topic: they differ alike everywhere, and what leans to it is a hub."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +39,14 @@ class BankTopic:
     ----------
     likeness : how much the bank's queries are alike: the spread of the targets' mean similarities to the bank, relative
         to the spread of all similarities. 0 if every target has the same mean, 1 if all bank queries are one
+    linearity : adjusted R² of the regression of the offsets on the first principal components of the targets
     locality : correlation, over targets, of the mean of their similarities to the bank and the spread of these
     removed : the share of the direction that is taken out, from 0 to `REMOVED`
     direction : v (d,), such that v·t is to be taken from the offset of t; None for nothing
     """
 
     likeness: float
+    linearity: float
     locality: float
     removed: float
     direction: F32 | None
@@ -50,8 +55,8 @@ class BankTopic:
 def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankTopic:
     """The topic of a bank.
 
-    With u = clip((likeness − .4)/.2, 0, 1) and v = clip((locality − .1)/.3, 0, 1), the share that is taken out is
-    .8·(3u² − 2u³)·(3v² − 2v³).
+    The share that is taken out is .8·f(likeness, .3, .5)·f(linearity, .6, .85)·f(locality − 1/√n, .02, .07). Here
+    f(x, low, high) is 3u² − 2u³ with u = clip((x − low)/(high − low), 0, 1).
 
     Parameters
     ----------
@@ -60,7 +65,7 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     offsets : (n,) of these targets
     """
     if not np.isfinite(offsets).all():  # vectors are too long: what uses the offsets says so
-        return BankTopic(0.0, 0.0, 0.0, None)
+        return BankTopic(0.0, 0.0, 0.0, 0.0, None)
     query_mean, query_covariance = moments(bank)
     rows = in_memory(targets).astype(np.float64)
     means = rows @ query_mean
@@ -68,13 +73,23 @@ def find_topic(bank: VectorSource, targets: VectorSource, offsets: F64) -> BankT
     of_all = variances.mean() + means.var()
     likeness = float(np.sqrt(means.var() / of_all)) if of_all > 0 else 0.0
     locality = _correlation(means, np.sqrt(variances))
-    removed = float(REMOVED * rise(likeness, ALIKE, MOST_ALIKE) * rise(locality, SHARED, LOCAL))
-    if not removed:
-        return BankTopic(likeness, locality, 0.0, None)
     mean, covariance = moments(targets)
     first = np.linalg.eigh(covariance)[1][:, ::-1][:, :COMPONENTS]
-    slopes, *_ = np.linalg.lstsq((rows - mean) @ first, offsets - offsets.mean(), rcond=None)
-    return BankTopic(likeness, locality, removed, (removed * (first @ slopes)).astype(np.float32))
+    products, centred = (rows - mean) @ first, offsets - offsets.mean()
+    slopes, *_ = np.linalg.lstsq(products, centred, rcond=None)
+    linearity = _adjusted(centred, centred - products @ slopes, first.shape[1])
+    local = rise(locality - len(rows) ** -0.5, SHARED, LOCAL)
+    removed = REMOVED * float(rise(likeness, ALIKE, MOST_ALIKE) * rise(linearity, CURVED, LINEAR) * local)
+    direction = (removed * (first @ slopes)).astype(np.float32) if removed else None
+    return BankTopic(likeness, linearity, locality, removed, direction)
+
+
+def _adjusted(values: F64, left: F64, components: int) -> float:
+    """Return the adjusted R² of a regression, from centred values (n,) and what it leaves of them."""
+    freedom, variance = len(values) - components - 1, float(values.var())
+    if freedom < 1 or variance == 0:
+        return 0.0
+    return 1 - float(left.var()) / variance * (len(values) - 1) / freedom
 
 
 def _correlation(means: F64, spreads: F64) -> float:

@@ -1,0 +1,98 @@
+"""Gain of `auto` by the number of bank queries: `python -m benchmarks.few_queries FOLDER [FOLDER ...]`.
+
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md). Banks are random
+parts of the bank, drawn anew several times for each split, of 10, 20, 50, 100, 200 and all queries; the target bank is
+cut likewise. The last kind are the banks of one topic of `benchmarks.wrong_banks`.
+
+Prints Markdown: the change of R@1 in points, mean over the splits / worst single bank. Everything is kept in
+`docs/images/few_queries.json`.
+"""
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.gains import IMAGES, NAMES, signed
+from benchmarks.real_sets import Set, cut, hits, open_set, trial
+from benchmarks.wrong_banks import one_topic
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial
+
+SIZES = (10, 20, 50, 100, 200)
+SEEDS, MOST_DRAWS = 5, 4
+ENTRIES = {"auto": Method("auto"), "csls": Method("csls")}
+KEPT = IMAGES / "few_queries.json"
+
+
+def trials(data: Set, seed: int) -> Iterator[tuple[str, Trial]]:
+    """Kinds of banks of one split, and the trials with them."""
+    given, rng = trial(replace(data, bank=None), None, seed), np.random.default_rng(1000 + seed)
+    if given is None or given.target_bank is None:
+        raise ValueError(f"{data.name}: the strict protocol has both banks")
+    for size in SIZES:
+        for _ in range(MOST_DRAWS if size <= 20 else 2):
+            if size < len(given.query_bank):
+                banks = {
+                    "query_bank": cut(given.query_bank, size, rng),
+                    "target_bank": cut(given.target_bank, size, rng),
+                }
+                yield f"{size}", replace(given, **banks)
+    yield "all", given
+    for bank in one_topic(given.query_bank, np.random.default_rng(seed)):
+        yield "one topic", replace(given, query_bank=bank)
+
+
+def measure(data: Set, seeds: int) -> dict[str, Any]:
+    """Return each single change of R@1 in points, by entry and kind of bank."""
+    changes: dict[str, dict[str, list[float]]] = {label: {} for label in ENTRIES}
+    for seed in range(seeds):
+        for kind, given in trials(data, seed):
+            found = hits(given, [Method("none"), *ENTRIES.values()])
+            for label, entry in ENTRIES.items():
+                if entry.label in found:
+                    change = 100 * float(found[entry.label].mean() - found["none"].mean())
+                    changes[label].setdefault(kind, []).append(round(change, 3))
+    return {"set": data.name, "changes": changes}
+
+
+def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line a set with `auto`: mean / worst bank. Then a line an entry: mean of the sets / worst set / worst bank."""
+    kinds = [*map(str, SIZES), "all", "one topic"]
+    yield f"| set | {' | '.join(kinds)} |"
+    yield "| --- |" + " ---: |" * len(kinds)
+    for found in sets:
+        each = [found["changes"]["auto"].get(kind, []) for kind in kinds]
+        cells = [f"{signed(float(np.mean(some)))} / {signed(min(some))}" if some else "–" for some in each]
+        name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
+        yield f"| {name} | {' | '.join(cells)} |"
+    for label in ENTRIES:
+        cells = []
+        for kind in kinds:
+            every = [found["changes"][label][kind] for found in sets if kind in found["changes"][label]]
+            means = [float(np.mean(some)) for some in every]
+            figures = (float(np.mean(means)), min(means), min(map(min, every))) if every else ()
+            cells.append(" / ".join(map(signed, figures)) or "–")
+        yield f"| all sets, {label} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measure all folders."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--output", type=Path, default=KEPT)
+    given = parser.parse_args()
+    sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
+    sets = sets or json.loads(given.output.read_text())["sets"]
+    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
+    given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
+    print("\n".join(markdown(sets)))
+
+
+if __name__ == "__main__":
+    main()
