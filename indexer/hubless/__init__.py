@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from hubless.builder.build import build
     from hubless.builder.index import Index
     from hubless.builder.index import open_index as open
-    from hubless.builder.lifecycle import merge, refit
+    from hubless.builder.lifecycle import calibrate, merge, refit
     from hubless.builder.offsets import augment_queries, augment_targets, choose_strength, offsets
     from hubless.builder.reindex.run import reindex
     from hubless.corrections import CORRECTIONS
@@ -45,6 +45,7 @@ __all__ = [
     "augment_queries",
     "augment_targets",
     "build",
+    "calibrate",
     "choose_strength",
     "compare",
     "diagnose",
@@ -79,6 +80,7 @@ _PLACES = {
     "augment_queries": "builder.offsets.augment_queries",
     "augment_targets": "builder.offsets.augment_targets",
     "build": "builder.build.build",
+    "calibrate": "builder.lifecycle.calibrate",
     "choose_strength": "builder.offsets.choose_strength",
     "compare": "lab.experiments.compare.compare",
     "diagnose": "lab.diagnose.diagnose",

@@ -15,6 +15,7 @@ from hubless.encoders import Encoder
 from hubless.errors import InputError
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
+from hubless.measures.confidence.labels import RelevantIds
 from hubless.measures.projection import PCA, check_method
 from hubless.progress import progress_bars
 from hubless.search.collection import MOST_STRENGTH
@@ -55,6 +56,7 @@ def build(
     live_queries: Vectors | None = None,
     target_prior: PriorLike | None = None,
     strength: float | None = None,
+    relevant: RelevantIds | None = None,
     replace_writes: bool = False,
     progress: bool | None = None,
 ) -> Manifest:
@@ -101,6 +103,9 @@ def build(
         name of a payload column, or a .npy or .txt file. Popular targets are then not punished for being found often.
         For `sn`, `dbsn` and `auto` (see docs/methods.md). By default all targets should be found equally often
     strength : default strength of the version, from 0 to 2, instead of live queries; by default 1
+    relevant : for each bank query the id of its right target or a list of them, empty or null where nobody knows; a
+        list, or a .npy or .json file. They make confidence a probability: a fifth of the labelled queries, at least 20,
+        is left out of the bank for that
     replace_writes : the targets given have all that was written to the collection until now; refused otherwise if there
         were writes
     progress : show progress bars; None does if standard error is a terminal
@@ -137,6 +142,7 @@ def build(
     check_method(projection)
     if strength is not None:
         check_between("strength", strength, 0, MOST_STRENGTH)
+        strength = float(strength)
         if live_queries is not None:
             raise InputError("strength", "none beside live queries, which choose it", strength)
     with progress_bars(progress) as steps, on_device(device), working(catalog, collection) as work:
@@ -152,6 +158,7 @@ def build(
             payload_schema=payload_schema,
             encoder=encoder,
             target_prior=target_prior,
+            relevant=relevant,
         ).local()
         seen = given.seen()
         with seen.unchanged():
@@ -162,12 +169,11 @@ def build(
                     # first, so that mistakes in them are found before the long work
                     inputs.contents.write(staged.folder)
                     vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
-                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets)
+                draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
                 steps.step("writing")
                 draft.write(staged.folder, projection)
-            more = {} if strength is None else {"strength": float(strength)}
             published = staged.publish(
-                draft.manifest(inputs.contents, vectors.records, collection, staged.version, log_seq=seq, **more)
+                draft.manifest(inputs.contents, vectors.records, collection, staged.version, log_seq=seq)
             )
         work.publish()
         follow(published)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from hubless.builder.confidence_fit import answers_of
 from hubless.builder.inputs.build_inputs import Inputs, added_payload, held_payload
 from hubless.builder.inputs.reading import read_vectors
 from hubless.builder.pipeline.carry import NextTargets, carry_over, copy_version, may_grow, projection_of
+from hubless.builder.pipeline.draft import confidence_record
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import InFile, Workbench, drafting, follow
 from hubless.builder.recipe import Metric, Recipe, check_metric
@@ -22,6 +24,7 @@ from hubless.encoders import Encoder
 from hubless.errors import BundleDamaged, InputError, VersionReplaced
 from hubless.kernels.devices import CPU, on_device
 from hubless.knn.aims import RECALL
+from hubless.measures.confidence.labels import MOST_PAIRS, LabelledPairs, RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.collection import FILTER_CACHE, Collection
 from hubless.search.delta.changes import Delta
@@ -114,6 +117,7 @@ class Index(Collection):
         bank_of_targets: bool = False,
         live_queries: Vectors | None = None,
         target_prior: PriorLike | None = None,
+        relevant: RelevantIds | None = None,
         progress: bool | None = False,
     ) -> "Index":
         """Measure the hubness of targets with a query bank, and index them in memory.
@@ -143,6 +147,7 @@ class Index(Collection):
             payload_schema=payload_schema,
             encoder=encoder,
             target_prior=target_prior,
+            relevant=relevant,
         )
         seen = given.seen()
         with self._changing, progress_bars(progress) as steps, on_device(recipe.device):
@@ -233,6 +238,36 @@ class Index(Collection):
             rows: I64 = np.unique(np.array([parts.ids.row(wanted) for wanted in plain], np.int64))
             changes = self._changes or Delta.of(parts, self.filter_cache)
             self._change(changes.removing(rows))
+
+    def calibrate(self, queries: Vectors, relevant: RelevantIds) -> None:
+        """Make confidence and presence probabilities, by labelled queries that are not in the query bank.
+
+        Parameters
+        ----------
+        queries : (p, d) at least 20, better 100 and more
+        relevant : for each the id of its right target or a list of them, empty or None where nobody knows; a list, or a
+            `.npy` or `.json` file
+
+        Raises
+        ------
+        InputError
+            naming what is wrong with an input, such as an id that no target has; if fewer than 20 queries have a right
+            target; if the index was made without a query bank.
+        """
+        with self._changing:
+            parts = self.parts
+            if parts.confidence is None:
+                raise InputError("index", "one with a model of confidence; build it with a query bank", "one without")
+            asked = self.prepare(in_memory(as_items(queries, "queries").vectors), "queries")
+            rows = relevant_rows(relevant, len(asked), parts.ids.row)
+            labelled = np.flatnonzero([len(right) for right in rows])[:MOST_PAIRS]
+            pairs = LabelledPairs(asked[labelled], [rows[query] for query in labelled])
+            model = parts.confidence.calibrate(answers_of(parts.ranker, pairs, self.strength), self.strength)
+            manifest = parts.manifest.model_copy(update={"confidence": confidence_record(model)})
+            changed = replace(parts, confidence=model, manifest=manifest)
+            self._become(changed)
+            if self._changes is not None:
+                self._changes = replace(self._changes, base=replace(self._changes.base, confidence=model))
 
     def follow(self, catalog: Catalog, log: Log) -> None:
         """Take in what was written to the collection since its version was built. Close the log."""

@@ -28,6 +28,7 @@ from hubless.errors import (
     StorageError,
     storage_errors,
 )
+from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.progress import Progressing, progress_bars
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts, later_prior
@@ -35,9 +36,10 @@ from hubless.store import bundle
 from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog, check_name
 from hubless.store.locks import lease
-from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.arrays import F32, I64, check_dim
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
+from hubless.vectors.ids import IdTable
 from hubless.vectors.payload_text import TYPES
 from hubless.vectors.sources import HeldVectors, StackedVectors, VectorSource
 
@@ -167,6 +169,31 @@ def merge(
     return made
 
 
+def calibrate(
+    catalog: str | Path,
+    collection: str,
+    queries: Vectors,
+    relevant: RelevantIds,
+    *,
+    keep: int | None = None,
+    progress: Progressing = None,
+) -> Manifest:
+    """Build the next version from the current one, with a model of confidence that labelled queries calibrated.
+
+    The offsets and the index stay; what was written since is merged in. `queries` and `relevant` are as for
+    `Index.calibrate`; other parameters and errors are those of `refit`. Return the manifest of the new version.
+    """
+    home = Catalog(catalog)
+    name = home.resolve(collection)
+    home.current(name)
+    with lease(home.path / name, "hubless calibrate"):
+        index = open_index(home, name, lenient=True)
+        index.calibrate(queries, relevant)
+        made = index.save(catalog, name, progress=progress)
+        _tidy(home, name, keep)
+    return made
+
+
 def _tidy(home: Catalog, name: str, keep: int | None) -> None:
     """Delete old versions, and the writes that all the others have."""
     if keep is not None:
@@ -184,6 +211,7 @@ def refit(
     parameters: Mapping[str, Any] | None = None,
     keep: int | None = None,
     bank_order: int | None = None,
+    relevant: RelevantIds | None = None,
     progress: Progressing = None,
 ) -> Manifest:
     """Build the next version of the targets that a collection has, with a correction that is fitted anew.
@@ -200,6 +228,7 @@ def refit(
     parameters : of the correction; by default those of the collection, if it stays the same correction
     keep : how many of the newest versions to keep; None for all. Writes that all of them have leave the log
     bank_order : kept in the manifest: the number of the bank that was put over HTTP
+    relevant : labels of the given queries, as for `hubless.build`; None keeps the calibration, if the correction stays
     progress : show progress bars; None does if standard error is a terminal. Or what is told of the steps
 
     Returns
@@ -236,9 +265,18 @@ def refit(
             if not len(rows.kept):
                 raise InputError("collection", "at least one target with a vector; put targets, then the bank", "none")
             rows.contents.write(staged.folder)
-            vectors = BuildVectors(targets=rows.vectors(staged.folder), query_bank=bank, target_prior=_prior(rows))
+            labels = None if relevant is None else _labels(relevant, given, bank.shape[0], rows.contents.ids)
+            vectors = BuildVectors(
+                targets=rows.vectors(staged.folder),
+                query_bank=bank,
+                target_prior=_prior(rows),
+                relevant=labels,
+                calibrated=parts.confidence if recipe.correction == before.correction.name else None,
+            )
             recipe.check_inputs(bank, vectors.target_prior)
-            draft = fit_version(vectors, bench).extended(rows.count)
+            # live queries chose the strength for the bank that was
+            strength = before.strength if before.strength_choice is None else 1.0
+            draft = fit_version(vectors, bench, strength=strength).extended(rows.count)
             steps.step("writing")
             draft.write(staged.folder, projection_of(parts))
             published = staged.publish(
@@ -247,8 +285,6 @@ def refit(
                     before.provenance.inputs | {"query_bank": record},
                     name,
                     staged.version,
-                    # live queries chose the strength for the bank that was
-                    strength=before.strength if before.strength_choice is None else 1.0,
                     target_prior=before.target_prior,
                     bank_order=before.bank_order if bank_order is None else bank_order,
                     log_seq=parts.seq,
@@ -294,6 +330,14 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     else:
         raise InputError(_BANK, "queries, as the collection has none yet", "none")
     return read_source(given, parts.manifest.metric, None, held=True)
+
+
+def _labels(relevant: RelevantIds, given: VectorSource | None, count: int, ids: pa.Array) -> list[I64]:
+    """Return the rows of the right targets of each of the bank's queries, of which those that were given come last."""
+    if given is None:
+        raise InputError("relevant", "none without the queries whose right targets it has", "some")
+    rows = relevant_rows(relevant, given.shape[0], IdTable.of(ids).row)
+    return [np.empty(0, np.int64)] * (count - len(rows)) + rows
 
 
 def _prior(rows: NextTargets) -> TargetPrior | None:

@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hubless.confidence.model import DEPTH
 from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
+from hubless.measures.confidence.model import DEPTH
 from hubless.measures.projection import Projection
 from hubless.search import canaries
 from hubless.search.delta.changes import rows_of
@@ -260,7 +260,7 @@ class Collection:
         found = ranked.rows if chosen is None else [line[line >= 0] for line in ranked.rows]
         payload = None if take is None else [take(line) for line in found]
         of_hits = [parts.ids.ids(line) for line in found]
-        assessed = None if parts.confidence is None else parts.confidence.assess(queries, best, ranked.scores)
+        assessed = None if parts.confidence is None else parts.confidence.assess(queries, best, ranked.scores, strength)
         results = Results(ranked, of_hits, strength, explanations, payload, assessed)
         return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import FITTED, QUERY_TIMES, QueryTime
 from hubless.corrections.centred import CENTRE, CentredCorrection
 from hubless.encoders import ENCODER_FILE, Encoder, Unusable, load_encoder
 from hubless.errors import BundleDamaged, BundleError, DimensionMismatch, InputError, StorageError, VersionReplaced
 from hubless.knn import index_type, read_index, structure
 from hubless.knn.augment import augmented_dim
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.search.engines.base import StoredTargets
 from hubless.search.engines.external import engine
 from hubless.search.engines.sharded import Embedded, embedded

@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import QueryTime, corrected_scores
 from hubless.corrections.centred import CentredCorrection
 from hubless.encoders import Encoder
 from hubless.errors import BundleError, StorageError
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.projection import Projection, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors, Targets

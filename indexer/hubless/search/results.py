@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.confidence.model import Assessment
 from hubless.errors import InputError, UnknownField
+from hubless.measures.confidence.model import Assessment
 from hubless.search.ranker import Ranked
 from hubless.search.tables import QUERIES, Line, results_table
 from hubless.vectors.arrays import F32, I64

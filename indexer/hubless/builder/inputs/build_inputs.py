@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_prior, checked_prior
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Installed, SentenceModel, load_encoder
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
+from hubless.measures.confidence.labels import RelevantIds, relevant_rows
 from hubless.store import bundle
 from hubless.store.bundle import FileRecord, InputRecord
 from hubless.store.remote.input_copies import local
-from hubless.vectors.arrays import check_dim
+from hubless.vectors.arrays import I64, check_dim
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
-from hubless.vectors.ids import Ids, as_ids, write_ids
+from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
 from hubless.vectors.input_stamps import InputStamps
 from hubless.vectors.lance_files import content_file
 from hubless.vectors.payload import (
@@ -80,6 +81,7 @@ class Inputs:
     payload_schema: PayloadTypes | None = None
     encoder: str | Path | Encoder | None = None
     target_prior: PriorLike | None = None
+    relevant: RelevantIds | None = None
 
     def local(self) -> "Inputs":
         """Return the same, with files of this machine. Raises `InputError` for addresses."""
@@ -115,19 +117,24 @@ class Inputs:
         prior, column = None, None
         if self.target_prior is not None:
             prior, column = _prior(self.target_prior, items.payload, list(items.payload_columns), count)
-        files = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder}
+        files = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
         files |= {} if column else {"target_prior": self.target_prior}
-        ids = items.ids if items.ids is not None else pa.array(np.arange(count))
+        own_ids = items.ids if items.ids is not None else pa.array(np.arange(count))
+        all_ids = own_ids if self.ids is None else _ids(self.ids, count)
+        relevant = None
+        if self.relevant is not None:
+            if self.query_bank is None:
+                raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
+            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(all_ids).row)
         return OpenInputs(
             {name: each.vectors for name, each in given.items()},
             prior,
             column,
-            Contents(
-                ids if self.ids is None else _ids(self.ids, count), items.payload, list(items.payload_columns), encoder
-            ),
+            Contents(all_ids, items.payload, list(items.payload_columns), encoder),
             self.query_bank is not None,
             {name: each.files for name, each in given.items() if each.files},
             {name: files_record(_files(Path(path))) for name, path in files.items() if isinstance(path, str | Path)},
+            relevant,
         )
 
 
@@ -136,7 +143,7 @@ class OpenInputs:
     """The inputs of a build, opened and checked against each other.
 
     `vectors` and `files` are by the name of the input. `records` are of the other files. Without a query bank
-    (`bank_given`) some of the targets stand in for it.
+    (`bank_given`) some of the targets stand in for it. `relevant` has the rows of the right targets of each bank query.
     """
 
     vectors: dict[str, VectorSource]
@@ -146,6 +153,7 @@ class OpenInputs:
     bank_given: bool
     files: dict[str, tuple[Path, ...]]
     records: dict[str, InputRecord]
+    relevant: list[I64] | None = None
 
 
 def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None) -> Items:

@@ -20,9 +20,10 @@ from hubless.builder.executors import SHARED
 from hubless.builder.inputs.build_inputs import OpenInputs, files_record
 from hubless.corrections.prior import TargetPrior
 from hubless.kernels import sharding
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.likeness import Lookup
 from hubless.store.bundle import InputRecord
-from hubless.vectors.arrays import F32, short_rows, unit_rows
+from hubless.vectors.arrays import F32, I64, short_rows, unit_rows
 from hubless.vectors.npy import NpyVectors
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -44,6 +45,7 @@ class BuildVectors:
 
     Without a query bank (`bank_given`) targets stand in for it. `bank_among_targets` and `live_among_targets` are the
     shares of some queries that are targets; None if unknown. `prior_column` has the target prior, if a column does.
+    `relevant` has the rows of the right targets of each bank query; without it the calibration of `calibrated` is kept.
     """
 
     targets: VectorSource
@@ -56,6 +58,8 @@ class BuildVectors:
     bank_given: bool = True
     bank_among_targets: float | None = None
     live_among_targets: float | None = None
+    relevant: list[I64] | None = None
+    calibrated: ConfidenceModel | None = None
 
 
 def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None = None) -> BuildVectors:
@@ -93,6 +97,7 @@ def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None
         bank_given=inputs.bank_given,
         bank_among_targets=lookups["bank"].share,
         live_among_targets=lookups["live"].share if "live" in lookups else None,
+        relevant=inputs.relevant,
     )
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from hubless.builder.indexing.shards import write_whole
 from hubless.builder.inputs.build_inputs import Contents
-from hubless.confidence.model import ConfidenceModel
 from hubless.corrections import QueryTime
 from hubless.corrections.centred import CentredCorrection
 from hubless.knn import INDEXES, augment
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.projection import PCA, project
 from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredTargets
@@ -97,12 +97,17 @@ class VersionDraft:
             payload_columns=contents.payload_columns,
             encoder=None if contents.encoder is None else {"dim": contents.encoder.dim},
             measured=self.measured,
-            confidence=None if self.confidence is None else ConfidenceRecord(calibrated=False, pairs=0),
+            confidence=confidence_record(self.confidence),
             provenance=Provenance(inputs=dict(inputs), seed=fields.pop("seed"), versions=_versions()),
             files={},
             vectorless=len(self.offsets) - self.targets.room(None),
             **fields,
         )
+
+
+def confidence_record(model: ConfidenceModel | None) -> ConfidenceRecord | None:
+    """Return what a manifest says of a model of confidence."""
+    return None if model is None else ConfidenceRecord(calibrated=model.pairs > 0, pairs=model.pairs)
 
 
 def empty_draft(

@@ -7,33 +7,44 @@ import numpy as np
 from hubless.builder.banks.bank_checks import MOST_TARGETS, WITHOUT_BANK, check_bank, log
 from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold_out, naming_held_out
 from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
+from hubless.builder.confidence_fit import confidence_of
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
 from hubless.builder.inputs.reading import BuildVectors
 from hubless.builder.pipeline.checkpoints import Arrays
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import Workbench
 from hubless.builder.pipeline.survey import K_OCCURRENCE, MOST_RESCORED, CorrectedTargets, HubnessCounts, survey
-from hubless.confidence.model import DEPTH, ConfidenceModel, fit_confidence
 from hubless.corrections import FittedCorrection, Gate
 from hubless.corrections.fits import fit_each
+from hubless.measures.confidence.labels import hold_out_pairs
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.measures.likeness import share_among
 from hubless.progress import Steps
 from hubless.search import canaries
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import CorrectionRecord, PriorRecord, StrengthRecord
-from hubless.vectors.arrays import F32, I64
+from hubless.vectors.arrays import I64
 from hubless.vectors.sources import VectorSource
 
 
-def fit_version(vectors: BuildVectors, bench: Workbench, *, bank_of_targets: bool = False) -> VersionDraft:
+def fit_version(
+    vectors: BuildVectors, bench: Workbench, *, bank_of_targets: bool = False, strength: float | None = None
+) -> VersionDraft:
     """Check the banks, measure the correction, fit it on all of the bank, compute offsets and build the index.
 
     Hubness is measured with a fit that has not seen the held-out queries. This fit is then dropped: the offsets of the
-    version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed.
+    version are fitted on all of the bank. The logger `hubless.banks` warns of what is noticed. A part of the queries
+    with labels is left out of the bank: these calibrate the model of confidence.
+
+    Parameters
+    ----------
+    strength : default strength of the version; None for that of the live queries, or 1
     """
     recipe, steps, kept = bench.recipe, bench.steps, bench.checkpoints
     targets, bank, prior = vectors.targets, vectors.query_bank, vectors.target_prior
+    pairs = None
+    if vectors.relevant is not None:
+        bank, pairs = hold_out_pairs(bank, vectors.relevant, recipe.correction != "none", recipe.seed)
     record, notes = None, [WITHOUT_BANK]
     if vectors.bank_given:
         among, seed = vectors.bank_among_targets, recipe.seed
@@ -59,11 +70,16 @@ def fit_version(vectors: BuildVectors, bench: Workbench, *, bank_of_targets: boo
     corrected = CorrectedTargets.by(shipped, targets, found.offsets[1], steps)
     draft = index_version(corrected, found.rows[2], hubness, fitting, measuring, bench)
     if vectors.bank_given:
-        sample = bank_sample(bank, recipe.seed)
-        draft = replace(draft, bank_sample=sample, confidence=_confidence(draft, sample))
+        draft = replace(draft, bank_sample=bank_sample(bank, recipe.seed))
     else:
         draft = replace(draft, occurrence=None, measured=None)
     chosen = None if vectors.live_queries is None else _strength(vectors.live_queries, draft, steps)
+    if strength is None:
+        strength = 1.0 if chosen is None else chosen.strength
+    if vectors.bank_given:
+        steps.step("fitting the model of confidence")
+        ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
+        draft = replace(draft, confidence=confidence_of(ranker, bank, pairs, strength, vectors.calibrated))
     about = {
         "metric": recipe.metric,
         "seed": recipe.seed,
@@ -71,7 +87,7 @@ def fit_version(vectors: BuildVectors, bench: Workbench, *, bank_of_targets: boo
             name=recipe.correction, parameters=dict(recipe.parameters), details=draft.correction.details
         ),
         "bank": record,
-        "strength": 1.0 if chosen is None else chosen.strength,
+        "strength": strength,
         "strength_choice": None if chosen is None else StrengthRecord(**asdict(chosen)),
         "target_prior": _prior_record(vectors),
         "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
@@ -143,15 +159,6 @@ def _strength(live_queries: VectorSource, draft: VersionDraft, steps: Steps) -> 
     for warning in warnings(chosen):
         log.warning(warning)
     return chosen
-
-
-def _confidence(draft: VersionDraft, queries: F32) -> ConfidenceModel:
-    """Return the model of confidence, fitted on the answers of a version to bank queries."""
-    ranker = Ranker(draft.targets, draft.offsets, draft.query_time)
-    if ranker.query_time is not None and not isinstance(ranker.query_time, Gate):
-        queries = queries[:MOST_RESCORED]
-    ranked = ranker.rank(queries, min(DEPTH, len(draft.offsets)), 1.0, {})
-    return fit_confidence(queries, ranked.scores)
 
 
 def _prior_record(vectors: BuildVectors) -> PriorRecord | None:

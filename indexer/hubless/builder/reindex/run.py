@@ -19,6 +19,7 @@ from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
+from hubless.builder.recipe import Recipe
 from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
@@ -31,6 +32,7 @@ from hubless.builder.reindex.source_files import same
 from hubless.encoders import load_encoder
 from hubless.errors import BundleDamaged, InputError, LogDamaged, PreconditionFailed, storage_errors
 from hubless.kernels.devices import on_device
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.coverage import coverage
 from hubless.progress import Steps, progress_bars
 from hubless.search.engines.base import StoredVectors
@@ -235,9 +237,15 @@ def _fit(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple
         live_queries=given["live_queries"],
         target_prior=prior,
         prior_column=column,
+        calibrated=_calibrated(rows.before, plan.recipe),
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets)
     return draft.extended(rows.count), opened_bank.notes
+
+
+def _calibrated(before: Parts | None, recipe: Recipe) -> ConfidenceModel | None:
+    """Return the model whose calibration the next version keeps: that of the same correction."""
+    return None if before is None or before.manifest.correction.name != recipe.correction else before.confidence
 
 
 def _carry(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple[VersionDraft, list[str]]:

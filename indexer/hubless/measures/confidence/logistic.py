@@ -1,0 +1,57 @@
+"""A logistic curve of one number, fitted to labels with the curve that most sets have as the prior (Platt scaling).
+
+On six real sets this was better than isotonic regression with 50 to 800 labels, and better than no prior up to 200.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.vectors.arrays import F32, F64
+
+PENALTY = np.array([10.0, 1.0])
+"""How firmly the prior holds slope and intercept."""
+_STEPS = 100
+_LARGEST = 40
+
+
+class Logistic(NamedTuple):
+    """p(x) = 1 / (1 + exp(−slope·x − intercept)), which never falls."""
+
+    slope: float
+    intercept: float
+
+    def __call__(self, x: F32) -> F32:
+        """Return p (m,)."""
+        p: F32 = 1 / (1 + np.exp(np.minimum(-np.float32(self.slope) * x - np.float32(self.intercept), _LARGEST)))
+        return p
+
+    def fitted(self, x: NDArray[np.floating], right: NDArray[np.bool_]) -> "Logistic":
+        """Return the curve that is likeliest by labels (p,) at x (p,), with this one as the prior. It does not fall.
+
+        Minimised is −log likelihood + ½·Σ penalty·(parameter − prior)², by Newton steps that are halved until they help
+        (Platt, Advances in Large Margin Classifiers, 1999).
+        """
+        columns = np.column_stack([x, np.ones(len(x))]).astype(np.float64)
+        prior = np.array(self, np.float64)
+
+        def loss(at: F64) -> float:
+            values = columns @ at
+            return float(np.logaddexp(0, values).sum() - values[right].sum() + PENALTY @ (at - prior) ** 2 / 2)
+
+        at = prior.copy()
+        for _ in range(_STEPS):
+            p = 1 / (1 + np.exp(-np.clip(columns @ at, -_LARGEST, _LARGEST)))
+            slope = columns.T @ (p - right) + PENALTY * (at - prior)
+            step = np.linalg.solve((columns * (p * (1 - p))[:, np.newaxis]).T @ columns + np.diag(PENALTY), slope)
+            before = loss(at)
+            while np.abs(step).max() > 1e-9 and loss(at - step) > before:
+                step /= 2
+            at = at - step
+            if np.abs(step).max() < 1e-9:
+                break
+        if at[0] < 0:  # worse than no order at all: every answer is as likely
+            share = (right.sum() + 1) / (len(right) + 2)
+            return Logistic(0.0, float(np.log(share / (1 - share))))
+        return Logistic(*at.tolist())

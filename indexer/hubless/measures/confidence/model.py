@@ -1,0 +1,237 @@
+"""The model of confidence of one version: fitted on answers to bank queries, applied to the best scores of a query.
+
+Of a query with best scores s_1 ≥ s_2 ≥ … it looks at two numbers, both without unit:
+
+    x = −log Σ_{i=2..11} exp((s_i − s_1)/τ)        how far the first hit is ahead of the others
+    z = (s_1 − q·w − c)/τ                          how far it is above what a second hit of such a query has
+
+Scores equal to s_1 count as one: these are copies, and each is right if one is. Confidence is σ(x·slope + intercept),
+presence the same of z. Without labels slopes and intercepts are fixed; labelled pairs fit them (Platt scaling).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hubless.measures.confidence.logistic import Logistic
+from hubless.vectors.arrays import F32, F64
+
+DEPTH = 11
+"""So many of the best scores of a query count."""
+COPIES = 1e-4
+"""A score that is less than this share of τ below the first is equal to it."""
+PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
+CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
+"""What six real sets have in common, as a start for labelled pairs and for versions without any."""
+_LEAST, _ROUNDING = np.float32(1e-6), np.float32(1e-6)
+_MOST_KNOWN = 8
+"""So many strengths are kept, as queries may ask for any."""
+
+
+class Assessment(NamedTuple):
+    """How sure the answers of m queries are.
+
+    Attributes
+    ----------
+    confidence : how likely the first hit is right, (m,)
+    presence : how likely a right target is among those that were searched, (m,)
+    shares : the part of the confidence of each of the k hits, (m, k): of the first it is the confidence itself
+    calibrated : whether these are probabilities, as labelled pairs made them; else they order answers only
+    """
+
+    confidence: F32
+    presence: F32
+    shares: F32
+    calibrated: bool
+
+
+class Level(NamedTuple):
+    """What is usual for scores at one strength: τ, and w (d,) and c of the score of a second hit, q·w + c."""
+
+    temperature: float
+    weights: F32
+    constant: float
+
+    def numbers(self, queries: F32, best: F32) -> tuple[F32, F32]:
+        """Return x and z (m,) of queries (m, d) by their best scores (m, b), b from 1 to 11, best first.
+
+        A score that is missing, as there are fewer targets, counts as a tenth of that of a usual second hit.
+        """
+        over = (best - best[:, :1]) * np.float32(1 / self.temperature)
+        copies = over >= -COPIES
+        z: F32 = (best[:, 0] - queries @ self.weights - np.float32(self.constant)) * np.float32(1 / self.temperature)
+        others = np.exp(over).sum(axis=1, where=~copies)
+        if (missing := DEPTH - best.shape[1]) > 0:
+            others += np.float32(missing / (DEPTH - 1)) * np.exp(np.minimum(-z, 80))
+        x: F32 = -np.log(np.maximum(others, _LEAST))
+        return x, z
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceModel:
+    """Turns the best scores of queries into confidence and presence.
+
+    Attributes
+    ----------
+    levels : for strengths 0 and 1; what is usual at others lies on the line through both
+    confidence, presence : of x and of z
+    pairs : the number of labelled pairs that it is calibrated by; 0 for none
+    strength : of the answers that it is calibrated by
+    """
+
+    levels: tuple[Level, Level]
+    confidence: Logistic = CONFIDENCE
+    presence: Logistic = PRESENCE
+    pairs: int = 0
+    strength: float = 1.0
+    _known: dict[float, Level] = field(default_factory=dict, init=False, repr=False)
+
+    def level(self, strength: float) -> Level:
+        """Return what is usual for scores at a strength."""
+        if strength in self._known:
+            return self._known[strength]
+        raw, full = self.levels
+        temperature = max((1 - strength) * raw.temperature + strength * full.temperature, full.temperature / 10)
+        weights = raw.weights + np.float32(strength) * (full.weights - raw.weights)
+        made = Level(temperature, weights, (1 - strength) * raw.constant + strength * full.constant)
+        if len(self._known) < _MOST_KNOWN:
+            self._known[strength] = made
+        return made
+
+    def assess(self, queries: F32, best: F32, scores: F32, strength: float = 1.0) -> Assessment:
+        """Return how sure answers are.
+
+        Parameters
+        ----------
+        queries : (m, d)
+        best : (m, b) their best scores, best first; what comes after the first 11 does not count
+        scores : (m, k) of the hits
+        strength : that the scores have
+        """
+        if not best.shape[1]:
+            nothing = np.zeros(len(best), np.float32)
+            return Assessment(nothing, nothing, np.zeros(scores.shape, np.float32), self.pairs > 0)
+        level = self.level(strength)
+        x, z = level.numbers(queries, best[:, :DEPTH])
+        confidence = self.confidence(x)
+        over = np.minimum(scores - best[:, :1], 0) * np.float32(1 / level.temperature)
+        shares = confidence[:, np.newaxis] * np.exp(over)
+        return Assessment(confidence, self.presence(z), shares, self.pairs > 0 and strength == self.strength)
+
+    def calibrate(self, answers: "Answers", strength: float) -> Self:
+        """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
+
+        Presence is the probability if half of all queries have a right target in the collection: labelled pairs say
+        nothing about how many do.
+        """
+        level = self.level(strength)
+        x, z = level.numbers(answers.queries, answers.best)
+        _, without = level.numbers(answers.queries, answers.without)
+        present = np.repeat([True, False], len(z))
+        return replace(
+            self,
+            confidence=CONFIDENCE.fitted(x, answers.right),
+            presence=PRESENCE.fitted(np.concatenate([z, without]), present),
+            pairs=len(x),
+            strength=strength,
+        )
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Return the model as plain arrays."""
+        return {
+            "temperature": np.array([level.temperature for level in self.levels]),
+            "weights": np.stack([level.weights for level in self.levels]),
+            "constant": np.array([level.constant for level in self.levels]),
+            "confidence": np.array(self.confidence),
+            "presence": np.array(self.presence),
+            "pairs": np.array(self.pairs),
+            "strength": np.array(self.strength),
+        }
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, NDArray[Any]], dim: int) -> Self:
+        """Return the model of such arrays, for queries of d dimensions. Raises `ValueError` if they do not fit."""
+        temperature, weights, constant = (state[name] for name in ("temperature", "weights", "constant"))
+        shapes = temperature.shape, weights.shape, constant.shape, state["confidence"].shape, state["presence"].shape
+        if shapes != ((2,), (2, dim), (2,), (2,), (2,)) or not (temperature > 0).all():
+            raise ValueError(f"a model of confidence of other shapes, {shapes}, or without temperature")
+        raw, full = map(Level, temperature.tolist(), weights, constant.tolist())
+        confidence, presence = (Logistic(*state[name].tolist()) for name in ("confidence", "presence"))
+        return cls((raw, full), confidence, presence, int(state["pairs"]), float(state["strength"]))
+
+    def with_calibration(self, other: "ConfidenceModel") -> Self:
+        """Return the model with the calibration of another one: x and z have no unit, and mean the same in both."""
+        return replace(
+            self,
+            confidence=other.confidence,
+            presence=other.presence,
+            pairs=other.pairs,
+            strength=other.strength,
+        )
+
+
+class Answers(NamedTuple):
+    """Answers to p labelled queries (p, d).
+
+    Attributes
+    ----------
+    best : (p, b) the best scores, best first, b at most 11
+    right : whether the first hit is right, (p,)
+    without : (p, b) the best scores of targets that are not right
+    """
+
+    queries: F32
+    best: F32
+    right: NDArray[np.bool_]
+    without: F32
+
+    @classmethod
+    def of(cls, queries: F32, scores: F32, rows: NDArray[np.integer], relevant: Sequence[NDArray[np.integer]]) -> Self:
+        """Return the answers of ranked rows (p, k) with scores (p, k), k more than 11 by the right rows of a query."""
+        among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
+        best = scores[:, :DEPTH]
+        tied: NDArray[np.bool_] = best >= best[:, :1] - _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
+        others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
+        width = min(DEPTH, int((~among).sum(axis=1).min()))
+        without = np.take_along_axis(scores, others, axis=1)[:, :width]
+        return cls(queries, best, np.any(tied & among[:, :DEPTH], axis=1), without)
+
+
+def fit_confidence(queries: F32, raw: F32, full: F32) -> ConfidenceModel:
+    """Fit the model on bank queries (b, d) with their best scores (b, k) at strengths 0 and 1, without labels."""
+    return ConfidenceModel((_level(queries, raw), _level(queries, full)))
+
+
+def _level(queries: F32, scores: F32) -> Level:
+    """Fit the score of the second hit by ridge regression on the query.
+
+    τ is the median over the queries of the standard deviation of their scores 2 to 11.
+    """
+    second = scores[:, min(1, scores.shape[1] - 1)].astype(np.float64)
+    spread = scores[:, 1:DEPTH].astype(np.float64).std(axis=1) if scores.shape[1] > 2 else np.zeros(len(scores))
+    temperature: float = np.median(spread).item()
+    if not temperature > 0:  # nearly all scores are alike, or there are too few targets to say
+        temperature = max(float(np.std(scores)), 1e-6 * float(np.abs(scores).max()), 1e-6)
+    mean, usual = queries.mean(axis=0, dtype=np.float64), float(second.mean())
+    weights = _ridge(queries - mean, second - usual)
+    return Level(temperature, weights.astype(np.float32), usual - float(mean @ weights))
+
+
+def _ridge(rows: F64, values: F64) -> F64:
+    """Return the weights (d,) of a ridge regression of values (b,) on rows (b, d), both centred.
+
+    The penalty is that of `PENALTIES`, in units of the mean squared singular value, whose error is the smallest where
+    each row is predicted without itself (Allen, Technometrics 1974).
+    """
+    left, singular, right = np.linalg.svd(rows, full_matrices=False)
+    if not singular.any():
+        return np.zeros(rows.shape[1])
+    along, squares = left.T @ values, singular**2
+    shrinkages = [squares / (squares + penalty * squares.mean()) for penalty in PENALTIES]
+    # the mean counts as a column, too
+    errors = [(values - left @ (s * along)) / (1 - 1 / len(rows) - left**2 @ s) for s in shrinkages]
+    best = shrinkages[int(np.argmin([error @ error for error in errors]))]
+    return np.asarray(right.T @ (best * along / np.where(singular > 0, singular, 1)), np.float64)

@@ -1,0 +1,163 @@
+"""Labelled pairs make confidence a probability: at build, later, and over what follows a version."""
+
+import json
+
+import numpy as np
+import pytest
+
+import hubless
+from hubless.errors import InputError, StorageError
+
+RNG = np.random.default_rng(0)
+N, D = 300, 24
+TARGETS = RNG.normal(size=(N, D)).astype(np.float32)
+
+
+def asked(rows, seed):
+    """Queries for some targets, with so much noise that about half of them find theirs first."""
+    noise = np.random.default_rng(seed).normal(size=(len(rows), D))
+    return (TARGETS[rows] + 1.26 * noise).astype(np.float32)
+
+
+ROWS = np.random.default_rng(1).integers(0, N, 400)
+BANK = asked(ROWS, 2)
+LIVE_ROWS = np.random.default_rng(3).integers(0, N, 2000)
+LIVE = asked(LIVE_ROWS, 4)
+IDS = [f"t{row}" for row in range(N)]
+LABELS = [IDS[row] for row in ROWS]
+
+
+def error(index):
+    """How far confidence is from how often the first hit is right, in ten parts of the queries: the mean of that."""
+    found = index.query(LIVE, 1)
+    right = np.array([ids[0] == IDS[row] for ids, row in zip(found.ids, LIVE_ROWS, strict=True)])
+    parts = np.array_split(np.argsort(found.confidence), 10)
+    return np.mean([abs(found.confidence[part].mean() - right[part].mean()) for part in parts])
+
+
+def fitted(correction="auto", relevant=LABELS, **more):
+    return hubless.Index(correction, "cosine").fit(BANK, TARGETS, ids=IDS, relevant=relevant, **more)
+
+
+@pytest.mark.parametrize("correction", ["none", "auto", "dis", "gc"])
+def test_labels_of_the_bank_make_confidence_a_probability(correction):
+    index = fitted(correction)
+    found = index.query(LIVE)
+    assert found.calibrated
+    assert index.manifest.confidence.calibrated
+    assert index.manifest.confidence.pairs == (400 if correction == "none" else 80)
+    assert error(index) < 0.09
+
+
+def test_labelled_queries_are_left_out_of_the_bank():
+    index = fitted()
+    assert index.manifest.bank.queries == 320
+    assert fitted(relevant=None).manifest.bank.queries == 400
+
+
+def test_only_answers_at_the_calibrated_strength_are_called_probabilities():
+    index = fitted()
+    assert index.query(LIVE[:1]).calibrated
+    assert not index.query(LIVE[:1], strength=0.5).calibrated
+    assert not fitted(relevant=None).query(LIVE[:1]).calibrated
+
+
+def test_version_calibrated_later_answers_as_before_and_as_an_index_calibrated_in_memory(tmp_path):
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", progress=False)
+    before = hubless.open(tmp_path, "c")
+    labels = [[IDS[row]] for row in LIVE_ROWS[:150]]
+    made = hubless.calibrate(tmp_path, "c", LIVE[:150], labels, progress=False)
+    after = hubless.open(tmp_path, "c")
+    assert made.confidence.pairs == 150
+    assert (before.query(LIVE).ids, before.query(LIVE).calibrated) == (after.query(LIVE).ids, False)
+    before.calibrate(LIVE[:150], labels)
+    np.testing.assert_array_equal(before.query(LIVE).confidence, after.query(LIVE).confidence)
+    assert error(after) < 0.07
+
+
+def test_merge_carries_the_model_and_refit_its_calibration(tmp_path):
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS, progress=False)
+    first = hubless.open(tmp_path, "c")
+    first.add(TARGETS[:2] + 1, ["new1", "new2"])
+    assert first.query(LIVE).calibrated  # beside the index, too
+    first.save(tmp_path, "c")
+    merged = hubless.open(tmp_path, "c")
+    np.testing.assert_allclose(merged.query(LIVE).confidence, first.query(LIVE).confidence, rtol=1e-4)
+    refitted = hubless.refit(tmp_path, "c", BANK[:300], progress=False)
+    assert (refitted.confidence.calibrated, refitted.confidence.pairs) == (True, 80)
+    assert error(hubless.open(tmp_path, "c")) < 0.12
+    other = hubless.refit(tmp_path, "c", correction="csls", progress=False)
+    assert not other.confidence.calibrated  # its scores are others
+
+
+def test_refit_takes_labels_of_the_queries_that_it_is_given(tmp_path):
+    hubless.build(tmp_path, "c", TARGETS, BANK[:100], ids=IDS, metric="cosine", progress=False)
+    made = hubless.refit(tmp_path, "c", BANK[100:], append=True, relevant=LABELS[100:], progress=False)
+    assert made.confidence.pairs == 60
+    assert made.bank.queries == 340
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".json"])
+def test_labels_come_from_a_file(tmp_path, suffix):
+    path = tmp_path / f"relevant{suffix}"
+    if suffix == ".npy":
+        np.save(path, np.array(LABELS))
+    else:
+        path.write_text(json.dumps([None, [], *LABELS[2:]]))
+    assert fitted(relevant=path).manifest.confidence.pairs == 80
+    assert "relevant" in fitted(relevant=path).manifest.provenance.inputs
+
+
+def test_strength_of_the_version_is_that_of_the_calibration(tmp_path):
+    hubless.build(tmp_path, "c", TARGETS, BANK, ids=IDS, metric="cosine", relevant=LABELS, strength=0.5, progress=False)
+    index = hubless.open(tmp_path, "c")
+    assert index.query(LIVE[:1]).calibrated
+    assert not index.query(LIVE[:1], strength=1.0).calibrated
+
+
+def test_version_without_a_bank_has_no_model(tmp_path):
+    made = hubless.build(tmp_path, "c", TARGETS, correction="none", progress=False)
+    assert made.confidence is None
+    index = hubless.open(tmp_path, "c")
+    assert index.query(LIVE[:1]).confidence is None
+    with pytest.raises(InputError, match="build it with a query bank"):
+        index.calibrate(LIVE, LIVE_ROWS)
+
+
+@pytest.mark.parametrize(
+    ("relevant", "message"),
+    [
+        (LABELS[:-1], r"relevant: expected 400 entries, one for each query, got 399"),
+        (["nobody", *LABELS[1:]], r"relevant, entry 0: expected ids of targets, got no target has the id 'nobody'"),
+        ([3, *LABELS[1:]], r"relevant, entry 0: expected ids of targets, got no target has the id 3"),
+        ([*LABELS[:19], *[None] * 381], r"right targets for at least 20 queries, better 100 and more, got for 19"),
+        ([[]] * 400, r"got for 0"),
+        (7, r"relevant: expected 400 entries, one for each query, got int"),
+        ([{}, *LABELS[1:]], r"relevant, entry 0: expected ids of targets"),
+    ],
+)
+def test_wrong_labels_are_told_in_one_sentence(relevant, message):
+    for call in (lambda: fitted(relevant=relevant), lambda: fitted(relevant=None).calibrate(BANK, relevant)):
+        with pytest.raises(InputError, match=message) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_labels_without_a_bank_are_refused():
+    with pytest.raises(InputError, match="relevant: expected none without a query bank"):
+        hubless.Index("none", "cosine").fit(None, TARGETS, relevant=LABELS)
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("gone.json", StorageError), ("r.csv", InputError), ("r.json", InputError)]
+)
+def test_unreadable_file_of_labels_is_named(tmp_path, name, error):
+    if not name.startswith("gone"):
+        (tmp_path / name).write_text("{")
+    with pytest.raises(error, match=name):
+        fitted(relevant=tmp_path / name)
+
+
+def test_small_bank_serves_for_both():
+    index = hubless.Index("auto", "cosine").fit(BANK[:60], TARGETS, ids=IDS, relevant=LABELS[:60])
+    assert (index.manifest.confidence.pairs, index.manifest.bank.queries) == (60, 60)

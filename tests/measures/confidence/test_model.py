@@ -1,0 +1,279 @@
+"""The model of confidence, against closed forms, a naive reference, and made sets whose answers are known."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hubless.measures.confidence.logistic import Logistic
+from hubless.measures.confidence.model import (
+    CONFIDENCE,
+    DEPTH,
+    PENALTIES,
+    PRESENCE,
+    Answers,
+    ConfidenceModel,
+    Level,
+    fit_confidence,
+)
+
+RNG = np.random.default_rng(3)
+NO_WEIGHTS = np.zeros(4, np.float32)
+
+
+def sigmoid(value):
+    return 1 / (1 + math.exp(-value))
+
+
+def model(temperature=0.02, weights=NO_WEIGHTS, constant=0.0, **more):
+    level = Level(temperature, np.asarray(weights, np.float32), constant)
+    return ConfidenceModel((level, level), **more)
+
+
+def best_scores(m=50, b=DEPTH, seed=0):
+    scores = np.random.default_rng(seed).normal(0.3, 0.03, (m, b)).astype(np.float32)
+    return -np.sort(-scores, axis=1)
+
+
+def assess(made, best, queries=None, scores=None):
+    queries = np.zeros((len(best), 4), np.float32) if queries is None else queries
+    return made.assess(queries, best, best if scores is None else scores)
+
+
+def naive(best, query, level):
+    """Confidence, presence and shares of one query, number by number."""
+    first = float(best[0])
+    over = [(float(score) - first) / level.temperature for score in best[:DEPTH]]
+    z = (first - float(query @ level.weights) - level.constant) / level.temperature
+    others = sum(math.exp(each) for each in over if each < -1e-4)
+    others += (DEPTH - len(over)) / 10 * math.exp(-z)
+    confidence = sigmoid(CONFIDENCE.slope * -math.log(others) + CONFIDENCE.intercept)
+    shares = [confidence * math.exp((float(score) - first) / level.temperature) for score in best]
+    return confidence, sigmoid(PRESENCE.slope * z + PRESENCE.intercept), shares
+
+
+@pytest.mark.parametrize("b", [1, 2, 5, DEPTH, 15])
+def test_numbers_are_those_of_the_naive_reference(b):
+    level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25)
+    best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
+    found = assess(ConfidenceModel((level, level)), best, queries)
+    for line in range(30):
+        confidence, presence, shares = naive(best[line], queries[line], level)
+        assert found.confidence[line] == pytest.approx(confidence, rel=1e-4)
+        assert found.presence[line] == pytest.approx(presence, rel=1e-4)
+        np.testing.assert_allclose(found.shares[line], shares, rtol=1e-4)
+
+
+def test_two_scores_one_temperature_apart_have_the_closed_form():
+    found = assess(model(0.02), np.array([[0.5, *[0.5 - 0.02] * 10]], np.float32))
+    assert found.confidence[0] == pytest.approx(sigmoid(1 - math.log(10) - 0.5), rel=1e-4)
+
+
+@pytest.mark.parametrize("copies", [2, 3, 11])
+def test_copies_of_the_first_hit_do_not_split_its_confidence(copies):
+    one = np.array([[0.5, *np.linspace(0.45, 0.4, 10)]], np.float32)
+    several = np.concatenate([np.full((1, copies), 0.5), one[:, 1:]], axis=1).astype(np.float32)[:, :DEPTH]
+    assert assess(model(), several).confidence[0] >= assess(model(), one).confidence[0]
+    np.testing.assert_array_equal(assess(model(), several).shares[0, :copies], assess(model(), several).confidence[0])
+
+
+def test_order_of_tied_scores_does_not_count():
+    best = best_scores(1)
+    best[0, 3:7] = best[0, 3]
+    found = assess(model(), best)
+    again = assess(model(), best[:, [0, 1, 2, 6, 5, 3, 4, 7, 8, 9, 10]])
+    assert again.confidence[0] == pytest.approx(found.confidence[0], rel=1e-6)
+
+
+@pytest.mark.parametrize("shift", [-3.0, 2.0])
+def test_shift_of_all_scores_changes_presence_and_not_confidence(shift):
+    best = best_scores()
+    there, moved = assess(model(), best), assess(model(), best + np.float32(shift))
+    np.testing.assert_allclose(moved.confidence, there.confidence, rtol=1e-3)
+    assert ((moved.presence > there.presence) == (shift > 0)).all()
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_scale_of_scores_and_queries_does_not_count(scale):
+    queries = RNG.normal(size=(200, 4)).astype(np.float32)
+    scores = best_scores(200) + (queries @ np.float32([0.05, 0, 0.02, 0]))[:, np.newaxis]
+    found = fit_confidence(queries, scores, scores).assess(queries, scores, scores)
+    scaled = scores * np.float32(scale)
+    again = fit_confidence(queries, scaled, scaled).assess(queries, scaled, scaled)
+    np.testing.assert_allclose(again.confidence, found.confidence, rtol=2e-3)
+    np.testing.assert_allclose(again.presence, found.presence, rtol=2e-3)
+
+
+def test_confidence_and_presence_rise_with_the_first_score():
+    best = np.repeat(best_scores(1), 50, axis=0)
+    best[:, 0] += np.linspace(0, 0.5, 50, dtype=np.float32)
+    found = assess(model(), best)
+    assert (np.diff(found.confidence) >= 0).all()
+    assert (np.diff(found.presence) >= 0).all()
+
+
+@pytest.mark.parametrize("best", [np.zeros((3, 11)), np.full((3, 11), 1e30), np.full((3, 1), -1e30), np.zeros((3, 0))])
+def test_strange_scores_give_numbers_from_0_to_1(best):
+    found = assess(model(1e-6), best.astype(np.float32))
+    for values in found[:3]:
+        assert np.isfinite(values).all()
+        assert ((values >= 0) & (values <= 1)).all()
+
+
+@pytest.mark.parametrize("scores", [np.zeros((30, 11)), np.full((30, 1), 0.5), np.full((30, 2), 1e20)])
+def test_fit_on_scores_that_say_nothing_gives_a_model(scores):
+    queries = RNG.normal(size=(30, 4)).astype(np.float32)
+    made = fit_confidence(queries, scores.astype(np.float32), scores.astype(np.float32))
+    assert made.levels[0].temperature > 0
+    assert np.isfinite(assess(made, best_scores()).confidence).all()
+
+
+def test_level_of_a_strength_lies_on_the_line_through_raw_and_full():
+    raw, full = (
+        Level(0.02, np.array([1, 0, 0, 0], np.float32), 0.5),
+        Level(0.04, np.array([0, 1, 0, 0], np.float32), 0.1),
+    )
+    made = ConfidenceModel((raw, full))
+    assert made.level(0.0).constant == raw.constant
+    np.testing.assert_array_equal(made.level(1.0).weights, full.weights)
+    half = made.level(0.5)
+    assert half.temperature == pytest.approx(0.03)
+    np.testing.assert_allclose(half.weights, [0.5, 0.5, 0, 0])
+    assert made.level(2.0).temperature == pytest.approx(0.06)
+
+
+@pytest.mark.parametrize(("m", "d"), [(12, 40), (40, 6), (40, 40)])
+def test_weights_are_those_of_the_penalty_that_predicts_best_what_is_left_out(m, d):
+    queries, scores = RNG.normal(size=(m, d)).astype(np.float32), best_scores(m)
+    scores[:, 1] += 0.02 * queries[:, 0]
+    unit = (np.linalg.svd(queries - queries.mean(axis=0), compute_uv=False) ** 2).mean()
+
+    def fitted(penalty, some):
+        x, y = queries[some].astype(float), scores[some, 1].astype(float)
+        x, y, mean, usual = x - x.mean(axis=0), y - y.mean(), x.mean(axis=0), y.mean()
+        return np.linalg.solve(x.T @ x + penalty * unit * np.eye(d), x.T @ y), mean, usual
+
+    def error(penalty):
+        total = 0
+        for row in range(m):
+            weights, mean, usual = fitted(penalty, np.arange(m) != row)
+            total += (scores[row, 1] - usual - (queries[row] - mean) @ weights) ** 2
+        return total
+
+    expected = fitted(min(PENALTIES, key=error), slice(None))[0]
+    np.testing.assert_allclose(fit_confidence(queries, scores, scores).levels[0].weights, expected, atol=1e-5)
+
+
+def made_set(m=2000, d=16, seed=0):
+    """Queries whose level is known, with best scores; half of them have a right target, which is higher by chance."""
+    rng = np.random.default_rng(seed)
+    queries = rng.normal(size=(m, d)).astype(np.float32)
+    queries /= np.linalg.norm(queries, axis=1, keepdims=True)
+    level = 0.4 + 0.3 * queries[:, 0]
+    others = level[:, np.newaxis] + rng.gumbel(0, 0.01, (m, DEPTH))
+    right = level + rng.normal(0.06, 0.03, m)
+    present = rng.random(m) < 0.5
+    scores = np.where(
+        present[:, np.newaxis], np.column_stack([right, others]), np.column_stack([others, others[:, 0] - 1])
+    )
+    order = np.argsort(-scores, axis=1)
+    first_is_right = present & (order[:, 0] == 0)
+    best = np.take_along_axis(scores, order, axis=1)[:, :DEPTH].astype(np.float32)
+    return queries, best, present, first_is_right
+
+
+def auroc(values, positive):
+    order = np.argsort(np.argsort(values))
+    return (order[positive].mean() - (positive.sum() - 1) / 2) / (~positive).sum()
+
+
+def test_presence_sees_through_the_level_of_the_query_where_the_score_does_not():
+    queries, best, present, _ = made_set()
+    half = len(queries) // 2
+    made = fit_confidence(queries[:half], best[:half], best[:half])
+    found = made.assess(queries[half:], best[half:], best[half:])
+    assert auroc(found.presence, present[half:]) > 0.85
+    assert auroc(best[half:, 0], present[half:]) < 0.7
+
+
+def test_confidence_tells_right_first_hits_from_wrong_ones():
+    queries, best, _, right = made_set(seed=1)
+    found = fit_confidence(queries, best, best).assess(queries, best, best)
+    assert auroc(found.confidence, right) > 0.85
+    assert auroc(best[:, 0], right) < 0.7
+
+
+def test_answers_know_what_is_right_and_what_is_left_without_it():
+    scores = np.array([[9, 8, 7, 6], [9, 9, 7, 6], [9, 8, 7, 6]], np.float32)
+    rows = np.array([[4, 1, 2, 3], [1, 4, 2, 3], [1, 2, 4, 5]])
+    found = Answers.of(np.zeros((3, 2), np.float32), scores, rows, [np.array([4]), np.array([4]), np.array([4, 5])])
+    assert found.right.tolist() == [True, True, False]  # of the second, a copy ties with the first hit
+    assert found.without.tolist() == [[8, 7], [9, 7], [9, 8]]
+
+
+def test_model_comes_back_from_its_state():
+    queries = RNG.normal(size=(30, 4)).astype(np.float32)
+    scores = best_scores(30)
+    made = fit_confidence(queries, scores, scores + 1)
+    again = ConfidenceModel.from_state(made.state(), 4)
+    for strength in (0.0, 0.5, 1.0):
+        for one, other in zip(
+            made.assess(queries, scores, scores, strength)[:3],
+            again.assess(queries, scores, scores, strength)[:3],
+            strict=True,
+        ):
+            np.testing.assert_array_equal(one, other)
+    assert all(array.dtype.kind in "fi" for array in made.state().values())
+    with pytest.raises(ValueError, match="shapes"):
+        ConfidenceModel.from_state(made.state(), 5)
+
+
+class TestLogistic:
+    def test_many_labels_find_the_curve_that_made_them(self):
+        x = RNG.normal(0, 3, 20_000).astype(np.float32)
+        right = RNG.random(len(x)) < Logistic(0.7, -1.2)(x)
+        assert Logistic(1, -0.5).fitted(x, right) == pytest.approx(Logistic(0.7, -1.2), abs=0.06)
+
+    def test_no_labels_leave_the_prior(self):
+        prior = Logistic(0.8, -0.3)
+        assert prior.fitted(np.empty(0), np.empty(0, bool)) == pytest.approx(prior)
+
+    def test_minimum_is_where_the_slope_of_the_loss_vanishes(self):
+        x, right = RNG.normal(0, 2, 40), RNG.random(40) < 0.6
+        found, prior, step = Logistic(1, -0.5).fitted(x, right), Logistic(1, -0.5), 1e-5
+
+        def loss(slope, intercept):
+            values = slope * x + intercept
+            penalty = 10 * (slope - prior.slope) ** 2 + (intercept - prior.intercept) ** 2
+            return np.logaddexp(0, values).sum() - values[right].sum() + penalty / 2
+
+        for change in ((step, 0), (-step, 0), (0, step), (0, -step)):
+            assert loss(found.slope + change[0], found.intercept + change[1]) >= loss(*found)
+
+    @pytest.mark.parametrize("right", [np.zeros(50, bool), np.ones(50, bool)])
+    def test_labels_of_one_kind_give_no_certainty(self, right):
+        found = Logistic(1, -0.5).fitted(RNG.normal(size=50), right)(np.zeros(1, np.float32))[0]
+        assert 0.001 < found < 0.2 if not right[0] else 0.8 < found < 0.999
+
+    def test_labels_against_the_order_give_one_probability_for_all(self):
+        x = np.linspace(-8, 8, 2000)
+        found = Logistic(1, 0).fitted(x, x < 0)
+        assert found.slope == 0
+        assert found(np.float32([-5, 5])).tolist() == pytest.approx([0.5, 0.5], abs=0.01)
+
+    def test_far_away_it_stays_finite(self):
+        assert Logistic(1, 0)(np.float32([-1e30, 1e30])).tolist() == pytest.approx([0, 1], abs=1e-12)
+
+
+@pytest.mark.parametrize("pairs", [50, 100, 200])
+def test_calibration_makes_probabilities_on_other_queries(pairs):
+    queries, best, _, right = made_set(6000, seed=2)
+    made = fit_confidence(queries[:1000], best[:1000], best[:1000])
+    labelled, others = slice(1000, 1000 + pairs), slice(2000, None)
+    made = made.calibrate(Answers(queries[labelled], best[labelled], right[labelled], best[labelled]), 1.0)
+    found = made.assess(queries[others], best[others], best[others])
+    assert found.calibrated
+    order = np.argsort(found.confidence)
+    errors = [abs(found.confidence[some].mean() - right[others][some].mean()) for some in np.array_split(order, 10)]
+    assert np.mean(errors) < 0.08
+    assert not made.assess(queries, best, best, strength=0.5).calibrated
