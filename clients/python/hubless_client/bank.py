@@ -13,7 +13,7 @@ from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, pack_many
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BankInfo:
     """The query bank of the version that is served, and what becomes of one that was put.
 

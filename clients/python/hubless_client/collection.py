@@ -11,7 +11,7 @@ from hubless_client.paths import COLLECTIONS, in_collection
 from hubless_client.sending import ClientMethod
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CollectionInfo:
     """A collection, and its current version.
 

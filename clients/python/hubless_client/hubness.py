@@ -74,7 +74,7 @@ class Drift:
     advice: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LiveHubness:
     """Counts of how often the live queries find the targets.
 

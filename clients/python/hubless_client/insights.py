@@ -123,7 +123,7 @@ class NeverFound:
     ids: tuple[str | int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Occurrence:
     """Counts of how often bank queries find each target of a version as it was built.
 

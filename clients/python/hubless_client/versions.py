@@ -46,7 +46,7 @@ class VersionState:
         return [cls.from_json(entry) for entry in body["versions"]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class VersionDetails:
     """A stored version: its inputs, parameters and measurements.
 

@@ -44,7 +44,9 @@ class MilvusEngine:
         check_free(client, name)
         create(client, name, entities, Mark(content.collection, content.version, count, dim))
         built = load(client, name, entities, content.targets, content.offsets, kind, steps)
-        targets = MilvusTargets(client, name, kind, count, dim, {}, fields=entities.fields)
+        targets = MilvusTargets(
+            client=client, name=name, kind=kind, count=count, dim=dim, defaults={}, fields=entities.fields
+        )
         details = {"marked": content.collection, "built": built, "fields": entities.fields}
         record = EngineRecord(engine=NAME, name=name, kind=kind.name, details=details)
         return Stored(targets, record, [entities.note] if entities.note else [])
@@ -55,15 +57,15 @@ class MilvusEngine:
             raise EngineError(f"version {manifest.version} is not in Milvus")
         client = client_of(Server.of_environment())
         targets = MilvusTargets(
-            client,
-            record.name,
-            milvus_kind(record.kind),
-            count,
-            manifest.dim,
-            manifest.index.parameters,
-            manifest.vectorless,
-            schema,
-            record.details["fields"],
+            client=client,
+            name=record.name,
+            kind=milvus_kind(record.kind),
+            count=count,
+            dim=manifest.dim,
+            defaults=manifest.index.parameters,
+            vectorless=manifest.vectorless,
+            schema=schema,
+            fields=record.details["fields"],
         )
         check_mark(client, record.name, Mark(record.details["marked"], manifest.version, count, manifest.dim))
         targets.load()

@@ -33,7 +33,7 @@ _STRONGER = 8
 log = logging.getLogger("hubless.milvus")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MilvusTargets:
     """Targets in a Milvus collection.
 
