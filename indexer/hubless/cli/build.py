@@ -84,7 +84,8 @@ def build_command(
     Example:
       hubless build --catalog c --collection c --targets t.npy --query-bank q.npy
     """
-    check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
+    if index not in _INDEXES:  # for others engines are loaded, whose packages are large
+        check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
     given, parameters = _settings(correction, set_)
     if correction not in CORRECTIONS:
         tuned = Path(correction)
