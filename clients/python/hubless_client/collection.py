@@ -22,6 +22,7 @@ class CollectionInfo:
     metric : "cosine" or "dot"
     correction, index : the choice, with its parameters
     measured : recall and hubness, raw and corrected, as the build measured them; None without a query bank
+    confidence : the model of confidence: whether it is calibrated, and by how many labelled pairs; None without one
     id_type : "int64" or "string"
     payload : "columns", each with its type; "json" for objects with any keys; None without payload
     payload_types : the type of each payload column, which filters must match
@@ -50,6 +51,7 @@ class CollectionInfo:
     strength: float = 1.0
     live: dict[str, Any] | None = None
     payload: str | None = None
+    confidence: dict[str, Any] | None = None
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
@@ -73,6 +75,7 @@ class CollectionInfo:
             strength=body.get("strength", 1.0),
             live=body.get("live"),
             payload=body.get("payload", "columns" if body["payload_columns"] else None),
+            confidence=body.get("confidence"),
         )
 
     @classmethod

@@ -51,6 +51,7 @@ class Hit:
     payload : None unless you ask for it
     vector : float32, shape (d,); None unless you ask for it; numpy reads it without copying
     explanation : None unless you ask for it
+    share : its part of the confidence, 0 to 1, all of it for the best hit; None without a model of confidence
     """
 
     id: str | int
@@ -60,6 +61,7 @@ class Hit:
     payload: dict[str, Any] | None = None
     vector: "array[float] | None" = None
     explanation: Explanation | None = None
+    share: float | None = None
 
     @classmethod
     def from_json(cls, body: Json) -> Self:
@@ -73,6 +75,7 @@ class Hit:
             payload=body.get("payload"),
             vector=as_array(body.get("vector")),
             explanation=None if reasons is None else Explanation.from_json(reasons),
+            share=body.get("share"),
         )
 
 
@@ -84,9 +87,17 @@ class Hits(Listing[Hit]):
     ----------
     items, collection, version, request_id : as in every `Listing`
     corrected : whether a gated correction was on for this query; None for other corrections
+    confidence : how likely the best hit is right, 0 to 1; None if the version has no model of it
+    presence : how likely a right target is among those that were searched, 0 to 1; None likewise
+    calibrated : whether these are probabilities; if not, they put answers in order
+    answered : False if `min_confidence` or `min_presence` left out all hits
     """
 
     corrected: bool | None = None
+    confidence: float | None = None
+    presence: float | None = None
+    calibrated: bool = False
+    answered: bool = True
 
     def _repr_html_(self) -> str:
         """The first hits as a table: notebooks show it."""
@@ -101,8 +112,9 @@ class Hits(Listing[Hit]):
     @classmethod
     def _of(cls, result: Json, collection: str, version: str, request_id: str | None) -> Self:
         hits = tuple(Hit.from_json(hit) for hit in result["hits"])
-        corrected = result.get("corrected")
-        return cls(items=hits, collection=collection, version=version, request_id=request_id, corrected=corrected)
+        sent = ("corrected", "confidence", "presence", "calibrated", "answered")
+        more = {name: result[name] for name in sent if name in result}
+        return cls(items=hits, collection=collection, version=version, request_id=request_id, **more)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,6 +25,8 @@ class QueryOptions:
     filter : which targets to search
     group_by : a payload column: only the best hit of each of its values
     diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
+    min_confidence, min_presence : the query gets no hits if its best hit is less likely right, or a right target is
+        less likely there; 0 to 1
     explain : whether the hits bring an explanation
     """
 
@@ -38,6 +40,8 @@ class QueryOptions:
     filter: Mapping[str, Any] | None = None
     group_by: str | None = None
     diversity: float | None = None
+    min_confidence: float | None = None
+    min_presence: float | None = None
     explain: bool = False
 
     def as_members(self) -> dict[str, Any]:
@@ -52,6 +56,8 @@ class QueryOptions:
             "filter": self.filter,
             "group_by": self.group_by,
             "diversity": self.diversity,
+            "min_confidence": self.min_confidence,
+            "min_presence": self.min_presence,
             "explain": True if self.explain else None,
         }
         return {name: value for name, value in named.items() if value is not None}

@@ -34,6 +34,8 @@ class SearchMethods:
         filter: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         diversity: float | None = None,
+        min_confidence: float | None = None,
+        min_presence: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -56,6 +58,8 @@ class SearchMethods:
         filter : which targets to search
         group_by : a payload column: only the best hit of each of its values
         diversity : how much hits are to differ from those before them; 0 keeps the ranking, 1 is the most
+        min_confidence, min_presence : the query gets no hits if its best hit is less likely right, or a right target is
+            less likely there; 0 to 1
         explain : whether the hits bring an explanation: their raw rank, and how often their target is found
         request_id, timeout : as in every call
         """
@@ -73,6 +77,8 @@ class SearchMethods:
             filter=filter,
             group_by=group_by,
             diversity=diversity,
+            min_confidence=min_confidence,
+            min_presence=min_presence,
             explain=explain,
         )
         if vector is not None and (url_params := asked.as_url_params()) is not None:
@@ -99,6 +105,8 @@ class SearchMethods:
         filter: Mapping[str, Any] | None = None,
         group_by: str | None = None,
         diversity: float | None = None,
+        min_confidence: float | None = None,
+        min_presence: float | None = None,
         explain: bool = False,
         request_id: str | None = None,
         timeout: Timeout | None = None,
@@ -118,6 +126,8 @@ class SearchMethods:
             filter=filter,
             group_by=group_by,
             diversity=diversity,
+            min_confidence=min_confidence,
+            min_presence=min_presence,
             explain=explain,
         )
         if queries is None and vectors is not None:

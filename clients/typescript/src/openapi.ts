@@ -142,6 +142,8 @@ export interface components {
             aliases: string[];
             /** @description What was seen of the query bank; null without one. */
             bank: components["schemas"]["BankRecord"] | null;
+            /** @description The model of confidence; null without a query bank. */
+            confidence: components["schemas"]["ConfidenceRecord"] | null;
             correction: components["schemas"]["CorrectionRecord"];
             /** @description How many targets it has. */
             count: number;
@@ -180,6 +182,13 @@ export interface components {
         /** @description All collections that are served. */
         CollectionsAnswer: {
             collections: components["schemas"]["CollectionAnswer"][];
+        };
+        /** @description The model of confidence: see docs/confidence.md. */
+        ConfidenceRecord: {
+            /** @description Whether labelled pairs made confidence and presence probabilities. */
+            calibrated: boolean;
+            /** @description The number of these pairs. */
+            pairs: number;
         };
         /** @description The requested correction, and what the fit chose and measured. */
         CorrectionRecord: {
@@ -745,10 +754,18 @@ export interface components {
         };
         /** @description The hits, and what was searched. */
         QueryAnswer: {
+            /** @description false if min_confidence or min_presence left out all hits. Likewise. */
+            answered?: boolean;
+            /** @description Whether these are probabilities. If not, they put answers in order. Likewise. */
+            calibrated?: boolean;
             collection: string;
+            /** @description How likely the best hit is right, 0 to 1. Only of a version with a model of it. */
+            confidence?: number;
             /** @description Of a gated correction only: whether it was switched on for the query. */
             corrected?: boolean;
             hits: components["schemas"]["QueryHit"][];
+            /** @description How likely a right target is among those that were searched, 0 to 1. Likewise. */
+            presence?: number;
             version: string;
         };
         /** @description A bank query that finds a target. */
@@ -773,6 +790,8 @@ export interface components {
             } | null;
             /** @description similarity − strength · offset */
             score: number;
+            /** @description Its part of the confidence, 0 to 1: all of it for the best hit. Only with a model. */
+            share?: number;
             /** @description Inner product with the query; the cosine under metric cosine. */
             similarity: number;
             /** @description One number a dimension; null for a stored target that has none. */
@@ -780,9 +799,17 @@ export interface components {
         };
         /** @description The hits of one query, best first. */
         QueryHits: {
+            /** @description false if min_confidence or min_presence left out all hits. Likewise. */
+            answered?: boolean;
+            /** @description Whether these are probabilities. If not, they put answers in order. Likewise. */
+            calibrated?: boolean;
+            /** @description How likely the best hit is right, 0 to 1. Only of a version with a model of it. */
+            confidence?: number;
             /** @description Of a gated correction only: whether it was switched on for the query. */
             corrected?: boolean;
             hits: components["schemas"]["QueryHit"][];
+            /** @description How likely a right target is among those that were searched, 0 to 1. Likewise. */
+            presence?: number;
         };
         /**
          * @description A query: either a vector, a text or the id of a stored target, and options.
@@ -808,6 +835,10 @@ export interface components {
             id?: components["schemas"]["StoredId"] | null;
             /** @description How many hits at most; 10 if not given. */
             limit?: number | null;
+            /** @description A query gets no hits if its best hit is less likely right. */
+            min_confidence?: number | null;
+            /** @description A query gets no hits if a right target is less likely there. */
+            min_presence?: number | null;
             /** @description What answers has this write, whichever worker it is: the seq that the answer to a write gave. */
             min_seq?: number | null;
             /** @description Search parameters of the collection's index, such as {"ef": 128}. */
@@ -954,6 +985,7 @@ export interface components {
             /** @description The size of its files. */
             bytes: number;
             collection: string;
+            confidence: components["schemas"]["ConfidenceRecord"] | null;
             correction: components["schemas"]["CorrectionRecord"];
             count: number;
             created: string;

@@ -238,15 +238,14 @@ class Collection:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
             best = ranked.scores
         else:
-            asked: list[F32] = []
+            best = np.empty((len(queries), min(DEPTH, most)), np.float32)
 
             def ask(lines: I64, depth: int) -> Ranked:
                 found = ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches, DEPTH)
-                asked.append(found.scores)
+                best[lines] = found.scores[:, : best.shape[1]]
                 return found
 
             ranked = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
-            best = asked[0]  # the first time all queries are asked
         explanations = None
         if explain:
             depth = min(max(RAW_DEPTH, skip + limit), most)

@@ -93,6 +93,12 @@ class Results:
         """The part of the confidence of each hit, (m, k), that of the first hit is all of it; None without a model."""
         return None if self.assessed is None else self.assessed.shares
 
+    @cached_property
+    def certainty(self) -> tuple[list[float], list[float], list[list[float]]] | None:
+        """Confidence, presence and shares as lists: for several queries converted at once; None without a model."""
+        sure = self.assessed
+        return None if sure is None else (sure.confidence.tolist(), sure.presence.tolist(), sure.shares.tolist())
+
     @property
     def calibrated(self) -> bool:
         """True if confidence and presence are probabilities, as labelled pairs made them. False: they order answers."""

@@ -6,7 +6,7 @@ from pydantic import Field, WithJsonSchema
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict
 
-from hubless.store.bundle import BankRecord, CorrectionRecord, IndexRecord, Measured
+from hubless.store.bundle import BankRecord, ConfidenceRecord, CorrectionRecord, IndexRecord, Measured
 from hubless_service.http.values import IdJson
 
 
@@ -66,6 +66,9 @@ class QueryHit(TargetExtras):
     similarity: Annotated[float, about("Inner product with the query; the cosine under metric cosine.")]
     offset: Annotated[float, about("Hubness of the target in units of similarity: positive is a hub.")]
     explanation: NotRequired[Annotated[HitExplanation, about("Only if asked for.")]]
+    share: NotRequired[
+        Annotated[float, about("Its part of the confidence, 0 to 1: all of it for the best hit. Only with a model.")]
+    ]
 
 
 class QueryHits(TypedDict):
@@ -74,6 +77,19 @@ class QueryHits(TypedDict):
     hits: list[QueryHit]
     corrected: NotRequired[
         Annotated[bool, about("Of a gated correction only: whether it was switched on for the query.")]
+    ]
+
+    confidence: NotRequired[
+        Annotated[float, about("How likely the best hit is right, 0 to 1. Only of a version with a model of it.")]
+    ]
+    presence: NotRequired[
+        Annotated[float, about("How likely a right target is among those that were searched, 0 to 1. Likewise.")]
+    ]
+    calibrated: NotRequired[
+        Annotated[bool, about("Whether these are probabilities. If not, they put answers in order. Likewise.")]
+    ]
+    answered: NotRequired[
+        Annotated[bool, about("false if min_confidence or min_presence left out all hits. Likewise.")]
     ]
 
 
@@ -178,6 +194,7 @@ class CollectionAnswer(TypedDict):
     correction: CorrectionRecord
     index: IndexRecord
     measured: Annotated[Measured | None, about("null where there was no query bank to measure with.")]
+    confidence: Annotated[ConfidenceRecord | None, about("The model of confidence; null without a query bank.")]
     strength: Annotated[float, about("Strength of a query that gives none.")]
     live: Annotated[LiveFigures | None, about("null before any query, or if it is switched off.")]
     query_sample: Annotated[SampleFigures | None, about("null before any query is kept, or if it is switched off.")]

@@ -69,9 +69,17 @@ def hits_of(found: FoundHits) -> QueryHits:
             hit["explanation"] = _explanation(explanation)
     if beside is not NOTHING_BESIDE:
         _add(hits, beside)
-    if results.corrected is None:
-        return {"hits": hits}
-    return {"hits": hits, "corrected": bool(results.corrected[line])}
+    answer: QueryHits = {"hits": hits}
+    if results.corrected is not None:
+        answer["corrected"] = bool(results.corrected[line])
+    if results.certainty is not None:
+        confidence, presence, shares = results.certainty
+        for hit, share in zip(hits, shares[line], strict=False):
+            hit["share"] = share
+        answer["confidence"], answer["presence"] = confidence[line], presence[line]
+        answer["calibrated"] = results.calibrated
+        answer["answered"] = results.kept is None or bool(results.kept[line])
+    return answer
 
 
 def most_weight(limit: int) -> int:

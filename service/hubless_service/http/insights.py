@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
-from hubless.store.bundle import BankRecord, CorrectionRecord, IndexRecord, Measured
+from hubless.store.bundle import BankRecord, ConfidenceRecord, CorrectionRecord, IndexRecord, Measured
 from hubless.store.kept_scan import KeptScan
 from hubless_service.http.answers import Served, VectorJson, about
 from hubless_service.http.values import IdJson
@@ -200,6 +200,7 @@ class VersionAnswer(TypedDict):
     index: IndexRecord
     measured: Measured | None
     bank: BankRecord | None
+    confidence: ConfidenceRecord | None
     strength: float
     notes: list[str]
     payload_columns: list[str]

@@ -43,6 +43,8 @@ class Query(NamedTuple):
     parameters: dict[str, Any] | None
     group_by: str | None = None
     diversity: float = 0.0
+    min_confidence: float = 0.0
+    min_presence: float = 0.0
     min_seq: int = 0
 
     @property
@@ -84,6 +86,8 @@ def query_of(sent: QueryRequest, settings: Settings, where: str = "") -> Query:
         sent.params,
         sent.group_by,
         sent.diversity or 0.0,
+        sent.min_confidence or 0.0,
+        sent.min_presence or 0.0,
         sent.min_seq or 0,
     )
 

@@ -99,6 +99,8 @@ class QueryOptions(RequestModel):
     diversity: values.Share | None = maybe(
         "How much hits are to differ from those before them; 0, the default, keeps the ranking."
     )
+    min_confidence: values.Share | None = maybe("A query gets no hits if its best hit is less likely right.")
+    min_presence: values.Share | None = maybe("A query gets no hits if a right target is less likely there.")
     explain: bool | None = maybe("Whether each hit is sent with its rank without the correction, and why it has it.")
     timeout_ms: Milliseconds | None = maybe(
         "Milliseconds in which the request is answered or refused; HUBLESS_DEFAULT_TIMEOUT_MS if not "

@@ -120,6 +120,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "correction": manifest.correction,
         "index": manifest.index,
         "measured": manifest.measured,
+        "confidence": manifest.confidence,
         "strength": live.strength(collection),
         "live": None
         if chosen is None

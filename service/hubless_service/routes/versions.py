@@ -34,7 +34,7 @@ _IDS = 20
 # of a manifest: what differs always, or says nothing to people
 _LEFT_OUT = {"version", "created", "files", "collection", "format_version", "index.curve", "provenance.inputs"}
 _COPIED = ("version", "collection", "created", "count", "dim", "metric", "correction", "index", "measured", "bank")
-_COPIED_TOO = ("strength", "notes", "log_seq", "payload_columns")
+_COPIED_TOO = ("confidence", "strength", "notes", "log_seq", "payload_columns")
 _comparing = threading.Lock()
 """Opening two versions takes memory and disk, so one pair at a time."""
 

@@ -129,6 +129,8 @@ def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
         by_id,
         query.group_by,
         query.diversity,
+        query.min_confidence,
+        query.min_presence,
     )
 
 
@@ -166,7 +168,7 @@ def _lines(
     options: dict[str, Any] = {"prepared": True}
     if vectors is None:
         options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]}
-    names = ("skip", "explain", "group_by", "diversity")
+    names = ("skip", "explain", "group_by", "diversity", "min_confidence", "min_presence")
     options |= {name: value for name in names if (value := getattr(first, name)) not in (None, 0)}
     try:
         results = collection.query(

@@ -1,0 +1,90 @@
+"""Confidence and presence over HTTP: as the library says them, and answers that are cut there."""
+
+import numpy as np
+import pytest
+from support.problems import with_hubs
+
+import hubless
+from hubless_client import Client, Query
+
+WORDS = "/v1/collections/words"
+OCTETS = {"content-type": "application/octet-stream"}
+
+
+def test_answers_say_what_the_library_says(http, words, vector):
+    expected = words.query(vector, limit=5)
+    for answer in (
+        http.post(f"{WORDS}/query", json={"vector": vector.tolist(), "limit": 5}),
+        http.post(f"{WORDS}/query?limit=5", content=vector.tobytes(), headers=OCTETS),
+    ):
+        said = answer.json()
+        assert said["confidence"] == pytest.approx(expected.confidence[0])
+        assert said["presence"] == pytest.approx(expected.presence[0])
+        assert [hit["share"] for hit in said["hits"]] == pytest.approx(expected.shares[0])
+        assert said["hits"][0]["share"] == said["confidence"]
+        assert (said["calibrated"], said["answered"]) == (False, True)
+    assert http.get(WORDS).json()["confidence"]["calibrated"] is False
+
+
+@pytest.mark.parametrize("more", [{"skip": 3}, {"group_by": "rank"}, {"diversity": 0.5}, {"limit": 1}])
+def test_confidence_is_that_of_the_best_hit_however_hits_are_chosen(http, vector, more):
+    plain = http.post(f"{WORDS}/query", json={"vector": vector.tolist()}).json()
+    other = http.post(f"{WORDS}/query", json={"vector": vector.tolist()} | more).json()
+    assert (other["confidence"], other["presence"]) == pytest.approx((plain["confidence"], plain["presence"]), rel=1e-5)
+
+
+@pytest.mark.parametrize("threshold", ["confidence", "presence"])
+def test_unsure_answers_of_a_batch_are_empty_and_the_others_are_as_they_were(http, words, threshold):
+    vectors = np.random.default_rng(3).normal(size=(12, words.dim)).astype(np.float32)
+    queries = [{"vector": row.tolist(), "limit": 3, "with": ["payload"]} for row in vectors]
+    plain = http.post(f"{WORDS}/query/batch", json={"queries": queries}).json()["results"]
+    least = float(np.median([result[threshold] for result in plain]))
+    cut = [query | {f"min_{threshold}": least} for query in queries]
+    results = http.post(f"{WORDS}/query/batch", json={"queries": cut}).json()["results"]
+    assert {result["answered"] for result in results} == {True, False}
+    for result, before in zip(results, plain, strict=True):
+        assert result["answered"] == (before[threshold] >= least)
+        assert result["hits"] == (before["hits"] if result["answered"] else [])
+        assert result[threshold] == before[threshold]
+
+
+def test_clients_read_all_of_it_and_send_the_thresholds(server, words, vector):
+    with Client(server) as client:
+        hits = client.query("words", vector, limit=4)
+        expected = words.query(vector, limit=4)
+        assert (hits.confidence, hits.presence) == pytest.approx((expected.confidence[0], expected.presence[0]))
+        assert [hit.share for hit in hits] == pytest.approx(expected.shares[0])
+        assert (hits.calibrated, hits.answered) == (False, True)
+        for cut in (
+            client.query("words", vector, min_confidence=1.0),
+            client.query_batch("words", [vector], min_presence=1.0)[0],
+            client.query_batch("words", queries=[Query(vector, min_confidence=1.0, explain=True)])[0],
+        ):
+            assert (len(cut), cut.answered) == (0, False)
+        assert client.collection("words").confidence["calibrated"] is False
+
+
+@pytest.fixture(scope="module")
+def without_model():
+    problem = with_hubs(targets=30, bank=60, dim=8)
+    return hubless.Index(correction="none", metric="cosine").fit(None, problem.targets)
+
+
+@pytest.mark.parametrize("field", ["min_confidence", "min_presence"])
+@pytest.mark.parametrize("value", [-0.1, 1.1, "0.5", True])
+def test_threshold_outside_0_to_1_is_refused(http, vector, field, value):
+    answer = http.post(f"{WORDS}/query", json={"vector": vector.tolist(), field: value})
+    assert answer.status_code == 422
+    assert (answer.json()["parameter"], answer.json()["expected"]) == (field, "a number from 0 to 1")
+
+
+def test_version_without_a_model_sends_no_confidence_and_refuses_thresholds(serve, without_model):
+    with serve({"plain": without_model}) as (client, _):
+        path = "/v1/collections/plain/query"
+        answer = client.post(path, json={"vector": [1.0] * 8}).json()
+        assert answer.keys() == {"hits", "collection", "version"}
+        assert "share" not in answer["hits"][0]
+        refused = client.post(f"{path}/batch", json={"queries": [{"vector": [1.0] * 8, "min_presence": 0.5}]})
+        assert refused.json()["parameter"] == "queries[0].min_presence"
+        assert "has no model of confidence" in refused.json()["expected"]
+        assert client.post(path, json={"vector": [1.0] * 8, "min_presence": 0}).status_code == 200
