@@ -47,7 +47,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "query_sample": None,
         "payload": "columns" if expected["payload_columns"] else None,
     }
-    for field in ("correction", "index", "measured", "bank"):
+    for field in ("correction", "index", "measured", "bank", "confidence"):
         expected[field] = getattr(manifest, field).model_dump(mode="json")
     info.pop("live")  # what this server was asked so far: see test_strength.py
     assert info == expected

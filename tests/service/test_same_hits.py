@@ -15,10 +15,8 @@ OPTIONS = [{}, {"limit": 3, "strength": 0.0}, {"limit": 25, "strength": 1.7}]
 
 def library_hits(collection, vectors, limit=10, strength=1.0):
     results = collection.query(vectors, limit=limit, strength=strength)
-    return [
-        [{"id": h.id, "score": h.score, "similarity": h.similarity, "offset": h.offset} for h in results[i]]
-        for i in range(len(results))
-    ]
+    members = ("id", "score", "similarity", "offset", "share")
+    return [[{name: getattr(hit, name) for name in members} for hit in hits] for hits in results]
 
 
 def as_list(http, path, vector, options):
@@ -142,7 +140,7 @@ def test_payload_of_a_collection_without_one_is_null(http, vector):
 
 def test_hits_have_nothing_that_was_not_asked_for(http, vector):
     (hit,) = as_list(http, "/v1/collections/words/query", vector, {"limit": 1}).json()["hits"]
-    assert set(hit) == {"id", "score", "similarity", "offset"}
+    assert set(hit) == {"id", "score", "similarity", "offset", "share"}
 
 
 def test_score_threshold_drops_the_hits_below_it(http, words, vector):

@@ -70,7 +70,9 @@ class Ranker:
 
     def of(self, lines: I64) -> "Ranker":
         """The same ranker for some of the m queries."""
-        return self if self._left_out is None else self.without(self._left_out[lines])
+        other = copy(self)
+        other._left_out = None if self._left_out is None else self._left_out[lines]
+        return other
 
     def room(self, matches: Matches | None) -> int:
         """The most targets that a query can find."""
