@@ -53,11 +53,6 @@ def test_sinkhorn_offsets_are_the_published_codes_up_to_a_constant(golden, key, 
     np.testing.assert_allclose(centred(found), centred(golden[key]), rtol=0, atol=tolerance)
 
 
-def test_iterations_of_sinkhorn_matter_so_that_the_golden_values_tell_them_apart(golden):
-    spread = np.abs(centred(golden["h_sn_tau01_it10"]) - centred(golden["h_sn_tau01_it3"])).max()
-    assert spread > 1e-2
-
-
 @pytest.mark.parametrize("k", [1, 5, 10])
 def test_hubness_of_the_raw_ranking_is_the_published_codes(golden, k):
     _, rows = top_k(golden["Q"], ArrayVectors(golden["T"], "targets"), k)

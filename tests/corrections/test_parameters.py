@@ -1,7 +1,6 @@
-"""Parameters of corrections that are not what they have to be."""
+"""Parameters and banks of corrections that are not what they have to be."""
 
 import json
-from itertools import product
 
 import numpy as np
 import pytest
@@ -13,55 +12,64 @@ from hubless.errors import InputError
 
 PROBLEM = with_hubs()
 NAN, INFINITY = float("nan"), float("inf")
+SOFTMAXES = ["is", "sn", "dbsn", "dis", "dsl", "sinkhorn"]
 
 
-@pytest.mark.parametrize(
-    ("method", "k"), [*product(["nnn", "csls"], [0, -1, 1.5, True, "3", NAN]), ("csls", None)]
-)  # without k, nnn takes as many queries as the bank has, up to 128
-def test_k_that_is_no_whole_number_above_zero_is_refused(method, k):
-    with pytest.raises(InputError, match=r"^k: expected a whole number of at least 1, got ") as caught:
-        CORRECTIONS[method](k=k)
+@pytest.mark.parametrize("k", [0, -1, 1.5, True, "3", NAN])
+@pytest.mark.parametrize("name", ["nnn", "csls", "dis", "dual_dis", "ls", "nicdm", "mp"])
+def test_k_that_is_no_whole_number_above_zero_is_refused(name, k):
+    with pytest.raises(InputError, match=r"^k: expected a whole number of at least [12], got ") as caught:
+        CORRECTIONS[name](k=k)
     assert caught.value.received == repr(k)
 
 
 @pytest.mark.parametrize("weight", [-0.1, NAN, INFINITY, "1", None, True])
-def test_weight_that_is_no_finite_number_from_zero_is_refused(weight):
+@pytest.mark.parametrize("name", ["nnn", "dn", "cent"])
+def test_weight_that_is_no_finite_number_from_zero_is_refused(name, weight):
     with pytest.raises(InputError, match=r"^weight: expected a number of at least 0, got "):
-        CORRECTIONS["nnn"](weight=weight)
+        CORRECTIONS[name](weight=weight)
 
 
-@pytest.mark.parametrize("temperature", [0, -0.1, NAN, INFINITY, None, True, [0.1]])
-@pytest.mark.parametrize("method", ["is", "sn", "dbsn"])
-def test_temperature_that_is_no_finite_number_above_zero_is_refused(method, temperature):
-    with pytest.raises(InputError, match=r"^temperature: expected a number above 0, got "):
-        CORRECTIONS[method](temperature=temperature)
-
-
-def test_temperature_in_words_other_than_auto_is_refused():
-    with pytest.raises(InputError, match=r"^temperature: expected a number above 0, or \"auto\", got 'warm'"):
-        CORRECTIONS["is"](temperature="warm")
+@pytest.mark.parametrize("temperature", [0, -0.1, NAN, INFINITY, None, True, "warm"])
+@pytest.mark.parametrize(
+    ("name", "parameter"),
+    [
+        *((name, "temperature") for name in SOFTMAXES),
+        *((name, f"{side}_temperature") for name in ("dual_is", "dual_dis") for side in ("query", "target")),
+    ],
+)
+def test_temperature_that_is_no_finite_number_above_zero_is_refused_by_its_name(name, parameter, temperature):
+    with pytest.raises(InputError, match=rf"^{parameter}: expected a number above 0"):
+        CORRECTIONS[name](**{parameter: temperature})
 
 
 @pytest.mark.parametrize("perplexity", [1, 0, -3, NAN, INFINITY, "20", True])
-@pytest.mark.parametrize("method", ["is", "sn", "dbsn"])
-def test_perplexity_that_is_no_finite_number_above_one_is_refused(method, perplexity):
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_perplexity_that_is_no_finite_number_above_one_is_refused(name, perplexity):
     with pytest.raises(InputError, match=r"^perplexity: expected a number above 1, got "):
-        CORRECTIONS[method](perplexity=perplexity)
+        CORRECTIONS[name](perplexity=perplexity)
 
 
-@pytest.mark.parametrize("method", ["is", "sn", "dbsn"])
-def test_perplexity_beside_a_temperature_is_refused(method):
+@pytest.mark.parametrize("name", SOFTMAXES)
+def test_perplexity_beside_a_temperature_is_refused(name):
     with pytest.raises(InputError, match=r"^perplexity: expected none, as the temperature is not .auto., got 20"):
-        CORRECTIONS[method](temperature=0.1, perplexity=20)
+        CORRECTIONS[name](temperature=0.1, perplexity=20)
 
 
-@pytest.mark.parametrize("method", ["sn", "dbsn"])
 @pytest.mark.parametrize(
-    ("parameter", "value", "least"), [("iterations", 0, 1), ("iterations", 2.0, 1), ("fit_sample", 1, 2)]
+    ("name", "parameter", "wrong", "expected"),
+    [
+        ("sn", "iterations", 0, "a whole number of at least 1, got 0"),
+        ("dbsn", "iterations", 2.0, "a whole number of at least 1, got 2.0"),
+        ("sinkhorn", "iterations", 0, "a whole number of at least 1, got 0"),
+        ("sn", "fit_sample", 1, "a whole number of at least 2"),
+        ("sn", "fit_sample", "most", 'a whole number of at least 2, or "all", got'),
+        *(("sn", "tolerance", wrong, "a number of at least 0") for wrong in (-1e-9, NAN, INFINITY, "small", None)),
+    ],
 )
-def test_counts_of_sinkhorn_that_are_too_small_or_not_whole_are_refused(method, parameter, value, least):
-    with pytest.raises(InputError, match=rf"^{parameter}: expected a whole number of at least {least}, got {value}"):
-        CORRECTIONS[method](**{parameter: value})
+def test_counts_and_tolerance_of_sinkhorn_that_are_out_of_range_are_refused(name, parameter, wrong, expected):
+    with pytest.raises(InputError, match=rf"^{parameter}: expected {expected}"):
+        CORRECTIONS[name](**{parameter: wrong})
 
 
 def test_unknown_correction_is_refused_naming_the_known_ones():
@@ -69,42 +77,63 @@ def test_unknown_correction_is_refused_naming_the_known_ones():
         correction("hubness")
 
 
-@pytest.mark.parametrize(
-    ("method", "expected"),
-    [("nnn", "one of k, weight"), ("auto", "no parameters"), ("none", "no parameters")],
-)
-def test_unknown_parameter_is_refused_naming_the_known_ones(method, expected):
-    with pytest.raises(InputError, match=rf"^parameter of {method}: expected {expected}, got tau"):
-        correction(method, {"tau": 1})
+@pytest.mark.parametrize("name", CORRECTIONS)
+def test_unknown_parameter_is_refused_naming_the_known_ones(name):
+    refused = f"parameter of {name}: expected (one of|no parameters).*, got colour"
+    with pytest.raises(InputError, match=refused) as caught:
+        correction(name, {"colour": "red"})
+    for field in CORRECTIONS[name].__dataclass_fields__:
+        assert field in caught.value.expected
 
 
-@pytest.mark.parametrize(("method", "k"), [("nnn", 151), ("csls", 200)])
-def test_bank_smaller_than_k_is_refused_naming_both(method, k):
-    with pytest.raises(InputError, match=rf"^query bank: expected at least {k} rows, as k is {k}, got 150"):
-        correction(method, {"k": k}).fit(PROBLEM.bank, PROBLEM.targets)
+@pytest.mark.parametrize("name", ["nnn", "csls", "ls", "nicdm", "mp"])
+def test_bank_smaller_than_k_is_refused(name):
+    with pytest.raises(InputError, match=r"^query bank: expected at least 151 rows, .*, got 150"):
+        correction(name, {"k": 151}).fit(PROBLEM.bank, PROBLEM.targets)
 
 
-@pytest.mark.parametrize("method", ["is", "sn", "dbsn", "auto"])
-def test_softmax_over_a_single_bank_query_is_refused(method):
+@pytest.mark.parametrize("name", ["is", "sn", "dbsn", "auto"])
+def test_softmax_over_a_single_bank_query_is_refused(name):
     with pytest.raises(InputError, match=r"^query bank: expected at least 2 rows, .*got 1"):
-        correction(method).fit(PROBLEM.bank[:1], PROBLEM.targets, PROBLEM.target_bank)
+        correction(name).fit(PROBLEM.bank[:1], PROBLEM.targets, PROBLEM.target_bank)
 
 
-def test_dbsn_without_a_target_bank_is_refused_naming_the_way_out():
-    with pytest.raises(InputError, match=r"^target bank: expected vectors, .*\(sn does without\), got none"):
-        correction("dbsn").fit(PROBLEM.bank, PROBLEM.targets)
+@pytest.mark.parametrize(("name", "instead"), [("dual_is", "is"), ("dual_dis", "dis"), ("dbsn", "sn")])
+def test_target_bank_that_is_missing_is_asked_for_naming_what_does_without(name, instead):
+    with pytest.raises(InputError, match=rf"^target bank: expected vectors, as {name} needs them \({instead} does"):
+        CORRECTIONS[name]().fit(PROBLEM.bank, PROBLEM.targets)
+
+
+@pytest.mark.parametrize("name", ["dual_is", "dual_dis"])
+def test_auto_temperatures_are_found_for_either_bank(problem, name):
+    made = CORRECTIONS[name](query_temperature="auto", target_temperature="auto")
+    details = made.fit(problem.bank, problem.targets, problem.target_bank).details
+    alone = CORRECTIONS["is"]().fit(problem.bank, problem.targets).temperature
+    assert details["query_temperature"] == alone
+    assert details["target_temperature"] != alone
+
+
+@pytest.mark.parametrize("name", ["ls", "nicdm"])
+def test_similarities_above_one_have_no_distance_and_are_refused(problem, name):
+    long = np.float32(30) * problem.targets
+    fitted = CORRECTIONS[name](k=1).fit(problem.bank, long)
+    with pytest.raises(InputError, match=r"similarities: expected at most 1.*metric cosine"):
+        fitted.query_time(long)
 
 
 @pytest.mark.parametrize(
-    ("method", "parameters"),
+    ("name", "parameters"),
     [
         ("nnn", {"k": np.int64(5), "weight": np.float32(0.5)}),
         ("csls", {"k": np.uint8(5)}),
         ("sn", {"iterations": np.int32(3), "temperature": np.float64(0.1)}),
         ("is", {"perplexity": np.float32(30)}),
+        ("ls", {"k": np.int64(5)}),
+        ("mp", {"k": np.int64(5)}),
+        ("gc", {"memory_mb": np.int64(5)}),
     ],
 )
-def test_numbers_of_numpy_are_taken_and_told_as_json(method, parameters):
-    fitted = correction(method, parameters).fit(PROBLEM.bank, PROBLEM.targets)
-    plain = correction(method, {name: value.item() for name, value in parameters.items()})
+def test_numbers_of_numpy_are_taken_and_told_as_json(name, parameters):
+    fitted = correction(name, parameters).fit(PROBLEM.bank, PROBLEM.targets)
+    plain = correction(name, {key: value.item() for key, value in parameters.items()})
     assert json.loads(json.dumps(fitted.details)) == plain.fit(PROBLEM.bank, PROBLEM.targets).details

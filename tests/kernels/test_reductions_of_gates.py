@@ -17,13 +17,6 @@ def source(array):
 @pytest.mark.parametrize("n", [1, 4, 5, 6, 11])
 @pytest.mark.parametrize("b", [1, 6, 7, 8, 15])
 class TestSizesThatStraddleTheBlocks:
-    def test_top_k_similarities_are_the_largest(self, b, n):
-        bank, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
-        for k in {1, (b + 1) // 2, b}:
-            found = reductions.top_k_similarities(source(bank), source(targets), k)
-            expected = np.sort(naive.similarities(targets, bank), axis=1)[:, -k:]
-            np.testing.assert_allclose(np.sort(found, axis=1), expected, rtol=1e-5, atol=1e-5)
-
     def test_targets_reach_a_threshold_where_any_bank_query_is_as_similar(self, b, n):
         bank, targets = normal(b, 6, seed=b), normal(n, 6, seed=100 + n)
         similar = naive.similarities(targets, bank)
@@ -41,9 +34,3 @@ def test_moments_are_mean_and_covariance_also_far_from_the_origin(shift, small_b
         mean, covariance = reductions.moments(given)
         np.testing.assert_allclose(mean, rows.mean(axis=0, dtype=np.float64), rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(covariance, np.cov(rows.T.astype(np.float64), bias=True), rtol=1e-4, atol=1e-4)
-
-
-def test_progress_of_moments_is_told_of_every_row_once(small_blocks):
-    told = []
-    reductions.moments(source(normal(23, 5, seed=2)), told.append)
-    assert sum(told) == 23

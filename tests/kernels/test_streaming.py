@@ -53,11 +53,6 @@ class Maximum:
         return self.largest
 
 
-class Failing(Maximum):
-    def add(self, rows, products, first):
-        raise ArithmeticError("in the middle")
-
-
 @pytest.fixture(params=[0, 2**30], ids=["bank read anew", "bank in memory"])
 def small_blocks(request, monkeypatch):
     for name, value in (
@@ -121,12 +116,6 @@ class TestThreadsOfBlas:
         assert blas_threads() == before
         assert seen
         assert all(threads == {1} for threads in seen)
-
-    def test_are_restored_after_an_error_in_a_worker(self):
-        before = blas_threads()
-        with pytest.raises(ArithmeticError, match="in the middle"):
-            streaming.stream(source(normal(4, 3, seed=1)), source(normal(9, 3, seed=2)), Failing)
-        assert blas_threads() == before
 
     def test_are_restored_after_an_error_of_the_source(self):
         def broken():

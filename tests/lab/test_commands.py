@@ -140,11 +140,6 @@ class TestEvaluate:
         assert code == 2
         assert message in err
 
-    def test_neither_collection_nor_targets_is_wrong_usage(self, run, files):
-        code, _, err = run("evaluate", "--queries", files["queries"], "--relevant", files["relevant"])
-        assert code == 2
-        assert "--collection" in err
-
 
 @pytest.mark.parametrize("command", ["evaluate", "tune", "report"])
 @pytest.mark.parametrize(
@@ -204,13 +199,6 @@ class TestSimilarities:
         for label, quality in expected.items():
             assert found[label] == pytest.approx(quality)
 
-    def test_tune_and_diagnose_take_them(self, run, files, matrices):
-        few = ["--relevant", files["relevant"], "--set", "corrections=csls", "--set", "seeds=1"]
-        code, out, _ = run("tune", *self.given(matrices, "s"), *few)
-        assert (code, "Chosen:" in out) == (0, True)
-        code, out, _ = run("diagnose", "--set", f"bank_similarities={matrices / 'bank.npy'}")
-        assert (code, "it needs vectors" in " ".join(out.split())) == (0, True)
-
     @pytest.mark.parametrize(
         ("command", "words", "message"),
         [
@@ -243,19 +231,6 @@ class TestTune:
         assert code == 0
         assert json.loads(out)["correction"]["name"] == "csls"
         assert json.loads(out)["correction"]["parameters"] == parameters
-
-    def test_json_is_the_parameter_file(self, run, files, tmp_path):
-        path = tmp_path / "tuned.json"
-        _, out, _ = run(
-            "tune", *labelled(files), "--set", "corrections=csls", "--set", "seeds=1", "--output", path, "--json"
-        )
-        assert json.loads(out) == json.loads(path.read_text())
-
-    def test_parameter_file_and_parameters_beside_it_are_wrong_usage(self, run, files, tmp_path):
-        (tmp_path / "tuned.json").write_text('{"correction": "nnn"}')
-        given = ["--catalog", tmp_path, "--collection", "c", "--targets", files["targets"]]
-        code, _, err = run("build", *given, "--correction", tmp_path / "tuned.json", "--set", "k=3")
-        assert (code, "there is no k" in err) == (2, True)
 
     @pytest.mark.parametrize("left", ["--queries", "--targets"])
     def test_neither_vectors_nor_similarities_is_wrong_usage(self, run, files, left):

@@ -98,10 +98,6 @@ class TestLeaveSelfOut:
             assert found.row(label).quality["recall_at_1"] == pytest.approx(expected)
         assert found.row("none").quality["recall_at_1"] < 1
 
-    def test_gate_and_rescorer_do_not_see_the_query_itself(self):
-        found = self.compared(query_bank=BANK.queries, corrections=["dis", "dsl", "gc", "sinkhorn", "mp"])
-        assert all(np.isfinite(list(row.quality.values())).all() for row in found.rows)
-
     def test_bank_of_the_strict_protocol_holds_no_item_of_the_gallery(self):
         given = without_self(open_labelled(ITEMS, ITEMS, OF_A_KIND, metric="cosine").pairs)
         for seed in range(3):
@@ -124,18 +120,6 @@ class TestMeasures:
         assert row.quality["geometric_mean_recall"] == pytest.approx(expected)
         interval = row.intervals["geometric_mean_recall"]
         assert interval.low < expected < interval.high
-
-    def test_interval_of_one_column_is_that_of_its_mean(self):
-        hits = np.random.default_rng(0).random((50, 1))
-        weights = np.arange(1.0, 51.0)
-        (expected,) = measures.bootstrap_means(hits, weights=weights)
-        found = measures.bootstrap_geometric_mean(hits, weights=weights)
-        assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
-
-    def test_precision_counts_relevant_targets_among_the_first(self):
-        found = [np.array([1.0, 3.0, 6.0]), np.array([2.0])]
-        np.testing.assert_allclose(measures.precision_at(found, 1), [1, 0])
-        np.testing.assert_allclose(measures.precision_at(found, 5), [2 / 5, 1 / 5])
 
     def test_distribution_of_a_group_over_the_queries(self):
         groups = measures.as_groups(["a" if row % 3 else "b" for row in range(120)], "kind")
@@ -188,27 +172,6 @@ def run(files, monkeypatch, capsys):
 
 
 class TestCommand:
-    def test_several_settings_of_one_correction_are_compared(self, run):
-        asked = ["--correction", "nnn:k=16,weight=.75", "--correction", "nnn:k=4,weight=1"]
-        code, out, _ = run(*asked, "--json")
-        assert code == 0
-        labels = [row["label"] for row in json.loads(out)["rows"]]
-        assert labels == ["none", "nnn k=16 weight=0.75", "nnn k=4 weight=1"]
-
-    @pytest.mark.parametrize(
-        ("words", "message"),
-        [
-            (["--correction", "nnn:k"], "expected NAME:KEY=VALUE,…, got nnn:k"),
-            (["--correction", "nnn:n=3"], "expected one of k, weight, got n"),
-            (["--set", "measures=loss"], "measure: expected one of recall,"),
-            (["--set", "depths=ten"], "depths: expected a whole number, got ten"),
-        ],
-    )
-    def test_wrong_usage_says_what(self, run, words, message):
-        code, _, err = run(*words)
-        assert code == 2
-        assert message in err
-
     def test_only_the_measures_that_are_asked_for_are_written(self, run, tmp_path):
         words = ["--correction", "csls", "--set", "measures=kurtosis,recall_at_5,most"]
         assert run(*words, "--output", tmp_path / "table.md")[0] == 0

@@ -36,10 +36,6 @@ def test_right_targets_in_the_bank_of_a_version_are_noted(tmp_path):
     assert "of the right targets are in the query bank" in notes[0]
 
 
-def test_bank_without_a_leak_is_not_noted(tmp_path):
-    assert evaluate(built(tmp_path, OTHERS.queries), GIVEN.queries, RIGHT).comparison.notes == []
-
-
 def test_strict_measures_the_correction_of_a_collection_without_its_bank(tmp_path):
     collection = built(tmp_path, GIVEN.queries, correction="nnn", parameters={"k": 16})
     ours = compare_strictly(collection, GIVEN.queries, RIGHT, seeds=2)

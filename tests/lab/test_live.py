@@ -22,12 +22,6 @@ def test_diagnosis_says_whether_the_bank_is_like_the_live_queries(bank, told):
     assert found.as_json()["strength"]["strength"] == found.strength.strength
 
 
-def test_diagnosis_without_live_queries_chooses_no_strength():
-    found = hubless.diagnose(TARGETS, BANK, metric="cosine", progress=False)
-    assert found.strength is None
-    assert not any("live queries say" in sentence for sentence in found.verdict)
-
-
 def test_tuning_recommends_a_strength_for_its_choice():
     options = {"metric": "cosine", "corrections": ["csls"], "folds": 2, "progress": False}
     h = hubless.offsets(TARGETS, BANK, metric="cosine", correction="csls")

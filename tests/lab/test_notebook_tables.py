@@ -51,17 +51,6 @@ def test_diagnosis_shows_verdict_measures_hubs_and_notes(index):
     assert repr(diagnosis) == f"<Diagnosis of 120 targets with 150 queries, hubness: {diagnosis.level}>"
 
 
-def test_evaluation_shows_both_rankings_with_intervals(index):
-    report = hubless.evaluate(index, QUERIES, RIGHT, progress=False)
-    page, [table] = shown(report)
-    assert sentences(page)[0] == "Collection index, version unsaved, strength 1."
-    assert [row[0] for row in table] == ["correction", "raw", "corrected"]
-    bound = report.comparison.row("corrected").intervals["recall_at_1"]
-    assert table[2][1] == f"{100 * report.corrected['recall_at_1']:.1f} [{100 * bound.low:.1f}, {100 * bound.high:.1f}]"
-    raw, corrected = (f"{100 * quality['recall_at_1']:.1f}" for quality in (report.raw, report.corrected))
-    assert repr(report) == f"<Evaluation of index unsaved: R@1 {raw} % raw, {corrected} % corrected>"
-
-
 def test_comparison_shows_what_its_markdown_says():
     compared = hubless.compare(
         QUERIES, TARGETS, RIGHT, metric="cosine", corrections=["csls", "auto"], query_bank=BANK, progress=False

@@ -7,10 +7,8 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 from support.figures import DSL_FIRST_ROW, RAW, SINKHORN
-from support.problems import Problem
-from support.rankings import best, dense
+from support.rankings import best
 
-from hubless import CORRECTIONS
 from hubless.errors import InputError
 from hubless.lab import plans
 
@@ -54,26 +52,12 @@ class TestSquaredPenalty:
         assert clear.sum() > 150
         assert same[clear].mean() > 0.95
 
-    def test_it_is_nearer_to_the_optimum_than_the_published_run(self, golden, plan, matrix):
-        """Both objectives, of what is to be the largest."""
-
-        def objective(plan):
-            return (plan * matrix).sum() - 0.05 / 2 * (plan**2).sum()
-
-        assert objective(plan) > objective(golden["l2n_plan"])
-
 
 def test_query_aware_sinkhorn_is_the_published_codes(golden, matrix):
     offsets = matrix - plans.sn(matrix, temperature=0.01)
     np.testing.assert_allclose(offsets - offsets[[0]], 0, atol=1e-6)
     found, expected = offsets[0], golden["h_sn_queryaware_tau01_it10"]
     np.testing.assert_allclose(found - found.mean(), expected - expected.mean(), rtol=0, atol=1e-5)
-
-
-def test_query_aware_sinkhorn_by_perplexity_is_the_correction_with_the_queries_as_bank(golden, matrix):
-    offsets = CORRECTIONS["sn"]().fit(golden["Q"], golden["T"]).offsets(golden["T"])
-    found = (matrix - plans.sn(matrix))[0]
-    np.testing.assert_allclose(found - found.mean(), offsets - offsets.mean(), atol=1e-4)
 
 
 def dual_softmax(s, temperature):
@@ -111,15 +95,6 @@ class TestDualSoftmaxAndSinkhorn:
         found = plans.sinkhorn(matrix, temperature=temperature, iterations=steps)
         np.testing.assert_allclose(found / temperature, expected, atol=1e-9)
 
-    @pytest.mark.parametrize("name", ["dsl", "sinkhorn"])
-    def test_they_are_the_corrections_with_all_other_queries_as_the_bank(self, golden, matrix, name):
-        live, some = golden["Q"][:3], golden["Q"]
-        whole = plans.WHOLE_MATRIX[name](matrix, temperature=0.05)
-        for row in range(len(live)):
-            problem = Problem(golden["T"], np.delete(some, row, axis=0), golden["Bt"], some[row : row + 1])
-            found = dense(problem, name, temperature=0.05)
-            np.testing.assert_array_equal(best(found, 20)[0], best(whole, 20)[row])
-
     def test_figure_1_of_the_sigir_paper(self):
         weights = np.exp(np.exp(plans.dsl(RAW, temperature=1.0)))
         shown = weights / weights.sum(axis=1, keepdims=True)
@@ -138,12 +113,6 @@ class TestDualSoftmaxAndSinkhorn:
 
 @pytest.mark.parametrize("name", plans.WHOLE_MATRIX)
 class TestEveryPlan:
-    def test_scores_are_a_finite_number_for_each_pair(self, name):
-        made = np.random.default_rng(0).normal(size=(7, 5)).astype(np.float32)
-        scores = plans.WHOLE_MATRIX[name](made)
-        assert scores.shape == (7, 5)
-        assert np.isfinite(scores).all()
-
     def test_permuting_queries_and_targets_permutes_scores(self, name):
         rng = np.random.default_rng(1)
         made, rows, columns = rng.normal(size=(6, 6)), rng.permutation(6), rng.permutation(6)

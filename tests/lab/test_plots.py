@@ -49,20 +49,6 @@ def test_diagnosis_draws_how_often_each_target_is_found():
     assert drawn["raw"][0] > drawn["with auto"][0]
 
 
-def test_evaluation_draws_its_recall_with_intervals(index):
-    report = hubless.evaluate(index, QUERIES, RIGHT, progress=False)
-    chart = report.plot()
-    rows = [report.comparison.row(label) for label in ("raw", "corrected")]
-    bounds = [row.intervals["recall_at_1"] for row in rows]
-    expected = [
-        (100 * row.quality["recall_at_1"], 100 * bound.low, 100 * bound.high)
-        for row, bound in zip(rows, bounds, strict=True)
-    ]
-    np.testing.assert_allclose(points(chart), expected)
-    assert names(chart) == ["raw", "corrected"]
-    assert chart.x.label == "R@1 in %"
-
-
 def test_comparison_draws_the_measure_that_is_asked_for(comparison):
     chart = comparison.plot("skewness")
     values = [row.quality["skewness"] for row in comparison.rows]

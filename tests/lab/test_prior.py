@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from support.labelled import compare, pairs, saved, tune
+from support.labelled import compare, pairs, saved
 
 import hubless
-from hubless.builder.offsets import offsets
 from hubless.builder.recipe import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
@@ -17,7 +16,7 @@ from hubless.errors import InputError
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
-from hubless.lab.experiments.trials import banked_trial, open_pairs, strict_trial
+from hubless.lab.experiments.trials import open_pairs, strict_trial
 
 GIVEN, OTHER = pairs(120), pairs(150, seed=1)
 COUNTS = np.random.default_rng(2).lognormal(1, 1.5, 120)
@@ -39,40 +38,10 @@ class TestComparisons:
         assert changed == ["auto"]
         assert "sn, dbsn, auto are fitted with the target prior; other corrections take none" in beside.notes
 
-    def test_offsets_of_a_trial_are_those_of_the_library(self):
-        given = open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant)
-        trial = banked_trial(with_prior(given), OTHER.queries / np.linalg.norm(OTHER.queries, axis=1)[:, None])
-        found = trial.fit(Method("sn").correction()).offsets
-        expected = offsets(GIVEN.targets, OTHER.queries, metric="cosine", correction="sn", target_prior=COUNTS)
-        np.testing.assert_allclose(found - found.mean(), expected, rtol=0, atol=1e-5)
-
     def test_split_takes_the_prior_of_its_gallery(self):
         given = with_prior(open_pairs(GIVEN.queries, GIVEN.targets, GIVEN.relevant))
         trial = strict_trial(given, 0)
         np.testing.assert_array_equal(trial.target_prior.values, COUNTS[trial.target_rows])
-
-    def test_similarities_alone_give_the_same(self):
-        rows = [x / np.linalg.norm(x, axis=1, keepdims=True) for x in (GIVEN.queries, OTHER.queries, GIVEN.targets)]
-        queries, bank, targets = rows
-        matrices = hubless.SimilarityMatrices(queries @ targets.T, bank @ targets.T)
-        entries = [Method("none"), Method("sn")]
-        both = [
-            compare(matrices, None, GIVEN.relevant, entries, metric=None, target_prior=COUNTS),
-            compare(queries, targets, GIVEN.relevant, entries, query_bank=bank, target_prior=COUNTS),
-        ]
-        assert both[0].row("sn").quality["recall_at_1"] == both[1].row("sn").quality["recall_at_1"]
-
-    def test_prior_of_another_length_is_refused(self):
-        with pytest.raises(InputError, match="target prior: expected 120 numbers, one a target, got 3"):
-            compared(target_prior=[1, 2, 3])
-
-    def test_tune_takes_one(self):
-        given = (GIVEN.queries, GIVEN.targets, GIVEN.relevant)
-        found = [
-            tune(*given, corrections=["auto"], seeds=2, progress=False, target_prior=prior).candidates[-1]
-            for prior in (None, COUNTS)
-        ]
-        assert found[0] != found[1]
 
 
 class TestCollections:
@@ -116,21 +85,6 @@ class TestCommands:
     def files(self, tmp_path):
         np.save(tmp_path / "counts.npy", COUNTS)
         return saved(tmp_path, GIVEN, bank=OTHER.queries) | {"counts": str(tmp_path / "counts.npy")}
-
-    def test_build_and_inspect_tell_the_prior(self, run, files, tmp_path):
-        given = ["--catalog", tmp_path / "catalog", "--collection", "c"]
-        built = [
-            "--targets",
-            files["targets"],
-            "--query-bank",
-            files["bank"],
-            "--set",
-            f"target_prior={files['counts']}",
-        ]
-        assert run("build", *given, *built)[0] == 0
-        code, out, _ = run("inspect", *given)
-        assert code == 0
-        assert f"median {np.median(COUNTS):g}" in " ".join(out.split())
 
     def test_evaluate_takes_one_but_not_for_a_collection(self, run, files, tmp_path):
         labelled = ["--queries", files["queries"], "--relevant", files["relevant"]]

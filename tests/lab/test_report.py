@@ -153,12 +153,6 @@ def test_examples_are_answered_by_a_correction_without_them_and_say_what_is_righ
     assert rights
 
 
-def test_example_that_is_no_row_is_refused():
-    queries, targets = everything()
-    with pytest.raises(InputError, match=f"from 0 to {COUNT - 1}"):
-        make_report(open_gallery(targets), queries, wanted=Wanted(examples=[COUNT]), progress=False)
-
-
 def test_page_without_labels_leaves_out_what_needs_them(plain):
     page = Page(as_html(plain))
     assert plain.comparison is None
@@ -176,12 +170,6 @@ def test_headline_of_a_bank_of_targets_promises_nothing():
     assert "these searches are items themselves" in headline(report)
     assert "Next: make the report again with example searches" in headline(report)
     assert "build with auto" not in headline(report)
-
-
-def test_numbers_of_items_never_shown_stand_beside_chance(plain):
-    depth, count = plain.diagnosis.main, plain.diagnosis.targets
-    left = round(count * (1 - depth.k / count) ** plain.diagnosis.held_out)
-    assert f"{round(depth.corrected.antihubs * count)} items; chance would leave {left}." in as_html(plain)
 
 
 def test_payload_cannot_become_part_of_the_page(tmp_path):

@@ -147,19 +147,6 @@ class TestStability:
         assert 0.2 < unstable.measured.stability < 0.9
         assert "100% of these queries keep it with noise on them" in stable.why
 
-    def test_copies_count_as_one(self):
-        """A query keeps a group if it keeps any of it."""
-        queries, targets, _ = pairs(COUNT, apart=1.5)
-        everything = planted(targets, queries.mean(axis=0), 15)
-        first = scan(open_gallery(everything), queries, progress=False).findings[0]
-        assert first.target.row >= COUNT
-        assert first.measured.stability == pytest.approx(1, abs=0.01)
-
-    def test_target_that_no_query_sees_has_none(self):
-        queries, targets, _ = pairs(100)
-        everything = np.vstack([targets, -queries.mean(axis=0)])
-        assert finding_of(100, everything, queries).measured.stability is None
-
     def test_new_item_is_as_stable_as_if_it_were_there(self):
         queries, targets, topic = pairs(COUNT)
         new = [queries[topic == 3].mean(axis=0), targets[10] + targets[11], queries[20]]
@@ -209,24 +196,6 @@ class TestModalities:
         assert all(finding.target.payload["kind"] == finding.modality for finding in found)
         assert all(kinds[row]["kind"] == one.modality for one in found for row in one.measured.near_duplicates)
 
-    def test_counts_of_a_modality_are_those_of_a_gallery_of_it_alone(self, mixed):
-        queries, targets, kinds = mixed
-        apart = scan(open_gallery(targets, payload=kinds), queries, modality="kind", budget=40, progress=False)
-        alone = scan(open_gallery(targets[300:601]), queries, budget=40, progress=False)
-        counts = {finding.target.row: finding.measured.counts for finding in alone.findings}
-        shared = [one for one in apart.findings if one.modality == "image" and one.target.row - 300 in counts]
-        assert len(shared) > 10
-        assert all(one.measured.counts == counts[one.target.row - 300] for one in shared)
-
-    def test_collection_ranks_its_modalities_by_its_own_offsets(self, mixed, tmp_path):
-        queries, targets, kinds = mixed
-        hubless.build(tmp_path, "mixed", targets, queries[:200], payload=kinds, progress=False)
-        collection = hubless.open(tmp_path, "mixed")
-        found = scan(gallery_of(collection), queries[200:], modality="kind", progress=False)
-        first = next(one for one in found.findings if one.target.row == 600)
-        assert first.measured.offset == pytest.approx(float(collection.offsets[600]))
-        assert first.measured.exposure["corrected"] < first.measured.exposure["raw"]
-
     @pytest.mark.parametrize(
         ("column", "payload", "said"),
         [
@@ -245,20 +214,6 @@ class TestModalities:
         with pytest.raises(InputError, match=said):
             scan(open_gallery(targets, payload=payload), queries, modality=column, progress=False)
 
-    def test_items_to_admit_are_refused_beside_it(self, mixed):
-        queries, targets, kinds = mixed
-        with pytest.raises(InputError, match="their modality is not known"):
-            scan(open_gallery(targets, payload=kinds), queries, modality="kind", admit=open_gallery(targets[:2]))
-
-
-def test_table_says_of_which_modality_a_target_is(files):
-    (files / "kinds.jsonl").write_text("".join(f'{{"kind": "{row % 2}"}}\n' for row in range(301)))
-    given = ["--targets", files / "targets.npy", "--set", f"payload={files / 'kinds.jsonl'}", "--set", "modality=kind"]
-    found = run(*given, "--queries", files / "queries.npy")
-    assert found.exit_code == 0, found.output
-    assert "(0) among the" in found.stdout
-    assert "0: 151 targets. 1: 150 targets" in " ".join(found.stdout.split())
-
 
 def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
     asked = ["--queries", files / "queries.npy", "--set", "threshold=0.5", "--json"]
@@ -269,16 +224,6 @@ def test_exit_code_is_3_only_where_a_score_reaches_the_threshold(files):
     assert run("--targets", files / "clean.npy", *asked).exit_code == 0
     assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'new.npy'}").exit_code == 3
     assert run("--targets", files / "clean.npy", *asked, "--set", f"admit={files / 'clean.npy'}").exit_code == 0
-
-
-def test_table_names_the_hub_and_says_why(files):
-    np.savetxt(files / "ids.txt", [f"item {row}" for row in range(301)], fmt="%s")
-    found = run(
-        "--targets", files / "targets.npy", "--queries", files / "queries.npy", "--set", f"ids={files / 'ids.txt'}"
-    )
-    assert found.exit_code == 0
-    line = next(line for line in found.stdout.splitlines() if "item 300" in line)
-    assert "among the" in line
 
 
 def test_table_is_sorted_by_score_and_keeps_the_places(files):

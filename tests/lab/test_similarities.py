@@ -69,32 +69,10 @@ def test_strict_protocol_splits_similarities_as_it_splits_vectors():
     assert found.seeds == [0, 1]
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float64])
-def test_files_of_any_float_are_taken(tmp_path, dtype):
-    paths = {}
-    for name, matrix in MATRICES.items():
-        paths[name] = tmp_path / f"{name}.npy"
-        np.save(paths[name], matrix.astype(dtype))
-    found = hubless.compare(
-        hubless.SimilarityMatrices(**paths), relevant=RELEVANT, corrections=["csls"], progress=False
-    )
-    assert found.row("csls").quality["recall_at_1"] == pytest.approx(
-        by_vectors(["csls"], query_bank=BANK.queries).row("csls").quality["recall_at_1"], abs=0.02
-    )
-
-
 def test_file_of_float32_is_mapped_and_not_read_into_memory(tmp_path):
     np.save(tmp_path / "s.npy", MATRICES["queries"])
     opened = hubless.SimilarityMatrices(tmp_path / "s.npy").open()
     assert isinstance(opened.queries, np.memmap)
-
-
-def test_tune_by_similarities_chooses_as_by_vectors():
-    options = {"corrections": ["csls", "nnn"], "seeds": 2, "progress": False}
-    expected = hubless.tune(GIVEN.queries, GIVEN.targets, RELEVANT, metric="cosine", **options)
-    found = hubless.tune(hubless.SimilarityMatrices(MATRICES["queries"]), relevant=RELEVANT, **options)
-    assert (found.correction, found.parameters) == (expected.correction, expected.parameters)
-    assert [tried.recall_at_1 for tried in found.candidates] == [tried.recall_at_1 for tried in expected.candidates]
 
 
 def test_tune_tries_by_default_what_similarities_are_enough_for():
@@ -149,14 +127,6 @@ def test_number_that_is_not_finite_is_named_with_its_place(tmp_path):
 def test_transposed_similarities_are_known_by_the_labels():
     with pytest.raises(InputError, match=r"similarities: expected a row for each of the 100 .* it looks transposed"):
         hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"][:100].T), relevant=RELEVANT[:100])
-
-
-def test_test_queries_in_the_bank_are_a_leak_by_similarities_too():
-    bank = np.concatenate([MATRICES["bank"], MATRICES["queries"][:5]])
-    found = hubless.compare(hubless.SimilarityMatrices(MATRICES["queries"], bank), relevant=RELEVANT, progress=False)
-    assert found.leaks == [
-        "5 test queries are in the query bank: a leak, that makes corrections look better than they are"
-    ]
 
 
 @pytest.mark.parametrize(

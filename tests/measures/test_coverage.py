@@ -27,14 +27,6 @@ def test_it_never_exceeds_all_and_does_not_depend_on_a_common_direction():
     assert coverage(TARGETS[::2], TARGETS) <= 1
 
 
-def test_same_seed_gives_the_same_number():
-    assert coverage(QUERIES[:100], TARGETS, seed=3) == coverage(QUERIES[:100], TARGETS, seed=3)
-
-
 @pytest.mark.parametrize(("queries", "targets"), [(19, 600), (600, 199)])
 def test_too_few_say_nothing(queries, targets):
     assert coverage(QUERIES[:queries], TARGETS[:targets]) is None
-
-
-def test_equal_targets_are_no_error():
-    assert 0 <= coverage(QUERIES[:50], np.ones_like(TARGETS)) <= 1

@@ -38,18 +38,10 @@ def test_queries_that_have_shifted_are_above_one_and_more_so_the_further(count):
     assert found == sorted(found)
 
 
-def test_spread_is_noticed_as_well_as_place():
-    assert measures.energy_drift(2 * queries(200, 1), queries(200, 2)) > 5
-
-
 def test_repeated_queries_count_once():
     live = queries(100, 1)
     repeated = np.concatenate([live, np.repeat(live[:1], 400, axis=0)])
     assert measures.energy_drift(repeated, queries(100, 2)) == measures.energy_drift(live, queries(100, 2))
-
-
-def test_the_bank_itself_is_no_drift():
-    assert measures.energy_drift(queries(50, 1), queries(50, 1)) == 0
 
 
 @settings(max_examples=10, deadline=None)

@@ -15,17 +15,6 @@ def test_share_of_each_group_among_the_first_of_each_query():
     assert groups.shares.tolist() == [0.2, 0.4, 0.4]
 
 
-def test_difference_of_shares_is_the_bias_of_the_nnn_paper():
-    groups = as_groups(["men"] * 5 + ["women"] * 5, "gender")
-    shares = group_shares(np.array([[0, 1, 2, 3, 5, 6]]), groups)
-    assert shares[0, 0] - shares[0, 1] == pytest.approx((4 - 2) / 6)
-
-
-def test_numbers_and_booleans_are_groups_too():
-    assert as_groups([True, False], "seen").names == ("False", "True")
-    assert as_groups([3, 1, 3], "class").codes.tolist() == [1, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [

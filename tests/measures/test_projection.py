@@ -44,12 +44,6 @@ def test_same_rows_give_the_same_picture_and_few_dimensions_do():
         assert np.isfinite(found.targets).all()
 
 
-def test_one_target_or_equal_ones_lie_in_the_middle_and_none_make_no_picture():
-    assert drawn(np.ones((1, 4), np.float32)).targets == pytest.approx(0)
-    assert drawn(np.ones((9, 4), np.float32)).explained == pytest.approx(0)
-    assert drawn(np.ones((0, 4), np.float32)) is None
-
-
 def test_sample_holds_the_hubs_of_both_rankings_and_each_row_once():
     count = 3 * MAPPED
     occurrence = np.zeros((2, count), np.uint16)

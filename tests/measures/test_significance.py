@@ -39,24 +39,6 @@ def test_interval_of_a_median_resamples_the_median():
     assert interval.high - interval.low == pytest.approx(2 * 1.96 * 1.2533 * values.std() / np.sqrt(101), rel=0.35)
 
 
-def test_intervals_of_columns_are_those_of_each_column_alone():
-    values = np.random.default_rng(2).random((60, 3))
-    together = measures.bootstrap_means(values)
-    for found, column in zip(together, values.T, strict=True):
-        alone = measures.bootstrap_interval(column)
-        assert (found.low, found.high) == pytest.approx((alone.low, alone.high))
-
-
-def test_same_seed_gives_the_same_interval_and_another_seed_another():
-    values = np.random.default_rng(3).random(50)
-    assert measures.bootstrap_interval(values, seed=5) == measures.bootstrap_interval(values, seed=5)
-    assert measures.bootstrap_interval(values, seed=5) != measures.bootstrap_interval(values, seed=6)
-
-
-def test_values_that_do_not_vary_have_an_interval_of_no_width():
-    assert measures.bootstrap_interval(np.full(9, 0.5)) == measures.Interval(0.5, 0.5)
-
-
 def test_nothing_to_resample_is_refused():
     with pytest.raises(InputError, match="at least one"):
         measures.bootstrap_interval(np.empty(0))
@@ -89,16 +71,6 @@ def test_weighted_interval_is_that_of_the_rows_repeated_as_often():
         mean = np.average(column, weights=weights)
         half = 1.96 * np.sqrt(np.sum((weights * (column - mean)) ** 2)) / weights.sum()
         assert (mean - found.low, found.high - mean) == pytest.approx((half, half), rel=0.2)
-
-
-def test_single_query_has_an_interval_of_no_width():
-    assert measures.bootstrap_means(np.array([[0.5, 1.0]]), weights=np.array([3.0])) == [
-        measures.Interval(0.5, 0.5),
-        measures.Interval(1.0, 1.0),
-    ]
-    assert measures.bootstrap_interval(np.array([2.0]), lambda drawn: np.median(drawn, axis=1)) == measures.Interval(
-        2, 2
-    )
 
 
 @pytest.mark.parametrize("test", [measures.mcnemar, measures.paired_difference])

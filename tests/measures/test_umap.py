@@ -37,13 +37,6 @@ def test_neighbours_are_together_and_queries_among_them():
 
 
 @needs_umap
-def test_same_rows_give_the_same_places():
-    rows, _ = groups()
-    first, second = (project(len(rows), lambda wanted: rows[wanted], None, method="umap") for _ in range(2))
-    assert np.array_equal(first.targets, second.targets)
-
-
-@needs_umap
 def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
     targets, bank = groups()[0], groups(1)[0]
     hubless.build(tmp_path, "all", targets, bank, correction="csls", projection="umap", progress=False)
@@ -52,12 +45,6 @@ def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
     assert stored.targets.shape == (200, 2)
     hubless.refit(tmp_path, "all", bank[:100], progress=False)
     assert hubless.open(tmp_path, "all").projection().method == "umap"
-
-
-@needs_umap
-def test_few_targets_are_drawn_on_their_principal_components():
-    rows = groups()[0][:10]
-    assert project(10, lambda wanted: rows[wanted], None, method="umap").method == "pca"
 
 
 @pytest.mark.skipif(HERE, reason="umap-learn is here")
