@@ -19,12 +19,10 @@ from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import READ_ONLY, Authenticate
 from hubless_service.access.keys import Keys
-from hubless_service.app_state import AppState
 from hubless_service.http import problems
 from hubless_service.observing.live_hubness import FIGURES
 from hubless_service.observing.metrics import LiveGauge, Metrics
 from hubless_service.observing.middleware import ObserveRequests
-from hubless_service.observing.observer import Observer
 from hubless_service.processes.shared import LOADED, shared_folder
 from hubless_service.routes import (
     alias_routes,
@@ -39,8 +37,7 @@ from hubless_service.routes import (
     searches,
     versions,
 )
-from hubless_service.routes.quick import QuickQueries
-from hubless_service.routes.route import match_whole_paths
+from hubless_service.routes.route import AppState, QuickQueries, match_whole_paths
 from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.remote import RemoteSource
 from hubless_service.searching.search_service import SearchService
@@ -113,7 +110,6 @@ def create_app(
     tracing = tracing or _tracing_of(settings)
     keys, attempts = Keys(settings), Attempts(settings.max_wrong_keys)
     metrics = Metrics()
-    observer = Observer(metrics, tracing)
     app = App(
         title="hubless",
         version=version("hubless"),
@@ -134,7 +130,7 @@ def create_app(
         console.install(app)
     problems.install(app)
     _measure(engine, metrics, store)
-    _add_middlewares(app, settings, keys, attempts, metrics, observer)
+    _add_middlewares(app, settings, keys, attempts, metrics, tracing)
     return app
 
 
@@ -260,7 +256,7 @@ def _measure(engine: SearchService, metrics: Metrics, store: RemoteSource | None
 
 
 def _add_middlewares(
-    app: FastAPI, settings: Settings, keys: Keys, attempts: Attempts, metrics: Metrics, observer: Observer
+    app: FastAPI, settings: Settings, keys: Keys, attempts: Attempts, metrics: Metrics, tracing: "Tracing | None"
 ) -> None:
     """Put the middlewares around the routes; the last one added is the outermost."""
     if keys.wanted:
@@ -279,4 +275,4 @@ def _add_middlewares(
             allow_headers=CORS_HEADERS,
             expose_headers=CORS_EXPOSED,
         )
-    app.add_middleware(ObserveRequests, observer=observer)
+    app.add_middleware(ObserveRequests, metrics=metrics, tracing=tracing)

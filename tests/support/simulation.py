@@ -40,7 +40,7 @@ from hubless.store import bank_order, locks
 from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
-from hubless_service.http.trace import trace_of
+from hubless_service.http.trace import SCOPE_KEY
 from hubless_service.searching import writer
 from hubless_service.searching.catalog_follower import follow
 from hubless_service.searching.collection_source import CatalogSource
@@ -87,7 +87,7 @@ class Desk(SearchService):
     async def write(self, request, collection, points, plan, *, durable=True):
         if request.headers.get("x-faulty"):
             plan = faulty(plan)
-        trace, deadline = trace_of(request), time.perf_counter() + _FOREVER
+        trace, deadline = request.scope[SCOPE_KEY], time.perf_counter() + _FOREVER
         return await self.writer.write(trace, collection, points, plan, deadline, durable=durable)
 
     async def appears(self, name):

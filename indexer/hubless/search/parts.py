@@ -234,7 +234,7 @@ class Parts:
         """True if the correction is an offset for each target and nothing more: then targets can come one by one."""
         return self.prepared() is None
 
-    @property
+    @cached_property
     def remote(self) -> bool:
         """Return True if another server holds the vectors and searches them."""
         return self.manifest.index.engine is not None

@@ -77,19 +77,13 @@ class Authenticate:
         return _refusal(presented)
 
 
-def access_of(request: Request) -> Access:
-    """Return the rights of the request; all of them where no keys are wanted."""
-    access: Access = request.scope.get(ACCESS, EVERYTHING)
-    return access
-
-
 def check_role(request: Request, role: Role, origins: frozenset[str]) -> Access:
     """Raise `forbidden` unless the request may write, or administer; return what it may do.
 
     Without keys it may if it comes from no browser, or from a page of this machine or of an origin that is allowed by
     name: otherwise any page that somebody opens here could change what is served.
     """
-    access = access_of(request)
+    access: Access = request.scope.get(ACCESS, EVERYTHING)
     if not access.has(role):
         needed = " or ".join(ROLES[ROLES.index(role) :])
         raise HttpProblem("forbidden", f"This needs a key of role {needed}.")

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Collection
+from time import perf_counter
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
@@ -11,10 +12,10 @@ from starlette.requests import ClientDisconnect
 
 from hubless.errors import InputError, UnknownField
 from hubless_service.http import heavy
-from hubless_service.http.heavy import check_nesting, check_shape
+from hubless_service.http.heavy import MOST_DEPTH, check_nesting, check_shape
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.requests import JSON, RequestModel, read
-from hubless_service.http.trace import EXCHANGE, trace_of
+from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.settings import Settings
 
@@ -28,17 +29,23 @@ async def read_body(request: Request, model: type[R], subject: Subject, *, requi
     ------
     HttpProblem, InputError
     """
-    trace = trace_of(request)
+    trace: Trace = request.scope[SCOPE_KEY]
     kind = media_type(request, *model.kinds) if required else ""
     body = await receive(request, subject.settings, large=model.large)
     if not required:
         kind, body = (media_type(request, *model.kinds), body) if body else (JSON, b"{}")
-    with trace.stage("parse"):
-        if kind == JSON:
+    started = perf_counter()
+    try:
+        if kind != JSON:
+            url = url_fields(request)
+            return await heavy.run(len(body), lambda: model.of_bytes(kind, body, url, subject))
+        if request.scope["query_string"]:
             refuse_url_fields(request)
-            return await heavy.run(len(body), lambda: read(model, parse(body), subject))
-        url = url_fields(request)
-        return await heavy.run(len(body), lambda: model.of_bytes(kind, body, url, subject))
+        if len(body) <= heavy.LIGHT:
+            return read(model, parse(body), subject)
+        return await heavy.run(len(body), lambda: read(model, parse(body), subject))
+    finally:
+        trace.add("parse", perf_counter() - started)
 
 
 def read_url(request: Request, model: type[R], subject: Subject) -> R:
@@ -64,12 +71,12 @@ async def receive(request: Request, settings: Settings, *, large: bool = False) 
         `body_too_large`, `request_timeout`.
     """
     limit = settings.max_body_bytes if large else min(settings.max_query_bytes, settings.max_body_bytes)
-    exchange = request.scope.get(EXCHANGE)
+    exchange = request.scope[SCOPE_KEY].exchange
     if exchange and (whole := exchange.whole_body()) is not None:
         if len(whole) > limit:
             raise _too_large(limit, f"{len(whole)} bytes")
         return cast(bytes, whole)
-    announced = header(request, b"content-length")
+    announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
         raise _too_large(limit, f"{announced} bytes")
     parts, size, more = list[bytes](), 0, True
@@ -99,10 +106,14 @@ def media_type(request: Request, *accepted: str) -> str:
     HttpProblem
         `unsupported_media_type`, also for a compressed body.
     """
-    coding = header(request, b"content-encoding") or "identity"
-    if coding != "identity":
+    coding, sent = "", ""
+    for name, value in reversed(request.scope["headers"]):  # the first of each counts
+        if name == b"content-encoding":
+            coding = str(value, "latin-1")
+        elif name == b"content-type":
+            sent = str(value, "latin-1")
+    if coding not in ("", "identity"):
         raise HttpProblem("unsupported_media_type", f"content-encoding: expected none, got {clip(coding)}")
-    sent = header(request, b"content-type")
     if sent in accepted:
         return sent
     kind = sent.partition(";")[0].strip().lower()
@@ -110,14 +121,6 @@ def media_type(request: Request, *accepted: str) -> str:
         expected = " or ".join(accepted)
         raise HttpProblem("unsupported_media_type", f"content-type: expected {expected}, got {clip(sent) or 'none'}")
     return kind
-
-
-def header(request: Request, wanted: bytes) -> str:
-    """The first value of a header; empty if there is none."""
-    for name, value in request.scope["headers"]:
-        if name == wanted:
-            return str(value, "latin-1")
-    return ""
 
 
 def parse(body: bytes) -> Any:
@@ -130,12 +133,14 @@ def parse(body: bytes) -> Any:
     InputError
         if it is nested too deep, or would take long to parse.
     """
-    check_shape(body)
+    if len(body) > heavy.LIGHT:
+        check_shape(body)
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise HttpProblem("malformed_body", f"The body is not JSON: {error}") from error
-    check_nesting(body)
+    if body.count(b"[") + body.count(b"{") > MOST_DEPTH:
+        check_nesting(body)
     return document
 
 

@@ -57,8 +57,6 @@ def check_shape(body: bytes) -> None:
     ------
     InputError
     """
-    if len(body) <= LIGHT:
-        return
     lists = len(body) - len(body.translate(None, _LISTS))
     if lists > MOST_LISTS or body.count(b'"') > 2 * MOST_STRINGS or body.count(b",") > MOST_VALUES:
         expected = f"at most {MOST_LISTS} lists and objects, {MOST_STRINGS} strings and {MOST_VALUES} values"

@@ -89,7 +89,10 @@ def most_weight(limit: int) -> int:
 
 def weight_of(found: Sequence[FoundHits]) -> int:
     """About how many values the JSON of some hits has, for `heavy.run`."""
-    return sum(one.k * _VALUES + _weight(one.beside) for one in found)
+    weight = 0
+    for one in found:
+        weight += one.k * _VALUES + (0 if one.beside is NOTHING_BESIDE else _weight(one.beside))
+    return weight
 
 
 def weight_of_targets(targets: LoadedTargets) -> int:

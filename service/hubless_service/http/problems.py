@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
 
 from hubless.errors import BundleError, EngineError, HublessError, InputError, LogCut, StorageError, VersionReplaced
-from hubless_service.http.trace import Trace, trace_of
+from hubless_service.http.trace import SCOPE_KEY, Trace
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER = {"Retry-After": "1"}
@@ -166,20 +166,20 @@ def install(app: FastAPI) -> None:
 
 async def on_problem(request: Request, error: HttpProblem | HublessError) -> Response:
     """Answer an error of the service or of the library."""
-    return respond(error if isinstance(error, HttpProblem) else from_library(error), trace_of(request))
+    return respond(error if isinstance(error, HttpProblem) else from_library(error), request.scope[SCOPE_KEY])
 
 
 async def _on_http_exception(request: Request, error: HTTPException) -> Response:
     path = clip(request.url.path)
     match error.status_code:
         case 404:
-            return respond(HttpProblem("not_found", f"There is nothing at {path}."), trace_of(request))
+            return respond(HttpProblem("not_found", f"There is nothing at {path}."), request.scope[SCOPE_KEY])
         case 405:
             allowed = _allowed(error)
             if request.method == "OPTIONS":
                 return Response(None, 204, allowed)
             detail = f"{path} takes {allowed['Allow']}, not {request.method}."
-            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), trace_of(request))
+            return respond(HttpProblem("method_not_allowed", detail, headers=allowed), request.scope[SCOPE_KEY])
     raise error
 
 

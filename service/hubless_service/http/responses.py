@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Callable, Mapping
 from datetime import date, time
+from time import perf_counter
 from typing import Any
 
 import orjson
@@ -10,6 +11,7 @@ from fastapi import Response
 from pydantic import BaseModel
 
 from hubless_service.http import heavy
+from hubless_service.http.trace import Trace
 
 
 class _Json(Response):
@@ -30,17 +32,22 @@ def send(document: Mapping[str, Any], headers: Mapping[str, str] | None = None, 
     return _Json(encode(document), status, headers)
 
 
-async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]]) -> Response:
+async def send_heavy(weight: int, make: Callable[[], Mapping[str, Any]], trace: Trace | None = None) -> Response:
     """Make a document and send it with status 200, apart from the event loop if it is heavy.
 
     Parameters
     ----------
     weight : about how many values the document has
+    trace : gets the time
     """
-    if weight <= heavy.LIGHT:
-        return send(make())
-    body = await heavy.run(weight, lambda: _in_parts(make()))
-    return _Json(body)
+    started = perf_counter()
+    try:
+        if weight <= heavy.LIGHT:
+            return _Json(encode(make()))
+        return _Json(await heavy.run(weight, lambda: _in_parts(make())))
+    finally:
+        if trace:
+            trace.add("serialise", perf_counter() - started)
 
 
 def _in_parts(value: Any) -> bytes:

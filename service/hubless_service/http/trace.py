@@ -2,10 +2,12 @@
 
 import asyncio
 from time import perf_counter
-from types import TracebackType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from starlette.requests import ClientDisconnect, HTTPConnection
+from starlette.requests import ClientDisconnect
+
+if TYPE_CHECKING:
+    from hubless_service.http.edge.protocol import Cycle
 
 T = TypeVar("T")
 SCOPE_KEY = "hubless.trace"
@@ -17,19 +19,25 @@ STAGES = ("parse", "queue", "encode", "filter", "search", "rescore", "payload", 
 
 
 class Trace:
-    """Filled while the request is answered; then the middleware reads it."""
+    """Filled while the request is answered; then the middleware reads it.
 
-    __slots__ = ("code", "intervals", "late", "request_id", "seconds", "started")
+    Attributes
+    ----------
+    exchange : of our own server; None under another one
+    late : seconds that the request waited before work on it began
+    intervals : each stage, when it began and when it ended; for spans only
+    """
 
-    def __init__(self, request_id: str, started: float | None = None, *, intervals: bool = True) -> None:
+    __slots__ = ("code", "exchange", "intervals", "late", "request_id", "seconds", "started")
+
+    def __init__(self, request_id: str, exchange: "Cycle | None" = None, *, intervals: bool = True) -> None:
         self.request_id = request_id
+        self.exchange = exchange
         now = perf_counter()
-        self.started = now if started is None else started
+        self.started = now if exchange is None else exchange.arrived
         self.late = now - self.started
-        """Seconds that the request waited before work on it began."""
         self.seconds: dict[str, float] = {}
         self.intervals: list[tuple[str, float, float]] | None = [] if intervals else None
-        """Each stage, when it began and when it ended; for spans only."""
         self.code: str | None = None
 
     def add(self, stage: str, seconds: float) -> None:
@@ -39,48 +47,16 @@ class Trace:
             now = perf_counter()
             self.intervals.append((stage, now - seconds, now))
 
-    def stages(self) -> list[tuple[str, float]]:
-        """The stages so far and their seconds, copied at once: a search that is too late still adds to them."""
-        return list(self.seconds.items())
 
-    def stage(self, name: str) -> "Stage":
-        """Count the time of a with-block to a stage."""
-        return Stage(self, name)
-
-
-class Stage:
-    """The with-block of one stage. A class, as a generator costs more, and a request enters six."""
-
-    __slots__ = ("name", "started", "trace")
-
-    def __init__(self, trace: Trace, name: str) -> None:
-        self.trace = trace
-        self.name = name
-
-    def __enter__(self) -> None:
-        self.started = perf_counter()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self.trace.add(self.name, perf_counter() - self.started)
-
-
-def trace_of(connection: HTTPConnection) -> Trace:
-    """The trace of a request, which the middleware made."""
-    trace: Trace = connection.scope[SCOPE_KEY]
-    return trace
-
-
-async def unless_gone(request: HTTPConnection, future: "asyncio.Future[T]") -> T:
-    """The result of a future, which is cancelled when the client hangs up.
+async def unless_gone(trace: Trace, future: "asyncio.Future[T]") -> T:
+    """Return the result of a future, which is cancelled when the client hangs up.
 
     Raises
     ------
     ClientDisconnect
     """
-    exchange = request.scope.get(EXCHANGE)
-    if exchange is None:  # another server than ours
+    exchange = trace.exchange
+    if exchange is None:
         return await future
     if exchange.disconnected:
         future.cancel()

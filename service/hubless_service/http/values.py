@@ -10,11 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from struct import Struct
-from typing import Annotated, Any, NamedTuple, cast
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import orjson
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError, ValidatorFunctionWrapHandler
+from pydantic import (
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+)
 from pydantic_core import CoreSchema, SchemaValidator, core_schema
 from typing_extensions import TypeAliasType
 
@@ -57,18 +64,18 @@ class Extras:
 
 
 NO_EXTRAS = Extras()
+Info: TypeAlias = ValidationInfo[Subject]
 
 
 @dataclass(frozen=True)
 class Checked:
     """Annotates a field: a function that returns the value to use or raises `InputError`, and a JSON schema."""
 
-    read: Callable[[Any, Subject], Any]
+    read: Callable[[Any, ValidationInfo[Subject]], Any]
     schema: Json = field(hash=False)
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        read = self.read
-        return core_schema.with_info_plain_validator_function(lambda value, info: read(value, info.context))
+        return core_schema.with_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> Json:
         return self.schema
@@ -82,10 +89,10 @@ class Several:
     most: str
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        def read(value: Any, items: ValidatorFunctionWrapHandler, info: core_schema.ValidationInfo) -> Any:
+        def read(value: Any, items: ValidatorFunctionWrapHandler, info: Info) -> Any:
             if not isinstance(value, list):
                 raise InputError("", f"a list of {self.noun}", describe(value))
-            most: int = getattr(cast(Subject, info.context).settings, self.most)
+            most: int = getattr(info.context.settings, self.most)
             if not 1 <= len(value) <= most:
                 raise InputError("", f"1 to {most} {self.noun}", str(len(value)))
             return items(value)
@@ -99,8 +106,8 @@ class Several:
 def whole(most: str, least: int = 1) -> Checked:
     """A whole number, up to what a setting allows."""
 
-    def read(value: Any, subject: Subject) -> int:
-        highest: int = getattr(subject.settings, most)
+    def read(value: Any, info: Info) -> int:
+        highest: int = getattr(info.context.settings, most)
         if type(value) is not int or not least <= value <= highest:
             raise InputError("", f"a whole number from {least} to {highest}", describe(value))
         return value
@@ -111,8 +118,8 @@ def whole(most: str, least: int = 1) -> Checked:
 def text(most: str | int, expected: str = "a string") -> Checked:
     """A string, as long as a setting allows, or of so many characters."""
 
-    def read(value: Any, subject: Subject) -> str:
-        longest: int = most if isinstance(most, int) else getattr(subject.settings, most)
+    def read(value: Any, info: Info) -> str:
+        longest: int = most if isinstance(most, int) else getattr(info.context.settings, most)
         if not isinstance(value, str):
             raise InputError("", expected, "none" if value is None else describe(value))
         if len(value) > longest:
@@ -125,7 +132,7 @@ def text(most: str | int, expected: str = "a string") -> Checked:
 def choice(*words: str) -> Checked:
     """One of a few words."""
 
-    def read(value: Any, subject: Subject) -> str:
+    def read(value: Any, info: Info) -> str:
         if not isinstance(value, str) or value not in words:
             raise InputError("", f"one of {', '.join(words)}", describe(value))
         return value
@@ -133,7 +140,7 @@ def choice(*words: str) -> Checked:
     return Checked(read, {"type": "string", "enum": [*words]})
 
 
-def _share(value: Any, subject: Subject) -> float:
+def _share(value: Any, info: Info) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise InputError("", "a number from 0 to 1", describe(value))
     return float(value)
@@ -186,30 +193,30 @@ def _packed(dim: int) -> Struct:
     return Struct(f"{dim}f")
 
 
-def _sequence(value: Any, subject: Subject) -> int:
+def _sequence(value: Any, info: Info) -> int:
     if type(value) is not int or not 0 <= value < 2**63:
         raise InputError("", "a whole number of at least 0", describe(value))
     return value
 
 
-def _payload_row(value: Any, subject: Subject) -> dict[str, Any]:
+def _payload_row(value: Any, info: Info) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError("", "an object", describe(value))
-    return read_row(value, subject.collection.parts.payload_schema)
+    return read_row(value, info.context.collection.parts.payload_schema)
 
 
-def _stored_id(value: Any, subject: Subject) -> int | str:
-    numbers = subject.collection.manifest.id_type == "int64"
+def _stored_id(value: Any, info: Info) -> int | str:
+    numbers = info.context.collection.manifest.id_type == "int64"
     if type(value) is not (int if numbers else str):
         expected = "a whole number" if numbers else "a string"
-        where = f'as the ids of collection "{subject.collection.name}" are'
+        where = f'as the ids of collection "{info.context.collection.name}" are'
         raise InputError("", f"{expected}, {where}", describe(value))
     return value
 
 
-def _query_vector(value: Any, subject: Subject) -> F32:
+def _query_vector(value: Any, info: Info) -> F32:
     """Return a vector (1, d), prepared for the collection."""
-    prepare = subject.collection.prepare
+    prepare = info.context.collection.prepare
     if isinstance(value, str):
         return prepare(vector_of_base64(value), "")
     if not isinstance(value, list):
@@ -227,16 +234,16 @@ def _query_vector(value: Any, subject: Subject) -> F32:
 _NUMBERS = SchemaValidator(core_schema.list_schema(core_schema.float_schema(strict=True), strict=True, fail_fast=True))
 
 
-def _dimension(value: Any, subject: Subject) -> int:
+def _dimension(value: Any, info: Info) -> int:
     if type(value) is not int or value < 1:
         raise InputError("", "a whole number of at least 1", describe(value))
-    check_dim(value, subject.collection.dim, "", f'collection "{subject.collection.name}"')
+    check_dim(value, info.context.collection.dim, "", f'collection "{info.context.collection.name}"')
     return value
 
 
-def _extras(value: Any, subject: Subject) -> Extras:
-    known = [*subject.collection.parts.payload_types]
-    free = subject.collection.parts.payload_kind == "json"
+def _extras(value: Any, info: Info) -> Extras:
+    known = [*info.context.collection.parts.payload_types]
+    free = info.context.collection.parts.payload_kind == "json"
     if not isinstance(value, list) or not all(isinstance(item, str) and _EXTRA.fullmatch(item) for item in value):
         received = clip(orjson.dumps(value).decode()) if isinstance(value, list) else describe(value)
         raise InputError("", f"a list of {PAYLOAD}, {_COLUMN}<column> and {VECTOR}", received)
@@ -252,10 +259,10 @@ def _extras(value: Any, subject: Subject) -> Extras:
     return Extras(PAYLOAD in value or bool(columns), VECTOR in value, None if every else columns)
 
 
-def _filter(value: Any, subject: Subject) -> Filter:
-    table = subject.settings
+def _filter(value: Any, info: Info) -> Filter:
+    table = info.context.settings
     limits = FilterLimits(table.max_filter_depth, table.max_filter_conditions, table.max_filter_values)
-    return subject.collection.filter(value, limits, "")
+    return info.context.collection.filter(value, limits, "")
 
 
 IdJson = TypeAliasType(

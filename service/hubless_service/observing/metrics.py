@@ -130,11 +130,12 @@ class Metrics:
         """Count one request that has been answered."""
         self._requests.labels(route, method if method in METHODS else "other", status).inc()
         self._seconds.labels(route).observe(seconds)
-        for stage, taken in trace.stages():
+        for stage, taken in list(trace.seconds.items()):
             self._stages[stage].observe(taken)
         if trace.code:
             self._errors.labels(trace.code).inc()
-        self._waiting.set(self._queue())
+        if self._folder:  # another worker may be asked for the metrics
+            self._waiting.set(self._queue())
 
     def page(self) -> bytes:
         """Return all metrics in Prometheus' text format. Counters are of all workers together."""

@@ -2,28 +2,49 @@
 
 import asyncio
 import logging
+import re
+from collections.abc import Iterable
+from random import getrandbits
+from time import perf_counter
+from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from hubless_service.access.authentication import CONSOLE, DOCS
 from hubless_service.http.problems import internal_error, respond, stopped
-from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY
-from hubless_service.observing.observer import CLIENT_CLOSED, HEADERS, Observer, server_timing
+from hubless_service.http.trace import EXCHANGE, REFUSAL, SCOPE_KEY, Trace
+from hubless_service.observing.metrics import Metrics
+
+if TYPE_CHECKING:
+    from hubless_service.observing.tracing import Tracing
 
 log = logging.getLogger("hubless.requests")
 
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"cache-control", b"no-store"),
+)
+"""An answer is not a page: a browser runs nothing in it, loads nothing for it, and does not keep it."""
 # pages say themselves what they load, and may be kept
-_PAGE_HEADERS = HEADERS[:3]
+_PAGE_HEADERS = _HEADERS[:3]
 _PAGES = (DOCS, CONSOLE)
+_CLIENT_CLOSED = 499
+"""nginx' number for a client that hung up; appears in log and metrics only."""
+# bounded and printable: it is echoed in a header and written to logs
+_REQUEST_ID = re.compile(rb"[\x21-\x7e]{1,128}")
 
 
 class ObserveRequests:
     """Pure ASGI, as `BaseHTTPMiddleware` costs more than a search."""
 
-    def __init__(self, app: ASGIApp, observer: Observer) -> None:
+    def __init__(self, app: ASGIApp, metrics: Metrics, tracing: "Tracing | None" = None) -> None:
         self.app = app
-        self.observer = observer
+        self.metrics = metrics
+        self.tracing = tracing
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, whatever happens below."""
@@ -31,8 +52,7 @@ class ObserveRequests:
             await self.app(scope, receive, send)
             return
         method: str = scope["method"]
-        exchange = scope.get(EXCHANGE)
-        trace = self.observer.begin(scope["headers"], exchange and exchange.arrived)
+        trace = Trace(_request_id(scope["headers"]), scope.get(EXCHANGE), intervals=self.tracing is not None)
         # the server leaves out the body of an answer to HEAD, so below this HEAD is GET
         inner = {**scope, SCOPE_KEY: trace, "method": "GET" if method == "HEAD" else method}
         status = 0
@@ -43,9 +63,9 @@ class ObserveRequests:
                 status = message["status"]
                 message["headers"] = [
                     *message.get("headers", ()),
-                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else HEADERS),
+                    *(_PAGE_HEADERS if scope["path"].startswith(_PAGES) else _HEADERS),
                     (b"x-request-id", trace.request_id.encode()),
-                    (b"server-timing", server_timing(trace)),
+                    (b"server-timing", _server_timing(trace)),
                 ]
             await send(message)
 
@@ -55,7 +75,7 @@ class ObserveRequests:
             else:
                 await self.app(inner, receive, send_stamped)
         except ClientDisconnect:
-            status = CLIENT_CLOSED
+            status = _CLIENT_CLOSED
         except asyncio.CancelledError:  # the server stops, and has waited for this request as long as it may
             if not status:
                 await respond(stopped(), trace)(inner, receive, send_stamped)
@@ -65,4 +85,47 @@ class ObserveRequests:
                 raise  # half an answer is sent: only a broken connection says that it is not whole
             await respond(internal_error(), trace)(inner, receive, send_stamped)
         finally:
-            self.observer.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
+            self.end(scope, getattr(inner.get("route"), "path_format", "other"), status, trace)
+
+    def end(self, scope: Scope, route: str, status: int, trace: Trace) -> None:
+        """Count and log a request that has been answered.
+
+        Parameters
+        ----------
+        route : its template, so that there are few of them
+        """
+        method: str = scope["method"]
+        seconds = perf_counter() - trace.started
+        self.metrics.observe(route, method, status, seconds, trace)
+        if self.tracing:
+            self.tracing.export(scope["headers"], method, route, status, trace)
+        if not log.isEnabledFor(logging.INFO):
+            return
+        fields = {
+            "method": method,
+            # without the query string, which may hold anything
+            "path": scope["raw_path"].decode("ascii", "backslashreplace"),
+            "route": route,
+            "status": status,
+            "ms": round(1e3 * seconds, 3),
+            "request_id": trace.request_id,
+            "code": trace.code,
+            # copied at once: a search that is too late still adds to them
+            "stages": {stage: round(1e3 * taken, 3) for stage, taken in list(trace.seconds.items())},
+        }
+        code = f" code={trace.code}" if trace.code else ""
+        text = f"{method} {fields['path']} {status} {1e3 * seconds:.1f}ms id={trace.request_id}{code}"
+        log.info("%s", text, extra={"fields": fields})
+
+
+def _server_timing(trace: Trace) -> bytes:
+    """Return the value of Server-Timing: the milliseconds of each stage, and of all until now."""
+    stages = [*trace.seconds.items(), ("total", perf_counter() - trace.started)]
+    return ", ".join([f"{name};dur={1e3 * seconds:.3f}" for name, seconds in stages]).encode()
+
+
+def _request_id(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    for name, value in headers:
+        if name == b"x-request-id" and _REQUEST_ID.fullmatch(value):
+            return str(value, "ascii")
+    return f"{getrandbits(128):032x}"  # no secret; needs no system call

@@ -85,7 +85,7 @@ class QuerySampler:
             return
         client, metric = _client_of(request), collection.manifest.metric
         for query, encoded in zip(asked, vectors, strict=True):
-            if isinstance(encoded.asked, np.ndarray) and not query.skip:
+            if isinstance(encoded.asked, np.ndarray) and "skip" not in query.options:
                 text = query.asked if self._texts and isinstance(query.asked, str) else None
                 self._answered.append((collection.name, metric, encoded.asked[0].copy(), client, text))
 

@@ -15,13 +15,12 @@ from hubless.errors import HublessError, InputError
 from hubless.store.bank_order import BankOrder, give_bank, read_order
 from hubless_service import openapi
 from hubless_service.access.keys import EVERYTHING
-from hubless_service.app_state import AppState
 from hubless_service.http import responses
 from hubless_service.http.insights import BankAnswer, BankQueryAnswer, WorkAnswer
 from hubless_service.http.problems import PROBLEM_TYPES, HttpProblem, clip
 from hubless_service.http.requests import BinaryBankRequest, PutBankRequest
 from hubless_service.maintaining.status import Status, as_json
-from hubless_service.routes.route import Administered, Call, Held
+from hubless_service.routes.route import Administered, AppState, Call, Held
 from hubless_service.routes.route import router as make_router
 
 router = make_router("collections")
@@ -75,7 +74,7 @@ async def put_bank(call: Call, held: Administered, body: PutBankRequest) -> Resp
     if order.fit:
         service.engine.maintainer.ask(name, "bank")
         fitted = await _fitted(service, name, order.number, deadline)
-    answer = await _describe(service, service.shelf.collection(name, EVERYTHING))
+    answer = await _describe(service, service.engine.shelf.collection(name, EVERYTHING))
     place = {"Location": f"/v1/collections/{name}/bank"}
     return responses.send(answer, None if fitted else place, 200 if fitted else 202)
 
@@ -161,7 +160,7 @@ async def _fitted(state: AppState, name: str, number: int, deadline: float) -> b
         if status is not None and status.number >= number and status.state != "running":
             if status.state == "failed":
                 raise _problem_of(status)
-            if (status.version or "") <= state.shelf.collection(name, EVERYTHING).version:  # ids sort by age
+            if (status.version or "") <= state.engine.shelf.collection(name, EVERYTHING).version:  # ids sort by age
                 return True
         await asyncio.sleep(_LOOK_SECONDS)
     return False
@@ -181,7 +180,7 @@ async def _switched(state: AppState, holder: hubless.Collection) -> hubless.Coll
             break  # what is served is described all the same
         state.engine.look_now()
         await asyncio.sleep(_LOOK_SECONDS)
-        holder = state.shelf.collection(holder.name, EVERYTHING)
+        holder = state.engine.shelf.collection(holder.name, EVERYTHING)
     return holder
 
 

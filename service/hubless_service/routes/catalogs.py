@@ -14,12 +14,11 @@ from hubless.builder.recipe import Metric
 from hubless.errors import InputError
 from hubless.store.catalog import check_name
 from hubless_service import openapi
-from hubless_service.app_state import AppState
 from hubless_service.http import responses
 from hubless_service.http.answers import CollectionAnswer, CollectionsAnswer, DeletedCollectionAnswer
 from hubless_service.http.problems import HttpProblem
 from hubless_service.http.requests import CreateCollectionRequest, DeleteCollectionRequest
-from hubless_service.routes.route import Admin, Call, Held, Place, UrlOf, Writer
+from hubless_service.routes.route import Admin, AppState, Call, Held, Place, UrlOf, Writer
 from hubless_service.routes.route import router as make_router
 
 log = logging.getLogger("hubless.catalog")
@@ -35,7 +34,7 @@ _PATH = "/v1/collections/{collection}"
 )
 async def list_collections(call: Call) -> Response:
     """/readyz names those that cannot be served."""
-    served = call.service.shelf.collections(call.access)
+    served = call.service.engine.shelf.collections(call.access)
     return responses.send({"collections": [describe(call.service, collection) for collection in served]})
 
 
@@ -75,10 +74,10 @@ async def create_collection(call: Call, collection: str, access: Writer, body: C
     created = await asyncio.to_thread(making)
     if created:
         log.info('collection "%s" was created, id=%s', collection, call.trace.request_id)
-        service.shelf.drop(collection)  # one of that name that was deleted through another worker
+        service.engine.shelf.drop(collection)  # one of that name that was deleted through another worker
         await asyncio.to_thread(service.engine.look_now)
     await service.engine.appears(collection)
-    document = describe(service, service.shelf.collection(collection, access))
+    document = describe(service, service.engine.shelf.collection(collection, access))
     return responses.send(document, status=201 if created else 200)
 
 
@@ -100,7 +99,7 @@ async def delete_collection(
     engine = call.service.engine
     await asyncio.to_thread(partial(delete, engine.catalog, collection, aliases=url.aliases or False))
     log.info('collection "%s" was deleted, id=%s', collection, call.trace.request_id)
-    call.service.shelf.drop(collection)
+    call.service.engine.shelf.drop(collection)
     await asyncio.to_thread(engine.look_now)
     return responses.send({"collection": collection, "deleted": True})
 
@@ -139,6 +138,6 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
             "removed": collection.removed,
             "frozen_share": collection.parts.frozen_share,
         },
-        "versions": [*state.shelf.version_ids.get(collection.name, ())],
-        "aliases": state.shelf.aliases_of(collection.name),
+        "versions": [*state.engine.shelf.version_ids.get(collection.name, ())],
+        "aliases": state.engine.shelf.aliases_of(collection.name),
     }

@@ -61,7 +61,7 @@ async def readyz(call: Call) -> Response:
     request with a key is told the names. With an empty catalog the server is ready too, and `note` says so.
     """
     state, access = call.service, call.access
-    shelf = state.shelf
+    shelf = state.engine.shelf
     details = {} if access is NOTHING else {"collections": shelf.details(access), **_store(state.store)}
     if state.engine.draining:
         raise HttpProblem("not_ready", "The server is about to stop.", details, RETRY_AFTER)

@@ -50,16 +50,15 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
     In each hit score = similarity − strength · offset.
     """
     engine, wanted = call.service.engine, query_of(body, call.service.settings)
-    if body.timeout_ms is None:
-        engine.check_wait(call.trace)
-    held = await engine.reach(call.trace, held, wanted.min_seq)
-    (found,) = await engine.search(call, held, [wanted])
+    if wanted.min_seq:
+        held = await engine.reach(call.trace, held, wanted.min_seq)
+    found = await engine.search(call, held, [wanted])
+    manifest = held.manifest
 
     def answer() -> QueryAnswer:
-        return {**hits_of(found), "collection": held.name, "version": held.version}
+        return {**hits_of(found[0]), "collection": manifest.collection, "version": manifest.version}
 
-    with call.trace.stage("serialise"):
-        return await responses.send_heavy(weight_of([found]), answer)
+    return await responses.send_heavy(weight_of(found), answer, call.trace)
 
 
 @router.post(
@@ -75,16 +74,13 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
 async def query_batch(call: Call, held: Held, room: Annotated[None, Depends(_room)], body: BatchRequest) -> Response:
     """Answers are in the order of the queries. If one query is wrong, the whole batch is refused."""
     engine, wanted = call.service.engine, queries_of(body, Subject(held, call.service.settings))
-    if all(query.timeout_ms is None for query in body.queries):
-        engine.check_wait(call.trace)
     held = await engine.reach(call.trace, held, max(query.min_seq for query in wanted))
     found = await engine.search(call, held, wanted)
 
     def answer() -> BatchAnswer:
         return {"results": [hits_of(one) for one in found], "collection": held.name, "version": held.version}
 
-    with call.trace.stage("serialise"):
-        return await responses.send_heavy(weight_of(found), answer)
+    return await responses.send_heavy(weight_of(found), answer, call.trace)
 
 
 ROUTE = cast(DirectRoute, next(route for route in router.routes if getattr(route, "path", "") == PATH))

@@ -15,13 +15,12 @@ from hubless.search.collection import open_collection
 from hubless.store.bundle import CANARY, Manifest, read_arrays, read_manifest
 from hubless_service import openapi
 from hubless_service.access.keys import Access
-from hubless_service.app_state import AppState
 from hubless_service.http import responses
 from hubless_service.http.answers import VersionsAnswer, VersionState
 from hubless_service.http.insights import ChangedAnswers, ChangedField, DiffAnswer, IdChanges, VersionAnswer
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
 from hubless_service.http.requests import DiffRequest
-from hubless_service.routes.route import Admin, Call, Place, UrlOf
+from hubless_service.routes.route import Admin, AppState, Call, Place, UrlOf
 from hubless_service.routes.route import router as make_router
 from hubless_service.searching.insight import K
 from hubless_service.searching.slots import Slot, as_problem
@@ -103,7 +102,7 @@ async def get_diff(call: Call, place: Place, version: str, url: UrlOf[DiffReques
 
 
 async def _versions(state: AppState, collection: str, access: Access) -> VersionsAnswer:
-    name, slot = state.shelf.slot(collection, access)
+    name, slot = state.engine.shelf.slot(collection, access)
     found = await asyncio.to_thread(state.engine.catalog.versions, name)
     return {"versions": [_state(info, slot) for info in found], "collection": name}
 

@@ -1,16 +1,15 @@
 """Texts become vectors in threads of their own, so that a slow encoder holds up texts but no query by vector."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from time import perf_counter
 from weakref import WeakKeyDictionary, finalize
-
-from fastapi import Request
 
 import hubless
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32
 from hubless_service.http.queries import Query
-from hubless_service.http.trace import trace_of, unless_gone
+from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.searching.work_queue import WorkQueue
 
 _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for them
@@ -32,7 +31,7 @@ class Encoding:
             queue.stop()
 
     async def encode(
-        self, request: Request, collection: hubless.Collection, queries: Sequence[Query], deadline: float
+        self, trace: Trace, collection: hubless.Collection, queries: Sequence[Query], deadline: float
     ) -> Sequence[Query]:
         """The queries with a vector in the place of each text, the texts of all encoded by one call.
 
@@ -44,14 +43,12 @@ class Encoding:
             what the encoder has against a text, in the words of the request, or why it failed.
         """
         texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
-        if not texts:
-            return queries
-        vectors = await self.vectors(request, collection, texts, lambda i: queries[i].where, deadline)
-        return [query._replace(asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
+        vectors = await self.vectors(trace, collection, texts, lambda i: queries[i].where, deadline)
+        return [replace(query, asked=vectors[i]) if i in vectors else query for i, query in enumerate(queries)]
 
     async def vectors(
         self,
-        request: Request,
+        trace: Trace,
         collection: hubless.Collection,
         texts: dict[int, str],
         where: Callable[[int], str],
@@ -69,20 +66,25 @@ class Encoding:
         HttpProblem, HublessError
             as `encode`.
         """
-        trace = trace_of(request)
-        if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
-            with trace.stage("encode"):
+
+        def encode() -> dict[int, F32]:
+            started = perf_counter()
+            try:
                 return _encode(collection, texts, where, deadline)
+            finally:
+                trace.add("encode", perf_counter() - started)
+
+        if collection.parts.encodes_quickly and sum(map(len, texts.values())) <= _SHORT:
+            return encode()
 
         def answer(nothing: Sequence[None]) -> list[dict[int, F32]]:
             try:
-                with trace.stage("encode"):
-                    return [_encode(collection, texts, where, deadline)]
+                return [encode()]
             finally:
                 self._on_call(collection)
 
         future = self._queue(collection).submit(trace, deadline, answer, None)
-        found: dict[int, F32] = await unless_gone(request, future)
+        found: dict[int, F32] = await unless_gone(trace, future)
         return found
 
     def _queue(self, collection: hubless.Collection) -> WorkQueue:

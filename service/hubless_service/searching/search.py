@@ -1,16 +1,15 @@
 """Searching the queries of a request: those that agree on how go to the search threads as one group."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
-from itertools import islice
+from itertools import repeat
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import faiss
 import numpy as np
 import orjson
-from fastapi import Request
 
 import hubless
 from hubless.errors import EngineError, InputError, PointNotFound
@@ -19,13 +18,15 @@ from hubless.search.matches import Matches
 from hubless.vectors.arrays import F32, I64
 from hubless_service.http.hits import NOTHING_BESIDE, FoundHits, read_beside
 from hubless_service.http.queries import LikeTarget, Query
-from hubless_service.http.trace import Trace, trace_of, unless_gone
+from hubless_service.http.trace import Trace, unless_gone
 from hubless_service.http.values import NO_EXTRAS
 from hubless_service.searching.lookups import matches_of
 from hubless_service.searching.work_queue import Answer, WorkQueue
 
 Observe = Callable[[hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any]], None]
 """Takes query vectors, for each of them an array of rows found and its line there, and the options of the search."""
+Line = tuple[hubless.Results | Exception, int]
+"""The results that a query is among, and its line there; or its error."""
 
 
 class QueryGroup(NamedTuple):
@@ -36,15 +37,8 @@ class QueryGroup(NamedTuple):
     matches: Matches | None
 
 
-class ResultLine(NamedTuple):
-    """The place of the results of one query."""
-
-    results: hubless.Results
-    row: int
-
-
 async def search(
-    request: Request,
+    trace: Trace,
     queue: WorkQueue,
     collection: hubless.Collection,
     queries: Sequence[Query],
@@ -66,44 +60,56 @@ async def search(
     InputError
         what the library has against a query, in the words of the request.
     """
-    trace = trace_of(request)
-    alike: dict[tuple[object, ...], list[int]] = {}
+    alike: dict[Hashable, tuple[list[int], list[Query]]] = {}
     for i, query in enumerate(queries):
-        alike.setdefault(_key(collection, query), []).append(i)
-    futures: list[asyncio.Future[Any]] = []
+        places, group = alike.setdefault(_key(collection, query), ([], []))
+        places.append(i)
+        group.append(query)
+    futures: list[asyncio.Future[list[FoundHits]]] = []
     answers: dict[int, FoundHits] = {}
     try:
-        futures.extend(
-            _submit(queue, trace, collection, [queries[i] for i in positions], deadline, observe)
-            for positions in alike.values()
-        )
-        for positions, future in zip(alike.values(), futures, strict=True):
-            answers.update(zip(positions, await unless_gone(request, future), strict=True))
+        for key, (_, group) in alike.items():
+            futures.append(_submit(queue, collection, key, group, trace, deadline, observe))
+        for (places, _), future in zip(alike.values(), futures, strict=True):
+            found = await unless_gone(trace, future)
+            answers.update(zip(places, found, strict=True))
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
     return [answers[i] for i in range(len(queries))]
 
 
+def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
+    """Return a key that is equal for queries that one call can answer."""
+    options = query.options
+    if "parameters" in options:
+        options = options | {"parameters": orjson.dumps(options["parameters"], option=orjson.OPT_SORT_KEYS)}
+    # with a filter, the number of hits depends on whether the target itself matches
+    by_id = isinstance(query.asked, LikeTarget) and (query.asked if "filter" in options else True)
+    return collection, by_id, *options.items()
+
+
 def _submit(
     queue: WorkQueue,
-    trace: Trace,
     collection: hubless.Collection,
+    key: Hashable,
     queries: Sequence[Query],
+    trace: Trace,
     deadline: float,
     observe: Observe,
-) -> "asyncio.Future[Any]":
+) -> "asyncio.Future[list[FoundHits]]":
     """Queue queries of one key. Return a future of the hits of each."""
-    first = queries[0]
-    matches = None if first.filter is None else collection.known_matches(first.filter)
+    options, parts = queries[0].options, collection.parts
+    filter = options.get("filter")
+    matches = None if filter is None else collection.known_matches(filter)
     # that the last search of this key was cheap says nothing if the filter has to be evaluated
-    inline = (first.filter is None or matches is not None) and not collection.parts.remote
-    exact = first.parameters is not None and first.parameters.get("exact") is True
-    exclusive = inline and collection.parts.targets.is_shared(matches, exact=exact)
+    inline = (filter is None or matches is not None) and not parts.remote
+    exact = "parameters" in options and options["parameters"].get("exact") is True
+    exclusive = inline and parts.targets.is_shared(matches, exact=exact)
     answer: Answer = partial(answer_groups, collection, observe)
     if exclusive:
         answer = partial(_on_threads, queue.threads, answer)
-    group, key = QueryGroup(queries, trace, matches), _key(collection, first)
+    group = QueryGroup(queries, trace, matches)
     return queue.submit(trace, deadline, answer, group, key, size=len(queries), inline=inline, exclusive=exclusive)
 
 
@@ -113,128 +119,99 @@ def _on_threads(threads: int, answer: Answer, groups: Sequence[QueryGroup]) -> S
         return answer(groups)
 
 
-def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:
-    """Return a key that is equal for queries that one call can answer."""
-    parameters = orjson.dumps(query.parameters, option=orjson.OPT_SORT_KEYS) if query.parameters else None
-    # with a filter, the number of hits depends on whether the target itself matches
-    by_id = isinstance(query.asked, LikeTarget) and (query.asked if query.filter else True)
-    return (
-        collection,
-        query.limit,
-        query.skip,
-        query.strength,
-        parameters,
-        query.filter,
-        query.explain,
-        by_id,
-        query.group_by,
-        query.diversity,
-        query.min_confidence,
-        query.min_presence,
-    )
-
-
 def answer_groups(
     collection: hubless.Collection, observe: Observe, groups: Sequence[QueryGroup]
 ) -> list[list[FoundHits] | Exception]:
     """Ask for all groups at once; they agree on how. If one query is wrong, only its own group fails."""
-    queries = [query for group in groups for query in group.queries]
-    traces = [group.trace for group in groups]
-    matches = next((group.matches for group in groups if group.matches), None)
-    if matches is None and (filter := queries[0].filter) is not None:
-        matches = matches_of(collection, filter, traces)
-    started = perf_counter()
-    by_id = isinstance(queries[0].asked, LikeTarget)
-    vectors = None if by_id else np.concatenate([query.asked for query in queries])
-    lines = _lines(collection, queries, vectors, matches)
-    _note_times(traces, perf_counter() - started, lines)
-    rest = iter(lines)
-    outcomes: list[list[FoundHits] | Exception] = []
+    queries, matches = list[Query](), None
     for group in groups:
-        began = perf_counter()
-        outcomes.append(_found(collection, group.queries, list(islice(rest, len(group.queries)))))
+        queries += group.queries
+        matches = group.matches if matches is None else matches
+    if matches is None and (filter := queries[0].options.get("filter")) is not None:
+        matches = matches_of(collection, filter, [group.trace for group in groups])
+    started = perf_counter()
+    first_asked, vectors = queries[0].asked, None
+    if isinstance(first_asked, np.ndarray):
+        vectors = first_asked if len(queries) == 1 else np.concatenate([query.asked for query in queries])
+    lines, rescoring = list[Line](), 0.0
+    for results, count in _ask(collection, queries, vectors, matches):
+        lines += zip(repeat(results), range(count))
+        rescoring += 0.0 if isinstance(results, Exception) else results.ranked.rescoring
+    seconds = perf_counter() - started
+    outcomes, first = list[list[FoundHits] | Exception](), 0
+    for group in groups:
+        group.trace.add("search", seconds - rescoring)
+        if rescoring:
+            group.trace.add("rescore", rescoring)
+        began, after = perf_counter(), first + len(group.queries)
+        outcomes.append(_found(collection, group.queries, lines[first:after]))
         group.trace.add("payload", perf_counter() - began)
+        first = after
     # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
-    if vectors is not None and not queries[0].skip and not queries[0].is_chosen:
-        _tell(observe, collection, queries[0], vectors, lines)
+    if vectors is not None and "skip" not in queries[0].options and not queries[0].is_chosen:
+        _tell(observe, collection, queries[0].options, vectors, lines)
     return outcomes
 
 
-def _lines(
+def _ask(
     collection: hubless.Collection, queries: Sequence[Query], vectors: F32 | None, matches: Matches | None
-) -> list[ResultLine | Exception]:
-    """Return the line of results of each query, or its error. After an error each half is asked by itself."""
-    first = queries[0]
-    options: dict[str, Any] = {"prepared": True}
+) -> list[tuple[hubless.Results | Exception, int]]:
+    """Return results, or an error, and how many queries they are about. After an error each half is asked by itself."""
+    options = {**queries[0].options, "filter": matches}
     if vectors is None:
-        options = {"ids": [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]}
-    names = ("skip", "explain", "group_by", "diversity", "min_confidence", "min_presence")
-    options |= {name: value for name in names if (value := getattr(first, name)) not in (None, 0)}
+        options["ids"] = [query.asked.id for query in queries if isinstance(query.asked, LikeTarget)]
+    else:
+        options["prepared"] = True
     try:
-        results = collection.query(
-            vectors, first.limit, first.strength, parameters=first.parameters, filter=matches, **options
-        )
+        return [(collection.query(vectors, **options), len(queries))]
     except EngineError as error:  # of no query: it would fail as well for each
-        return [error] * len(queries)
+        return [(error, len(queries))]
     except Exception as error:
         if len(queries) == 1:
-            return [_in_words_of(first, error)]
+            return [(_in_words_of(queries[0], error), 1)]
         half = len(queries) // 2
         return [
-            *_lines(collection, queries[:half], None if vectors is None else vectors[:half], matches),
-            *_lines(collection, queries[half:], None if vectors is None else vectors[half:], matches),
+            *_ask(collection, queries[:half], None if vectors is None else vectors[:half], matches),
+            *_ask(collection, queries[half:], None if vectors is None else vectors[half:], matches),
         ]
-    return [ResultLine(results, row) for row in range(len(queries))]
-
-
-def _note_times(traces: Sequence[Trace], seconds: float, lines: Sequence[ResultLine | Exception]) -> None:
-    rankings = {id(line.results): line.results.ranked for line in lines if isinstance(line, ResultLine)}
-    rescoring = sum(ranked.rescoring for ranked in rankings.values())
-    for trace in traces:
-        trace.add("search", seconds - rescoring)
-        if rescoring:
-            trace.add("rescore", rescoring)
 
 
 def _found(
-    collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[ResultLine | Exception]
+    collection: hubless.Collection, queries: Sequence[Query], lines: Sequence[Line]
 ) -> list[FoundHits] | Exception:
     """Return the hits of all queries, or the first error."""
     found = list[FoundHits]()
-    for query, line in zip(queries, lines, strict=True):
-        if isinstance(line, Exception):
-            return line
+    for query, (results, line) in zip(queries, lines, strict=True):
+        if isinstance(results, Exception):
+            return results
+        count = len(results.ids[line])
         if query.extras is NO_EXTRAS and query.score_threshold is None:
-            found.append(FoundHits(*line, len(line.results.ids[line.row]), NOTHING_BESIDE))
+            found.append(FoundHits(results, line, count, NOTHING_BESIDE))
             continue
-        rows = line.results.rows[line.row][: len(line.results.ids[line.row])]
+        rows = results.rows[line][:count]
         if query.score_threshold is not None:
             # hits come best first, so the first of them reach the threshold
-            scores = line.results.scores[line.row][: len(rows)]
-            rows = rows[: np.count_nonzero(scores >= np.float64(query.score_threshold))]
+            rows = rows[: np.count_nonzero(results.scores[line][:count] >= np.float64(query.score_threshold))]
         try:
-            found.append(FoundHits(*line, len(rows), read_beside(collection, rows, query.extras)))
+            found.append(FoundHits(results, line, len(rows), read_beside(collection, rows, query.extras)))
         except Exception as error:
             return error
     return found
 
 
 def _tell(
-    observe: Observe, collection: hubless.Collection, how: Query, vectors: F32, lines: Sequence[ResultLine | Exception]
+    observe: Observe, collection: hubless.Collection, options: dict[str, Any], vectors: F32, lines: Sequence[Line]
 ) -> None:
-    good = [line for line in lines if isinstance(line, ResultLine)]
-    if not good:
-        return
-    if len(good) < len(lines):
-        vectors = vectors[[isinstance(line, ResultLine) for line in lines]]
-    options = {
-        "limit": how.limit,
-        "strength": good[0].results.strength,
-        "parameters": how.parameters,
-        "filter": how.filter,
-        "prepared": True,
-    }
-    observe(collection, vectors, [(line.results.rows, line.row) for line in good], options)
+    good, found, strength = list[int](), list[tuple[I64, int]](), 0.0
+    for i, (results, line) in enumerate(lines):
+        if not isinstance(results, Exception):
+            good.append(i)
+            found.append((results.ranked.rows, line))
+            strength = results.strength
+    if good:
+        asked: dict[str, Any] = {"strength": strength, "prepared": True}
+        asked |= {name: value for name, value in options.items() if name in ("limit", "parameters", "filter")}
+        observe(collection, vectors if len(good) == len(lines) else vectors[good], found, asked)
 
 
 def _in_words_of(query: Query, error: Exception) -> Exception:

@@ -1,11 +1,13 @@
 """Searches collections off the event loop, and starts and stops all threads of a server."""
 
 import asyncio
+import math
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import faiss
@@ -19,7 +21,7 @@ from hubless.vectors.arrays import F32
 from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.hits import FoundHits
 from hubless_service.http.queries import LikeTarget, Query
-from hubless_service.http.trace import Trace, trace_of
+from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live_hubness import LiveHubness
@@ -51,6 +53,7 @@ class SearchService:
     live : the live hubness and the drift of what is served
     sampling : keeps a sample of the queries in files; None if that is off
     maintainer : has collections merged and fitted anew
+    check_room : raises `too_many_requests` if too many queries wait already: before anything is done for one more
     draining : whether the process is about to end; requests that come are answered all the same
     """
 
@@ -72,6 +75,7 @@ class SearchService:
         )
         # other threads, as these wait for the network, and in vain if their engine is dead
         self._remote = self._queue
+        self.check_room = self._queue.check_room
         if engine_names():
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
@@ -176,24 +180,24 @@ class SearchService:
         """Have all workers look at the catalog, as something in it has changed."""
         self._follower.look_now()
 
-    def check_room(self) -> None:
-        """Raise `too_many_requests` if too many queries wait already: before anything is done for one more."""
-        self._queue.check_room()
-
-    def check_wait(self, trace: Trace) -> None:
-        """Raise `too_many_requests` if a request that names no time of its own would spend too much of it waiting."""
-        self._queue.check_wait(trace, self._timeout)
-
     async def search(
         self, request: Request, collection: hubless.Collection, queries: Sequence[Query]
     ) -> list[FoundHits]:
         """Answer queries in a search thread, together with others that wait; the shortest of their timeouts holds."""
-        seconds = min(query.timeout_ms for query in queries) / 1000
-        deadline = trace_of(request).started + seconds
-        encoded = await self._encoding.encode(request, collection, queries, deadline)
+        trace: Trace = request.scope[SCOPE_KEY]
+        seconds, texts = math.inf, False
+        for query in queries:
+            seconds = min(seconds, query.timeout_ms / 1000)
+            texts = texts or isinstance(query.asked, str)
+        deadline = trace.started + seconds
+        queue = self._queue_of(collection)
+        encoded = queries
+        if texts:
+            queue.check_wait(trace, seconds)  # before a text is encoded in vain
+            encoded = await self._encoding.encode(trace, collection, queries, deadline)
         if self._follows:
             encoded = self._with_strength(collection, encoded)
-        found = await search(request, self._queue_of(collection), collection, encoded, deadline, self.live.observe)
+        found = await search(trace, queue, collection, encoded, deadline, self.live.observe)
         if self.sampling:
             self.sampling.note(request, collection, queries, encoded)
         return found
@@ -202,8 +206,8 @@ class SearchService:
         """The queries, those that give no strength with the one that follows live queries."""
         strength = self.live.strength(collection)
         return [
-            query._replace(strength=strength)
-            if query.strength is None and not isinstance(query.asked, LikeTarget)
+            replace(query, options={**query.options, "strength": strength})
+            if "strength" not in query.options and not isinstance(query.asked, LikeTarget)
             else query
             for query in queries
         ]
@@ -243,14 +247,15 @@ class SearchService:
         """The vector (1, d) of each text: see `Encoding.vectors`."""
         if not texts:
             return {}
-        deadline = trace_of(request).started + self._timeout
-        return await self._encoding.vectors(request, collection, texts, where, deadline)
+        trace: Trace = request.scope[SCOPE_KEY]
+        deadline = trace.started + self._timeout
+        return await self._encoding.vectors(trace, collection, texts, where, deadline)
 
     async def write(
         self, request: Request, collection: str, points: int, plan: Plan, *, durable: bool = True
     ) -> dict[str, Any]:
         """Write to a collection, after what waits already; see `Writer.write`."""
-        trace = trace_of(request)
+        trace: Trace = request.scope[SCOPE_KEY]
         deadline = trace.started + self._timeout
         return await self._writer.write(trace, collection, points, plan, deadline, durable=durable)
 

@@ -105,8 +105,8 @@ class Shelf:
             if there is none of that name that may be seen.
         """
         _, slot = self.slot(name, access)
-        if collection := slot.collection:
-            return collection
+        if slot.living:
+            return slot.living.current
         if slot.failure:
             raise as_problem(slot.failure)
         raise HttpProblem("not_ready", "The collection is being loaded.", headers=RETRY_AFTER)

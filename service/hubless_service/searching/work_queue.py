@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from queue import SimpleQueue
 from time import perf_counter
 from typing import Any
@@ -36,7 +36,7 @@ _NEW = 0.1  # weight of the last call in the seconds of a key, so that one that 
 _SEARCHING, _WAITING = 0.5, 0.3
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, kw_only=True)
 class WorkItem:
     """The work of one request.
 
@@ -87,20 +87,17 @@ class Backlog:
         self._running: set[Hashable] = set()  # keys of searches that take all processors now
         self._seconds: dict[int, float] = {}  # a query, by the hash of the key, as keys hold collections
 
-    def check_room(self) -> None:
-        """Raise `too_many_requests` if no more queries may wait."""
-        if self.queries >= self._most:
-            detail = f"{self.queries} queries wait to be searched already."
-            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
-
-    def check_wait(self, now: float, late: float, seconds: float) -> None:
-        """Raise `too_many_requests` if one more item would wait for too large a share of its time.
+    def check(self, now: float = 0.0, late: float = 0.0, seconds: float = inf) -> None:
+        """Raise `too_many_requests` if no more may wait, or one more would wait for too large a share of its time.
 
         Parameters
         ----------
         late : seconds that the request has waited to be read
         seconds : that the request has in all
         """
+        if self.queries >= self._most:
+            detail = f"{self.queries} queries wait to be searched already."
+            raise HttpProblem("too_many_requests", detail, headers=RETRY_AFTER)
         # as long as the item has waited whose turn comes next
         next_group = next(iter(self._groups.values()), None)
         wait = late + (now - next_group[0].submitted if next_group else 0.0)
@@ -145,12 +142,12 @@ class Backlog:
             return None
         return self._pop(key, now, min(self._batch, int(SHORT / seconds)), seconds)
 
-    def note(self, items: Sequence[WorkItem], seconds: float) -> None:
-        """Learn how long a call took that answered some items, and let the next search of the key begin."""
-        if (key := items[0].key) is None:
+    def note(self, key: Hashable | None, size: int, seconds: float) -> None:
+        """Learn how long a call took that answered so many queries of a key, and let its next search begin."""
+        if key is None:
             return
         self._running.discard(key)
-        each = max(seconds / queries_of(items), 1e-6)
+        each = max(seconds / size, 1e-6)
         usual = self._seconds.pop(hash(key), each)
         self._seconds[hash(key)] = usual * (each / usual) ** _NEW
         if len(self._seconds) > MOST_KEYS:
@@ -158,12 +155,15 @@ class Backlog:
 
     def _pop(self, key: Hashable, now: float, most: int, seconds: float) -> list[WorkItem]:
         """Take items of a key up to so many queries, at least one; leave out those that would be answered too late."""
-        group, items, size = self._groups.pop(key), list[WorkItem](), 0
-        end = now + seconds * min(most, sum(item.size for item in group))
+        group, items, size, waiting = self._groups.pop(key), list[WorkItem](), 0, 0
+        for item in group:
+            waiting += item.size
+        end = now + seconds * min(most, waiting)
         last: WorkItem | None = None
         while group and (not items or size + group[0].size <= most):
             item = group.popleft()
             self.queries -= item.size
+            item.trace.add("queue", now - item.submitted)
             if item.future.done():
                 item.timer.cancel()
             elif item.deadline >= end:
@@ -182,6 +182,7 @@ class WorkQueue:
 
     Attributes
     ----------
+    check_room : raises `too_many_requests` if no more queries may wait
     on_batch : called with the queries of each call
     on_failure : called, perhaps in a search thread, when an answer has failed as no answer may
 
@@ -205,6 +206,7 @@ class WorkQueue:
         self._prepare = prepare
         self._inline_seconds = inline_seconds
         self._backlog = Backlog(most, batch, threads)
+        self.check_room: Callable[[], None] = self._backlog.check
         self._idle = threads
         self._handed: SimpleQueue[list[WorkItem] | None] = SimpleQueue()  # items for a thread; None ends one
         self._turn_comes = self._closed = False
@@ -238,13 +240,9 @@ class WorkQueue:
         """The number of queries that wait."""
         return self._backlog.queries
 
-    def check_room(self) -> None:
-        """Raise `too_many_requests` if no more queries may wait."""
-        self._backlog.check_room()
-
     def check_wait(self, trace: Trace, seconds: float) -> None:
         """Raise `too_many_requests` if a request that has some seconds in all would wait for too many of them."""
-        self._backlog.check_wait(perf_counter(), trace.late, seconds)
+        self._backlog.check(perf_counter(), trace.late, seconds)
 
     def submit(
         self,
@@ -268,13 +266,24 @@ class WorkQueue:
             `too_many_requests`. The future gets `deadline_exceeded`, as soon as it is.
         """
         now = perf_counter()
-        self._backlog.check_room()
-        self._backlog.check_wait(now, trace.late, deadline - trace.started)
+        self._backlog.check(now, trace.late, deadline - trace.started)
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         timer = loop.call_later(max(deadline - now, 0.0), _expire, future)
-        exclusive = exclusive and self._batch > 1
-        self._backlog.add(WorkItem(key, answer, content, size, deadline, inline, exclusive, trace, future, now, timer))
+        item = WorkItem(
+            key=key,
+            answer=answer,
+            content=content,
+            size=size,
+            deadline=deadline,
+            inline=inline,
+            exclusive=exclusive and self._batch > 1,
+            trace=trace,
+            future=future,
+            submitted=now,
+            timer=timer,
+        )
+        self._backlog.add(item)
         self._come_soon(loop)
         return future
 
@@ -291,14 +300,12 @@ class WorkQueue:
         now = perf_counter()
         if (cheap := self._backlog.take_cheap(now, self._inline_seconds)) is not None:
             if cheap:
-                _note_wait(cheap, now)
                 self._end(cheap, *self._answers(cheap))
             if self._backlog.queries:
                 self._come_soon(loop)
             return
         while self._idle and (items := self._backlog.take(now)) is not None:
             if items:
-                _note_wait(items, now)
                 self._idle -= 1
                 self._handed.put(items)
 
@@ -342,7 +349,9 @@ class WorkQueue:
 
     def _end(self, items: list[WorkItem], outcomes: Sequence[Any], seconds: float) -> None:
         """Give each item its outcome, and learn how long the call took."""
+        size = 0
         for item, outcome in zip(items, outcomes, strict=True):
+            size += item.size
             item.timer.cancel()
             if item.future.done():
                 continue
@@ -352,18 +361,8 @@ class WorkQueue:
                 item.future.set_exception(outcome)
             else:
                 item.future.set_result(outcome)
-        self._backlog.note(items, seconds)
-        self.on_batch(queries_of(items))
-
-
-def queries_of(items: Sequence[WorkItem]) -> int:
-    """Return how many queries some items are together."""
-    return sum(item.size for item in items)
-
-
-def _note_wait(items: Sequence[WorkItem], now: float) -> None:
-    for item in items:
-        item.trace.add("queue", now - item.submitted)
+        self._backlog.note(items[0].key, size, seconds)
+        self.on_batch(size)
 
 
 def _expire(future: "asyncio.Future[Any]") -> None:
