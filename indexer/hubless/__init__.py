@@ -95,7 +95,7 @@ _PLACES = {
     "scan": "lab.scan.scanning.scan",
     "tune": "lab.experiments.tune.tune",
 }
-"""Where each public name is. It is imported when it is first used: `import hubless` itself reads nothing heavy."""
+"""The module of each public name. It is imported when it is first used: `import hubless` reads nothing heavy."""
 
 
 def __getattr__(name: str) -> Any:

@@ -178,7 +178,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """Which of the stored bank queries find a target among their first ten, raw and corrected."""
+    """Stored bank queries that find a target among their first ten, raw and corrected."""
 
     id: str | int
     queries: int

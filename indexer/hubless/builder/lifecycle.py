@@ -156,8 +156,18 @@ def merge(
 ) -> Manifest | None:
     """Build the next version from the current one and what was written since. Its offsets stay as they are.
 
-    The service can serve and write meanwhile, and takes the new version as soon as it is there. Return its manifest;
-    None if nothing was written since. The parameters and errors are those of `refit`.
+    The service can serve and write meanwhile, and takes the new version as soon as it is there. Parameters are as for
+    `refit`. Return the manifest of the new version; None if nothing was written.
+
+    Raises
+    ------
+    CollectionNotFound
+    JobRunning
+        if another job changes the collection.
+    BundleError
+        if the current version is damaged.
+    StorageError
+        if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
     home = Catalog(catalog)
     name = home.resolve(collection)
@@ -243,6 +253,8 @@ def refit(
     InputError
         if there are no targets, or the bank is not what the correction needs, or the collection is made of inputs that
         are not in it, such as a target bank.
+    BundleError
+        if the current version is damaged.
     StorageError
         if the catalog cannot be written, or `LogDamaged` if the log cannot be read to its end.
     """
@@ -333,7 +345,7 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
 
 
 def _labels(relevant: RelevantIds, given: VectorSource | None, count: int, ids: pa.Array) -> list[I64]:
-    """Return the rows of the right targets of each of the bank's queries, of which those that were given come last."""
+    """Return the rows of the right targets of each bank query. The given queries come last."""
     if given is None:
         raise InputError("relevant", "none without the queries whose right targets it has", "some")
     rows = relevant_rows(relevant, given.shape[0], IdTable.of(ids).row)

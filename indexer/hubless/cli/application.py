@@ -49,7 +49,7 @@ PANELS = {
         "verify": "cli.catalog:verify_command",
     },
 }
-"""Where each command is. It is imported when it is called, or when its help is shown."""
+"""The module of each command. It is imported when it is called, or when its help is shown."""
 COMMANDS = {name: place for panel in PANELS.values() for name, place in panel.items()}
 
 

@@ -33,7 +33,7 @@ _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
 """Characters of an example of payload."""
 _INTERNAL = ("fitted", "recall@10", "skewness of N_10")
-"""What `inspect` shows and a build leaves out."""
+"""Rows that `inspect` shows and a build leaves out."""
 
 
 def build_command(

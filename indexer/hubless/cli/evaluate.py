@@ -39,7 +39,7 @@ _GROUPS: dict[str, Any] = {"payload": Path, "attribute": str, "groups": Path, "t
 _OF_COLLECTION = ("collection", "queries", "relevant", "options")
 _OF_FILES = ("queries", "targets", "relevant", "corrections", "query_bank", "attribute")
 _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
-"""What only `--targets` takes."""
+"""Parameters that only `--targets` takes."""
 
 
 def evaluate_command(

@@ -61,7 +61,7 @@ RelevantOption = Annotated[
 SIMILARITIES: dict[str, Any] = dict.fromkeys(
     ("similarities", "bank_similarities", "target_bank_similarities", "between_targets"), Path
 )
-"""What `--set` takes in place of vectors, for models that give scores only."""
+"""Values of `--set` in place of vectors, for models that give scores only."""
 EXAMINED: dict[str, Any] = {
     "ids": Path,
     "payload": Path,
@@ -69,7 +69,7 @@ EXAMINED: dict[str, Any] = {
     "version": str,
     **SIMILARITIES,
 }
-"""What `--set` takes beside `--targets` or `--collection`."""
+"""Values of `--set` beside `--targets` or `--collection`."""
 
 
 def similarities_from(values: dict[str, Any], vectors: dict[str, Any]) -> SimilarityMatrices | None:

@@ -82,7 +82,7 @@ QUERY_TIMES: dict[str, type[Gate] | type[Rescorer]] = {
     "nicdm": ScaledDistances,
     "mp": MutualProximities,
 }
-"""What restores the query-time part of a correction, for those that have one."""
+"""Functions that restore the query-time part of a correction, by its name."""
 
 __all__ = [
     "CORRECTIONS",

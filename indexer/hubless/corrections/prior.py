@@ -24,7 +24,7 @@ TARGET_PRIOR = "target prior"
 TAKES_PRIOR = ("sn", "dbsn", "auto")
 
 PriorLike: TypeAlias = str | Path | NDArray[Any] | list[float]
-"""What a prior can be given as: a file, or what NumPy makes an array of."""
+"""Forms of a prior: a file, or anything that NumPy makes an array of."""
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from hubless.corrections.state import Details, State
 from hubless.vectors.arrays import F32, F64, I64
 
 CANDIDATES = 200
-"""How many targets a rescorer looks at, unless a query says otherwise."""
+"""Number of targets that a rescorer looks at, unless a query says otherwise."""
 
 SMALLEST = 1e-30
 """Stands for a similarity that is not above 0, where a published score takes its logarithm."""
 _BELOW = 1e-3
-"""How far below the candidates the other targets are kept, relative to the scores."""
+"""Distance at which the other targets are kept below the candidates, relative to the scores."""
 
 Flags = NDArray[np.bool_]
 

@@ -23,7 +23,7 @@ from hubless.errors import InputError, one_line
 from hubless.vectors.arrays import F32
 
 GRAPHS = ("model.onnx", "onnx/model.onnx")
-"""Where exporters put the graph."""
+"""Places where exporters put the graph."""
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 _POOLED = "sentence_embedding"

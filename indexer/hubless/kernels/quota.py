@@ -4,7 +4,7 @@ from math import ceil
 from pathlib import Path
 
 _GROUPS = {"": "sys/fs/cgroup", "cpu": "sys/fs/cgroup/cpu"}
-"""Where the groups of version 2 are, and those of version 1 that limit processors."""
+"""Folders of the groups of version 2, and of the groups of version 1 that limit processors."""
 
 
 def core_limit(root: Path = Path("/")) -> int | None:

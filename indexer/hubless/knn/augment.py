@@ -20,7 +20,7 @@ from hubless.vectors.sources import VectorSource, block_rows, in_memory, rows_of
 MULTIPLE = 16
 LARGEST_HALF = 65504.0
 PIVOT_ROWS = 16_384
-"""How many targets tell the slope of the offsets. Its relative error is a hundredth or so."""
+"""Number of targets that tell the slope of the offsets. Its relative error is a hundredth or so."""
 
 
 def augmented_dim(dim: int) -> int:

@@ -10,7 +10,7 @@ SAME = 1e-5
 """Two rows are the same from this squared distance down, relative to their squared length. Float16 copies are nearer;
 the nearest query and target of real sets are a thousand times further apart."""
 CROWDED = 0.8
-"""Where strangers are this similar already, nearness does not tell who is related."""
+"""Similarity of strangers from which on nearness does not tell who is related."""
 
 
 class Lookup:

@@ -148,7 +148,7 @@ class Collection:
         return self.parts.occurrence()
 
     def projection(self) -> Projection | None:
-        """Where some targets and bank queries lie on two principal components, or by UMAP. None without targets.
+        """Places of some targets and bank queries on two principal components, or by UMAP. None without targets.
 
         It is read from the version. Where that has none, as it was changed, the components are computed.
 
@@ -455,7 +455,13 @@ class Collection:
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
     ) -> list[dict[str, Any] | None]:
-        """Payload of some rows, all columns or some; None for each row if the collection has none."""
+        """Payload of some rows, all columns or some; None for each row if the collection has none.
+
+        Raises
+        ------
+        KeyError
+            for a column that the payload does not have.
+        """
         return taken(self.parts.payload, rows, columns)
 
     def _no_payload(self, name: str) -> InputError:

@@ -15,7 +15,7 @@ _PAGE_BYTES = 8192
 
 
 class Matches:
-    """Which of n targets meet a filter.
+    """The targets, of n, that meet a filter.
 
     Attributes
     ----------

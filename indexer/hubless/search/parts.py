@@ -52,7 +52,7 @@ class Ids(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Numbering:
-    """Which rows of a base are left, and how many were added. What is made of it is made when it is first needed.
+    """The rows of a base that are left, and the number of added ones. Everything derived is made when first needed.
 
     Rows are numbered without gaps: first those of the base that are left, in their order, then the added ones.
 

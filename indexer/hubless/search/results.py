@@ -80,12 +80,12 @@ class Results:
 
     @property
     def confidence(self) -> F32 | None:
-        """How likely the first hit is right, (m,), 0 to 1; None if the version has no model of confidence."""
+        """The probability that the first hit is right, (m,); None if the version has no model of confidence."""
         return None if self.assessed is None else self.assessed.confidence
 
     @property
     def presence(self) -> F32 | None:
-        """How likely a right target is among those that were searched, (m,), 0 to 1; None without a model."""
+        """The probability that a right target was among those searched, (m,); None without a model."""
         return None if self.assessed is None else self.assessed.presence
 
     @property
@@ -106,7 +106,7 @@ class Results:
 
     @property
     def answered(self) -> NDArray[np.bool_]:
-        """Whether a query kept its hits, (m,)."""
+        """A mask (m,) of the queries that kept their hits."""
         return np.ones(len(self), np.bool_) if self.kept is None else self.kept
 
     def cut(self, min_confidence: float, min_presence: float) -> "Results":

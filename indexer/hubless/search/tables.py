@@ -5,7 +5,7 @@ from html import escape
 from typing import NamedTuple
 
 QUERIES, HITS = 5, 20
-"""What is shown at most: a notebook is no place for thousands of rows."""
+"""The most that is shown: a notebook is no place for thousands of rows."""
 _UP, _DOWN = "#0072b2", "#d55e00"
 """Targets that the correction lifts, and hubs, which it lowers."""
 _THUMBNAIL = "width: 64px; height: 64px; object-fit: contain; margin: 0"

@@ -49,7 +49,7 @@ class Table(_Record):
         return self.model_dump_json(indent=2) + "\n"
 
     def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:
-        """Return these aliases with one set, and that one.
+        """Set an alias. Return all aliases, and this one.
 
         Parameters
         ----------

@@ -238,12 +238,15 @@ class Catalog:
         return version
 
     def aliases(self) -> dict[str, Alias]:
-        """Return all aliases by name, in order."""
+        """Return all aliases by name, in order. Raises `StorageError` if they cannot be read."""
         with self._present():
             return dict(sorted(read_aliases(self.path).aliases.items()))
 
     def resolve(self, name: str) -> str:
-        """Return the collection of a name: the collection with that name, or the one that the alias stands for."""
+        """Return the collection of a name: the collection with that name, or the one that the alias stands for.
+
+        Raises `StorageError` if the aliases cannot be read. The collection itself may be missing.
+        """
         aliases = self.aliases()
         if name not in aliases or (self.path / name).exists():
             return name

@@ -444,7 +444,7 @@ def _rolled_back(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def _notes(path: str) -> Iterator[int]:
-    """Open the file that notes the last write: before it is written to, as there may be no descriptor left."""
+    """Open the file that notes the last write, early: later there may be no descriptor left."""
     notes = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
     try:
         yield notes

@@ -40,7 +40,7 @@ _OF_JSON = (
 )
 _OF_TEXT = " (targets are vectors; texts have to be encoded first, and other fields are --payload)"
 _HINTS = {".jsonl": _OF_JSON, ".ndjson": _OF_TEXT, ".json": _OF_TEXT, ".csv": _OF_TEXT, ".txt": _OF_TEXT}
-"""What to do with files that hold no matrix, by their ending."""
+"""Advice for files that hold no matrix, by their ending."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Items:
 
 
 Vectors: TypeAlias = str | Path | VectorSource | ArrayLike
-"""What vectors can be given as: a file or a folder, a source, or what `hubless.vectors.arrays.as_array` takes."""
+"""Forms of vectors: a file or a folder, a source, or an array as `hubless.vectors.arrays.as_array` takes it."""
 
 
 def as_items(vectors: Vectors, parameter: str) -> Items:

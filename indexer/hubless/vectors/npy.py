@@ -23,7 +23,7 @@ from hubless.vectors.arrays import F32, I64, as_float32
 _READ_BYTES = 2**20
 
 Header: TypeAlias = tuple[tuple[int, ...], bool, np.dtype[Any]]
-"""What stands before the numbers: the shape, whether the order is Fortran's, and the type."""
+"""The header before the numbers: the shape, whether the order is Fortran's, and the type."""
 
 
 def read_header(stream: IO[bytes]) -> Header:

@@ -24,7 +24,7 @@ from hubless.vectors.payload_text import TYPES, as_type, read_csv, read_jsonl
 from hubless.vectors.payload_types import check_depth, plain_schema
 
 PayloadLike: TypeAlias = str | Path | pa.Table | Sequence[Mapping[str, Any]] | Mapping[str, Any] | Any
-"""What `as_payload` takes."""
+"""Forms of payload that `as_payload` takes."""
 PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.payload_text.TYPES`."""
 
@@ -63,7 +63,7 @@ class Masks(Protocol):
         """The same for filters that select the same."""
 
     def mask(self, rows: pa.RecordBatch) -> pa.Array:
-        """Which rows of the batch are selected, booleans without nulls."""
+        """Return a mask of the selected rows of a batch, booleans without nulls."""
 
 
 class PayloadRows(Protocol):
@@ -76,7 +76,7 @@ class PayloadRows(Protocol):
     def __len__(self) -> int: ...
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
-        """Which rows a filter selects, (n,)."""
+        """Return a mask (n,) of the rows that a filter selects."""
 
     def take(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
@@ -121,7 +121,7 @@ class Payload:
         return grown
 
     def mask(self, filter: Masks) -> NDArray[np.bool_]:
-        """Which rows a filter selects, (n,)."""
+        """Return a mask (n,) of the rows that a filter selects."""
         masks = [filter.mask(batch).to_numpy(zero_copy_only=False) for batch in self._asked]
         return np.concatenate([np.empty(0, np.bool_), *masks])
 

@@ -231,7 +231,7 @@ def _cast(wanted: pa.DataType) -> Callable[[Column], Column]:
 
 
 _Guess: TypeAlias = tuple[Callable[[pa.Array], bool], Callable[[Column], Column]]
-"""Whether different texts lose nothing in a type, and how a column is converted to it."""
+"""A type for texts: a test that different texts lose nothing in it, and the conversion of a column."""
 _AS_DATE: _Guess = (_castable(_DATE, pa.date32()), _cast(pa.date32()))
 _AS_TIME: _Guess = (_castable(_TIME, pa.timestamp("us")), _cast(pa.timestamp("us")))
 _GUESSES: list[_Guess] = [

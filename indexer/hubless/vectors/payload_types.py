@@ -148,5 +148,5 @@ def _check_part(name: str, part: pa.Array) -> None:
 
 
 UNREADABLE = (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError)
-"""What Arrow raises for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
+"""Errors of Arrow for a date beyond year 9999, an unknown time zone, a huge duration, or text that is not UTF-8."""
 _TIMES = "times from year 1 to 9999, in UTC or another zone of the IANA database"

@@ -139,7 +139,7 @@ class LineHandler(logging.Handler):
             self._drop(len(lines), told=dropped)
 
     def _drop(self, lines: int = 1, told: int = 0) -> None:
-        """Count lines that are not written, beside others that were counted before but could not be told of."""
+        """Count dropped lines, with earlier ones that no line has told of yet."""
         with self._counting:
             self._dropped += lines + told
         for _ in range(lines):

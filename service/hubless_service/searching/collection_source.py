@@ -1,4 +1,4 @@
-"""Where the engine gets its collections from."""
+"""The source of the collections that are served."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +39,7 @@ class CollectionSource(Protocol):
 
     @property
     def catalog(self) -> hubless.Catalog:
-        """Where what is served can be changed."""
+        """Return the catalog to change what is served in."""
         ...
 
 

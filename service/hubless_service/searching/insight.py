@@ -62,7 +62,7 @@ class Insight:
         return Counts(np.stack([k_occurrence(rows, self._count) for rows in finds]), finds.shape[1], stored=False)
 
     def projection(self, version: hubless.Collection) -> Projection | None:
-        """Where targets and bank queries lie."""
+        """The places of targets and bank queries."""
         with self._working:
             if self._projection is None:
                 self._projection = version.projection()

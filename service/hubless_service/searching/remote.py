@@ -65,7 +65,7 @@ class RemoteSource:
 
     @property
     def address(self) -> str:
-        """Where the catalog is."""
+        """The address of the catalog."""
         return self._mirror.address
 
     @property

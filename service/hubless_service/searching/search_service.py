@@ -41,7 +41,7 @@ _NICER = 5
 _REMOTE_THREADS = 16
 """Searches in engines outside that wait for them at the same time."""
 _LOOKS, _LOOK_SECONDS = 200, 0.005
-"""How long a request waits for a collection that another worker may just have created."""
+"""Seconds that a request waits for a collection that another worker may just have created."""
 
 
 class SearchService:
@@ -163,7 +163,7 @@ class SearchService:
 
     @property
     def catalog(self) -> hubless.Catalog:
-        """Where what is served can be changed."""
+        """Return the catalog to change what is served in."""
         return self._source.catalog
 
     async def appears(self, name: str) -> bool:

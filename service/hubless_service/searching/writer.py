@@ -89,7 +89,7 @@ class Writer:
         self._add_thread()
 
     def stop(self) -> list[threading.Thread]:
-        """Write what waits, and nothing more; the threads that run."""
+        """Write what waits, and take nothing more. Return the threads that run."""
         with self._changed:
             self._stopped = True
             self._changed.notify_all()

@@ -149,7 +149,7 @@ def _hashed(source: VectorSource, files: Sequence[Path] | None, hashes: list[str
 
 
 def _checked(blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer]) -> Iterator[F32]:
-    """Give all rows as they are compared, block by block."""
+    """Yield all rows as they are compared, block by block."""
     start = 0
     for block in blocks:
         rows = (unit_rows if metric == "cosine" else short_rows)(block, name, start)

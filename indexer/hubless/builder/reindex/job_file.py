@@ -42,7 +42,7 @@ class BankFiles(_Section):
 
 
 class PriorChoice(_Section):
-    """Frequencies at which targets should be found: one of both."""
+    """Frequencies at which targets should be found: of a payload column, or by demand."""
 
     column: str | None = Field(default=None, min_length=1, description="A payload column.")
     demand: bool = Field(default=False, description="As often as the queries of a query sample agree on.")
@@ -83,7 +83,7 @@ class IndexChoice(_Section):
 
 
 class RefitRules(_Section):
-    """When the correction is fitted anew."""
+    """Rules for fitting the correction anew."""
 
     frozen: Share = Field(default=0.2, description="The largest share of targets that came after the fit.")
     bank: Literal["changed", "never"] = Field(
@@ -165,14 +165,14 @@ class Gates(_Section):
 
 
 class Retention(_Section):
-    """Which versions are kept once a new one is published. The current one always is."""
+    """Versions to keep once a new one is published. The current one always stays."""
 
     versions: int | None = Field(default=None, ge=1, description="The newest so many.")
     days: float | None = Field(default=None, gt=0, description="Those made in the last so many days.")
 
 
 class ExecutorChoice(_Section):
-    """Where the work is done."""
+    """The executor of the work."""
 
     type: str = Field(default="local", description=f"Makes the passes over all targets: {NAMES}.")
     device: str = Field(default="cpu", description="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")

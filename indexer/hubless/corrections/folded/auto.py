@@ -18,7 +18,7 @@ from hubless.vectors.arrays import F64
 from hubless.vectors.sources import VectorSource, as_source, sample, sampled_rows
 
 SAMPLE = 4096
-"""How many targets the topic of the bank, near-duplicates in it, and outlying offsets are found with."""
+"""Number of targets that tell the topic of the bank, its near-duplicates, and outlying offsets."""
 SHRINKAGE_QUERIES = 100
 """Trust an offset estimated from this many bank queries by half."""
 

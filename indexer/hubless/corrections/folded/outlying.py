@@ -19,7 +19,7 @@ NORMAL_DEVIATION = 1.4826
 
 @dataclass(frozen=True)
 class Outlying:
-    """From where on offsets are outlying, in units of similarity.
+    """Limits beyond which offsets are outlying, in units of similarity.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class Outlying:
 
 
 def find_outlying(offsets: F64) -> Outlying | None:
-    """From where on offsets are outlying: 6 to 8 robust deviations, 1.4826·MAD, above the median.
+    """Return the limits of outlying offsets: 6 to 8 robust deviations, 1.4826·MAD, above the median.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far offsets from few bank queries can be trusted: as far as halves of the bank agree.
+"""The trust in offsets from few bank queries: as far as halves of the bank agree.
 
 Shrinkage by the number of queries alone is too careful where the hubness is strong. There 20 queries tell most of it.
 

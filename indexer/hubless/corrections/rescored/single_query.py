@@ -20,7 +20,7 @@ from hubless.vectors.arrays import F32, F64, I64, check_at_least
 from hubless.vectors.sources import VectorSource, in_memory, sample
 
 FIT_SAMPLE = 4096
-"""How many targets the steps of the bank are computed on."""
+"""Number of targets that the steps of the bank are computed on."""
 SAMPLE = 1024
 """This many targets stand for all that are no candidates."""
 

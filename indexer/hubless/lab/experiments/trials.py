@@ -174,7 +174,7 @@ class Trial:
 
     @property
     def target_prior(self) -> TargetPrior | None:
-        """How often each target of the gallery should be found."""
+        """Return how often each target of the gallery should be found."""
         return None if self.pairs.target_prior is None else self.pairs.target_prior.taken(self.target_rows)
 
     @cached_property

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hubless.vectors.arrays import F32, F64
 
 PENALTY = np.array([10.0, 1.0])
-"""How firmly the prior holds slope and intercept."""
+"""Weight of the prior on slope and intercept."""
 _STEPS = 100
 _LARGEST = 40
 

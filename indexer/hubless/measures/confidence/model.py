@@ -25,14 +25,14 @@ COPIES = 1e-4
 """A score that is less than this share of τ below the first is equal to it."""
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
-"""What six real sets have in common, as a start for labelled pairs and for versions without any."""
+"""The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
 _LEAST, _ROUNDING = np.float32(1e-6), np.float32(1e-6)
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
 
 
 class Assessment(NamedTuple):
-    """How sure the answers of m queries are.
+    """Confidence in the answers of m queries.
 
     Attributes
     ----------
@@ -49,7 +49,7 @@ class Assessment(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is usual for scores at one strength: τ, and w (d,) and c of the score of a second hit, q·w + c."""
+    """Usual scores at one strength: τ, and w (d,) and c of the score of a second hit, q·w + c."""
 
     temperature: float
     weights: F32

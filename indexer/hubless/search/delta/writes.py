@@ -28,7 +28,7 @@ class Put:
 
     @property
     def there(self) -> NDArray[np.bool_]:
-        """Which targets have a vector, (a,)."""
+        """A mask (a,) of the targets that have a vector."""
         return np.ones(len(self.ids), np.bool_) if self.has_vector is None else self.has_vector
 
     def encode(self) -> bytes:

@@ -71,7 +71,7 @@ class Targets(Protocol):
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
 
     def have_vectors(self, rows: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Which of some rows have a vector, (r,)."""
+        """Return a mask (r,) of the rows that have a vector."""
 
     def is_shared(self, matches: Matches | None, *, exact: bool = False) -> bool:
         """Return True if several threads can work on one query, with the default parameters or compared with all."""

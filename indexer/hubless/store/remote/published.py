@@ -18,9 +18,9 @@ from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
 
 TRIES = 8
-"""How often a change of the aliases is tried while others change them, too."""
+"""Number of tries to change the aliases while others change them, too."""
 UNFINISHED = timedelta(days=1)
-"""What came within this time may belong to a build that is about to publish it."""
+"""Files younger than this may belong to a build that is about to publish them."""
 
 
 class RemoteCatalog(Mirror):

@@ -1,4 +1,4 @@
-"""All connections of a process: one timer ends those that are late, and a full house makes room for a new one."""
+"""All connections of a process. One timer ends late ones; above the limit, a new one closes the longest idle one."""
 
 import asyncio
 import logging
