@@ -94,6 +94,8 @@ def test_retriever_ranks_searches_and_gives_what_is_asked(plane):
     assert found["documents"][0].embedding is None
     assert ids(retriever.run(EAST, top_k=9)) == ["nearer", "near", "north"]
     assert ids(retriever.run(EAST, score_threshold=0.995)) == ["nearer"]
+    with pytest.raises(HublessError, match="scale_score: expected a query bank"):
+        retriever.run(EAST, scale_score=True)
     assert ids(retriever.run(EAST, filters={"field": "meta.rank", "operator": ">=", "value": 2})) == ["north"]
     assert retriever.run([0.0, 2.0], return_embedding=True)["documents"][0].embedding == [0.0, 1.0]
     assert ids(asyncio.run(retriever.run_async(EAST))) == ["nearer", "near"]
@@ -245,5 +247,7 @@ def test_query_bank_corrects_the_ranking(new_store):
     assert [each.score for each in corrected["documents"]] != pytest.approx(
         [each.score for each in raw["documents"]], abs=1e-4
     )
+    scaled = [each.score for each in retriever.run(questions[0], scale_score=True)["documents"]]
+    assert 1 >= scaled[0] == max(scaled) > min(scaled) >= 0
     with pytest.raises(HublessError, match="100 and more"):
         store.add_query_bank([])

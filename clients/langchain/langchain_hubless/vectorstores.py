@@ -9,7 +9,7 @@ from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 
-from hubless_client import BankInfo, CannotSend, Hits
+from hubless_client import BankInfo, CannotSend, Hit, Hits
 from hubless_client.connection import DEFAULT_URL
 from hubless_client.diversity import diverse_hits
 from hubless_client.documents import BATCH, WAIT, Documents
@@ -26,9 +26,10 @@ T = TypeVar("T")
 class HublessVectorStore(VectorStore):
     """Documents in a collection of a hubless server.
 
-    Scores are similarity − strength · offset: higher is better. The collection is made when it is first used, if the
-    server has none of this name: cosine, string ids, any metadata. It ranks raw until it has a bank of queries, as your
-    users ask them: see `add_query_bank`.
+    Scores are similarity − strength · offset: higher is better. Relevance scores, by which `score_threshold` of
+    `similarity_search_with_relevance_scores` cuts, are how likely a document is right, 0 to 1. The collection is made
+    when it is first used, if the server has none of this name: cosine, string ids, any metadata. It ranks raw until it
+    has a bank of queries, as your users ask them: see `add_query_bank`.
 
     Parameters
     ----------
@@ -224,6 +225,16 @@ class HublessVectorStore(VectorStore):
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        return self._run(self._search(query, k, options, self._relevance_of))
+
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[tuple[Document, float]]:
+        return await self._arun(self._search(query, k, options, self._relevance_of))
+
     # The programs.
 
     def _add(
@@ -263,10 +274,14 @@ class HublessVectorStore(VectorStore):
         return (yield from self._documents.put_bank(vectors, replace, wait))
 
     def _search(
-        self, query: str | list[float], k: int, options: dict[str, Any]
+        self,
+        query: str | list[float],
+        k: int,
+        options: dict[str, Any],
+        scored: Callable[[Hit], float] = lambda hit: hit.score,
     ) -> Program[list[tuple[Document, float]]]:
         hits = yield from self._hits(query, k, options)
-        return [(document_of(hit.id, hit.payload, self.content_key), hit.score) for hit in hits]
+        return [(document_of(hit.id, hit.payload, self.content_key), scored(hit)) for hit in hits]
 
     def _diverse(
         self, query: str | list[float], k: int, fetch_k: int, weight: float, options: dict[str, Any]
@@ -284,6 +299,10 @@ class HublessVectorStore(VectorStore):
     def _made(self) -> Program[None]:
         """Make the collection if there is none."""
         yield from self._documents.made(self._vector_of("dimension"))
+
+    def _relevance_of(self, hit: Hit) -> float:
+        """The hit's share of the confidence; its score, scaled, where the collection has no model of confidence."""
+        return self._relevance(hit.score) if hit.share is None else hit.share
 
     def _relevance(self, score: float) -> float:
         """A score between 0 and 1. Scores exist only after a search, which has read the collection's metric."""

@@ -70,6 +70,25 @@ def test_relevance_is_between_0_and_1_and_best_first(plane):
     assert asyncio.run(plane.asimilarity_search_with_relevance_scores("east", k=3)) == found
 
 
+def test_relevance_is_the_share_of_the_confidence_once_there_is_a_bank(store):
+    rng = np.random.default_rng(4)
+    texts = [f"text {row}" for row in range(30)]
+    questions = [f"question {row}" for row in range(60)]
+    rows = dict(zip([*texts, *questions, "dimension"], rng.normal(size=(91, 8)).tolist(), strict=True))
+    store._embedding = Table(**rows)
+    store.add_texts(texts, ids=texts)
+    store.add_query_bank(questions)
+    hits = store._documents.clients.client.query(store.collection, rows["question 3"], limit=5)
+    found = store.similarity_search_with_relevance_scores("question 3", k=5)
+    assert [(document.id, share) for document, share in found] == [(hit.id, hit.share) for hit in hits]
+    assert asyncio.run(store.asimilarity_search_with_relevance_scores("question 3", k=5)) == found
+    cut = store.similarity_search_with_relevance_scores("question 3", k=5, score_threshold=found[1][1])
+    assert cut == found[:2]
+    retriever = store.as_retriever(search_type="similarity_score_threshold", search_kwargs={"score_threshold": 1.0})
+    assert store.similarity_search("question 3", min_confidence=1.0) == []
+    assert retriever.invoke("question 3") == []
+
+
 def test_filter_searches_only_documents_that_meet_it(plane):
     assert ids(plane.similarity_search("east", filter={"field": "rank", "gte": 1})) == ["nearer", "north"]
     assert ids(plane.similarity_search("east", k=1, filter={"field": "tags", "contains": "a"})) == ["nearer"]

@@ -111,6 +111,8 @@ def test_query_passes_its_options_to_the_server(plane):
     assert plane.query(ask(), score_threshold=0.9).ids == ["nearer", "near"]
     with pytest.raises(HublessError, match="strength"):
         plane.query(ask(), strength="much")
+    with pytest.raises(HublessError, match="scale_score: expected a query bank"):
+        plane.query(ask(), scale_score=True)
 
 
 def test_add_replaces_nodes_of_the_same_ids(plane):
@@ -260,6 +262,8 @@ def test_query_bank_corrects_the_ranking(store):
     corrected, raw = store.query(query), store.query(query, strength=0)
     assert sorted(corrected.ids) == sorted(raw.ids)
     assert corrected.similarities != pytest.approx(raw.similarities, abs=1e-4)
+    scaled = store.query(query, scale_score=True).similarities
+    assert 1 >= scaled[0] == max(scaled) > min(scaled) >= 0
     assert store.add_query_bank(questions[:100], replace=True).queries == 100
 
 

@@ -10,7 +10,7 @@ from hubless_client.advice import ADVICE
 from hubless_client.bank import BankInfo
 from hubless_client.collection import CollectionInfo
 from hubless_client.errors import ApiCollectionNotFound, ApiDimensionMismatch, CannotSend, ClientError
-from hubless_client.hits import Hits
+from hubless_client.hits import Hit, Hits
 from hubless_client.points import Page, Point
 from hubless_client.steps import BothClients, Program, Step
 from hubless_client.vectors import VectorLike
@@ -149,6 +149,17 @@ class Documents:
         given = {name: value for name, value in options.items() if value is not None}
         hits: Hits = yield self.clients.call("query", self.collection, vector, **{"with_payload": True, **given})
         return hits
+
+    def shares(self, hits: Sequence[Hit]) -> list[float]:
+        """How likely each hit is right, 0 to 1: its share of the confidence.
+
+        Raises
+        ------
+        CannotSend : the collection has no model of confidence
+        """
+        if any(hit.share is None for hit in hits):
+            raise CannotSend(f"scale_score: expected a query bank in collection {self.collection!r}, got none")
+        return [hit.share for hit in hits if hit.share is not None]
 
     def put_bank(self, vectors: Sequence[VectorLike], replace: bool = False, wait: float = WAIT) -> Program[BankInfo]:
         """Fit the correction on example queries, and wait until it is served. Needs a key of role admin.

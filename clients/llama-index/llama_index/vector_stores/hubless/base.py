@@ -166,7 +166,8 @@ class HublessVectorStore(BasePydanticVectorStore):
         ----------
         query : in mode "default" or "mmr"
         options : `strength`, `score_threshold`, `params`; for "mmr" also `mmr_threshold` (1 is by score alone) and
-            `fetch_k`, of how many nodes to choose
+            `fetch_k`, of how many nodes to choose. With `scale_score`, similarities are how likely a node is right, 0
+            to 1, as a `SimilarityPostprocessor` cuts them
         """
         return self._run(self._query(query, **options))
 
@@ -219,6 +220,7 @@ class HublessVectorStore(BasePydanticVectorStore):
         *,
         mmr_threshold: float | None = None,
         fetch_k: int | None = None,
+        scale_score: bool = False,
         **options: Any,
     ) -> Program[VectorStoreQueryResult]:
         if query.mode not in self.MODES:
@@ -243,9 +245,8 @@ class HublessVectorStore(BasePydanticVectorStore):
         weight = next((one for one in (mmr_threshold, query.mmr_threshold) if one is not None), 0.5)
         chosen = diverse_hits(hits, count, weight) if diverse else list(hits)
         nodes = [node_of(hit.id, hit.payload, self.text_key) for hit in chosen]
-        return VectorStoreQueryResult(
-            nodes=nodes, similarities=[hit.score for hit in chosen], ids=[node.node_id for node in nodes]
-        )
+        scores = self._documents.shares(chosen) if scale_score else [hit.score for hit in chosen]
+        return VectorStoreQueryResult(nodes=nodes, similarities=scores, ids=[node.node_id for node in nodes])
 
     def _node(self, point: Point) -> BaseNode:
         node = node_of(point.id, point.payload, self.text_key)

@@ -1,6 +1,7 @@
 """The document store. Each operation is one program of steps, which runs sync and async."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -325,6 +326,7 @@ class HublessDocumentStore:
         top_k: int = 10,
         strength: float | None = None,
         score_threshold: float | None = None,
+        scale_score: bool = False,
         return_embedding: bool = False,
     ) -> Program[list[Document]]:
         wanted = filter_of(filters)
@@ -337,7 +339,9 @@ class HublessDocumentStore:
             score_threshold=score_threshold,
             with_vector=return_embedding,
         )
-        return [document_of(hit, return_embedding) for hit in hits]
+        scores = documents.shares(hits) if scale_score else [hit.score for hit in hits]
+        scored = [replace(hit, score=score) for hit, score in zip(hits, scores, strict=True)]
+        return [document_of(hit, return_embedding) for hit in scored]
 
     def _made(self) -> Program[Documents]:
         """The collection, made if there is none."""

@@ -20,6 +20,7 @@ class HublessEmbeddingRetriever:
     top_k : number of documents
     strength : how much of the correction is applied: 1 is full, 0 is the raw ranking; None is the store's
     score_threshold : leave out documents with a lower score
+    scale_score : whether scores are how likely a document is right, 0 to 1, in place of similarity − strength · offset
     return_embedding : whether documents bring their embeddings
     filter_policy : whether filters of a run replace those above or are merged with them
     """
@@ -32,6 +33,7 @@ class HublessEmbeddingRetriever:
         top_k: int = 10,
         strength: float | None = None,
         score_threshold: float | None = None,
+        scale_score: bool = False,
         return_embedding: bool = False,
         filter_policy: str | FilterPolicy = FilterPolicy.REPLACE,
     ) -> None:
@@ -43,6 +45,7 @@ class HublessEmbeddingRetriever:
         self.top_k = top_k
         self.strength = strength
         self.score_threshold = score_threshold
+        self.scale_score = scale_score
         self.return_embedding = return_embedding
         self.filter_policy = FilterPolicy.from_str(filter_policy) if isinstance(filter_policy, str) else filter_policy
 
@@ -55,6 +58,7 @@ class HublessEmbeddingRetriever:
             top_k=self.top_k,
             strength=self.strength,
             score_threshold=self.score_threshold,
+            scale_score=self.scale_score,
             return_embedding=self.return_embedding,
             filter_policy=self.filter_policy.value,
         )
@@ -72,10 +76,11 @@ class HublessEmbeddingRetriever:
         top_k: int | None = None,
         strength: float | None = None,
         score_threshold: float | None = None,
+        scale_score: bool | None = None,
         return_embedding: bool | None = None,
     ) -> dict[str, list[Document]]:
         """Search. What is not given is as the retriever was made."""
-        options = self._options(filters, top_k, strength, score_threshold, return_embedding)
+        options = self._options(filters, top_k, strength, score_threshold, scale_score, return_embedding)
         return {"documents": self.document_store._embedding_retrieval(query_embedding, **options)}
 
     @component.output_types(documents=list[Document])
@@ -86,10 +91,11 @@ class HublessEmbeddingRetriever:
         top_k: int | None = None,
         strength: float | None = None,
         score_threshold: float | None = None,
+        scale_score: bool | None = None,
         return_embedding: bool | None = None,
     ) -> dict[str, list[Document]]:
         """Search. What is not given is as the retriever was made."""
-        options = self._options(filters, top_k, strength, score_threshold, return_embedding)
+        options = self._options(filters, top_k, strength, score_threshold, scale_score, return_embedding)
         return {"documents": await self.document_store._embedding_retrieval_async(query_embedding, **options)}
 
     def _options(
@@ -98,6 +104,7 @@ class HublessEmbeddingRetriever:
         top_k: int | None,
         strength: float | None,
         score_threshold: float | None,
+        scale_score: bool | None,
         return_embedding: bool | None,
     ) -> dict[str, Any]:
         return {
@@ -105,5 +112,6 @@ class HublessEmbeddingRetriever:
             "top_k": self.top_k if top_k is None else top_k,
             "strength": self.strength if strength is None else strength,
             "score_threshold": self.score_threshold if score_threshold is None else score_threshold,
+            "scale_score": self.scale_score if scale_score is None else scale_score,
             "return_embedding": self.return_embedding if return_embedding is None else return_embedding,
         }
