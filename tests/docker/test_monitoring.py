@@ -13,7 +13,11 @@ from support import catalogs
 from support.limits import settings_with
 from support.serving import serving, wait_until_ready
 
+from hubless_service.access.authentication import FAILURES
 from hubless_service.app import create_app
+from hubless_service.http.problems import PROBLEM_TYPES
+from hubless_service.observing.live_version import RANKINGS
+from hubless_service.searching.slots import STATES
 from hubless_service.settings import Settings
 
 ROOT = Path(__file__).parents[2]
@@ -29,6 +33,12 @@ EXPRESSIONS = [
     *(note["expr"] for note in DASHBOARD["annotations"]["list"]),
 ]
 DOCUMENTED = dict(re.findall(r"(?m)^\| `(hubless_\w+)` \| (.*?) \|", (ROOT / "docs" / "metrics.md").read_text("utf-8")))
+VALUES = {
+    "state": {*STATES, "served", "refused"},
+    "code": {*PROBLEM_TYPES},
+    "ranking": {*RANKINGS},
+    "reason": {*FAILURES},
+}
 # what appears only once something happens that a test does not wait for: queries in hundreds, failures, several workers
 LATE = {
     *("hubless_recommended_strength", "hubless_drift", "hubless_encoder_breaker_open"),
@@ -76,9 +86,10 @@ def test_metrics_and_labels_of_an_expression_are_those_that_the_service_prints(e
         assert name in printed or name in LATE, name
     for name, matchers in re.findall(r"\b(hubless_\w+)\{((?:[^\"}]|\"[^\"]*\")*)\}", expression):
         base = re.sub(r"_(bucket|sum|count)$", "", name)
-        for label in re.findall(r"(\w+)=~?\"", matchers):
+        for label, values in re.findall(r'(\w+)=~?"([^"]*)"', matchers):
             assert f"`{label}`" in DOCUMENTED[base].split(", ")
             assert base in LATE or label in printed[base]
+            assert label not in VALUES or set(values.split("|")) <= VALUES[label]
 
 
 def test_routes_that_are_looked_at_are_those_of_the_service(tmp_path):
