@@ -7,12 +7,9 @@ import sys
 BENCHMARKS: dict[str, tuple[list[str], list[str]]] = {
     "offsets_vs_gemm": ([], ["--targets", "20000", "100000"]),
     "sinkhorn_vs_pot": (["--rows", "6000", "--repeats", "1"], ["--rows", "10000"]),
-    "sinkhorn_sample": (["--made", "10000", "--dim", "64"], ["--made", "10000", "50000"]),
-    "nnn_vs_package": (["--bank", "50000", "--targets", "2000"], []),
     "index_recipes": (["--targets", "10000"], ["--targets", "10000", "100000"]),
     "correction_is_free": (["--targets", "20000"], ["--targets", "20000", "100000"]),
     "build_stages": (["--targets", "20000"], ["--targets", "100000"]),
-    "layers": (["--targets", "20000"], ["--targets", "100000"]),
     "opening": (["--targets", "50000"], ["--targets", "400000"]),
     "swap": (["--large", "50000", "--rounds", "1"], ["--large", "400000"]),
     "shards": (["--targets", "20000"], ["--targets", "400000"]),

@@ -24,11 +24,6 @@ def json_bodies(rows, **more):
     return [orjson.dumps({"vector": row, **more}, option=orjson.OPT_SERIALIZE_NUMPY) for row in rows]
 
 
-def binary_bodies(rows):
-    """The bodies of binary queries, one for each vector."""
-    return [row.astype("<f4").tobytes() for row in rows]
-
-
 def load(side, bodies: Iterable[bytes], connections, seconds, media_type=JSON):
     """Ask for a while, each connection again as soon as it is answered, after a warm-up of a second.
 

@@ -1,6 +1,6 @@
 """The number of distinct bank queries: near-duplicates, such as five captions of an image, count as one.
 
-Measured, not derived: `benchmarks/auto_variants.py`, docs/auto.md.
+Measured, not derived: docs/auto.md.
 """
 
 import numpy as np

@@ -2,7 +2,7 @@
 
 Shrinkage is there for noise. Noise does not make an offset that lies many deviations above those of nearly all targets.
 
-Measured, not derived: `benchmarks/planted_hubs.py`, `benchmarks/auto_variants.py`, docs/auto.md.
+Measured, not derived: `benchmarks/planted_hubs.py`, docs/auto.md.
 """
 
 from dataclasses import dataclass
