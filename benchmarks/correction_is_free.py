@@ -21,7 +21,7 @@ from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, buil
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims, Setting, recall_curve
 from hubless.knn.augment import centre
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.knn.ivf import list_count
 from hubless.progress import Silent
 from hubless.vectors.sources import as_source

@@ -21,7 +21,7 @@ from hubless.filters import parse_filter
 from hubless.kernels.reductions import rankings
 from hubless.knn import Aims
 from hubless.knn.augment import centre
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.matches import Matches, find_matches
 from hubless.search.ranker import Ranker

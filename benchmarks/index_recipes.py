@@ -18,7 +18,7 @@ from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder, buil
 from hubless.kernels.reductions import rankings
 from hubless.knn import INDEXES, Aims
 from hubless.knn.augment import centre
-from hubless.knn.base import openmp_threads
+from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import as_source
