@@ -37,13 +37,9 @@ class Ranked:
 
     def part(self, start: int, stop: int) -> "Ranked":
         """The same from one rank, counted from 0, to before another."""
-        return replace(
-            self,
-            rows=self.rows[:, start:stop],
-            scores=self.scores[:, start:stop],
-            similarities=self.similarities[:, start:stop],
-            offsets=self.offsets[:, start:stop],
-        )
+        ranks = slice(start, stop)
+        numbers = self.scores[:, ranks], self.similarities[:, ranks], self.offsets[:, ranks]
+        return Ranked(self.rows[:, ranks], *numbers, self.corrected, self.rescoring)
 
 
 class Ranker:

@@ -56,8 +56,12 @@ def naive(best, query, level):
 def test_numbers_are_those_of_the_naive_reference(b):
     level = Level(0.03, np.array([0.1, -0.2, 0.05, 0.0], np.float32), 0.25)
     best, queries = best_scores(30, b), RNG.normal(size=(30, 4)).astype(np.float32)
-    found = assess(ConfidenceModel((level, level)), best, queries)
+    made = ConfidenceModel((level, level))
+    found = assess(made, best, queries)
     for line in range(30):
+        one = assess(made, best[[line]], queries[[line]])
+        for several, alone in zip(found[:3], one[:3], strict=True):
+            np.testing.assert_allclose(alone, several[[line]], rtol=1e-4)
         confidence, presence, shares = naive(best[line], queries[line], level)
         assert found.confidence[line] == pytest.approx(confidence, rel=1e-4)
         assert found.presence[line] == pytest.approx(presence, rel=1e-4)

@@ -11,6 +11,7 @@ presence the same of z. Without labels slopes and intercepts are fixed; labelled
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp, log
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,7 +27,7 @@ COPIES = 1e-4
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
 """The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
-_LEAST, _ROUNDING = np.float32(1e-6), np.float32(1e-6)
+_LEAST, _ROUNDING = 1e-6, np.float32(1e-6)
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
 
@@ -68,6 +69,15 @@ class Level(NamedTuple):
             others += np.float32(missing / (DEPTH - 1)) * np.exp(np.minimum(-z, 80))
         x: F32 = -np.log(np.maximum(others, _LEAST))
         return x, z
+
+    def numbers_of_one(self, query: F32, best: list[float]) -> tuple[float, float]:
+        """Return the same of one query (d,): numpy would take five times as long for so few numbers."""
+        first, per = best[0], 1 / self.temperature
+        z = (first - float(query.dot(self.weights)) - self.constant) * per
+        others = sum([exp(over) for score in best if (over := (score - first) * per) < -COPIES])
+        if len(best) < DEPTH:
+            others += (DEPTH - len(best)) / (DEPTH - 1) * exp(min(-z, 80))
+        return -log(max(others, _LEAST)), z
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,12 +124,19 @@ class ConfidenceModel:
         if not best.shape[1]:
             nothing = np.zeros(len(best), np.float32)
             return Assessment(nothing, nothing, np.zeros(scores.shape, np.float32), self.pairs > 0)
-        level = self.level(strength)
-        x, z = level.numbers(queries, best[:, :DEPTH])
-        confidence = self.confidence(x)
+        level, calibrated = self.level(strength), self.pairs > 0 and strength == self.strength
+        if len(best) == 1:
+            seen = best[0, :DEPTH].tolist()
+            x, z = level.numbers_of_one(queries[0], seen)
+            one, first, per = self.confidence.of_one(x), seen[0], 1 / level.temperature
+            share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
+            numbers = np.array([one, self.presence.of_one(z), *share], np.float32)
+            return Assessment(numbers[:1], numbers[1:2], numbers[2:].reshape(1, -1), calibrated)
+        of_all, height = level.numbers(queries, best[:, :DEPTH])
+        confidence = self.confidence(of_all)
         over = np.minimum(scores - best[:, :1], 0) * np.float32(1 / level.temperature)
         shares = confidence[:, np.newaxis] * np.exp(over)
-        return Assessment(confidence, self.presence(z), shares, self.pairs > 0 and strength == self.strength)
+        return Assessment(confidence, self.presence(height), shares, calibrated)
 
     def calibrate(self, answers: "Answers", strength: float) -> Self:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
