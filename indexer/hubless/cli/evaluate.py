@@ -24,6 +24,8 @@ from hubless.cli.options import (
 from hubless.cli.parameters import parameters_of, parse_value, read_settings
 from hubless.cli.printing import print_json, print_table
 from hubless.errors import InputError
+from hubless.lab.experiments.abstain import Abstention, abstain_collection, check_chart, write_abstention
+from hubless.lab.experiments.abstain import abstain as measure_abstention
 from hubless.lab.experiments.compare import compare, compare_strictly
 from hubless.lab.experiments.comparisons import Comparison, as_table, check_output, columns, write
 from hubless.lab.experiments.evaluate import evaluate
@@ -64,6 +66,9 @@ def evaluate_command(
         list[Path] | None,
         typer.Option(metavar="FILE", help="Write the table: .json, .csv, .md or .tex; repeatable."),
     ] = None,
+    abstain: Annotated[
+        bool, typer.Option("--abstain", help="Measure confidence: which queries should have an answer.")
+    ] = False,
     set_: SetOption = None,
     json_: JsonOption = False,
 ) -> None:
@@ -79,8 +84,17 @@ def evaluate_command(
       hubless evaluate --targets t.npy --queries q.npy --relevant r.npy --strict
     """
     for path in output or []:
-        _usage("--output", check_output, path)
+        _usage("--output", check_chart if abstain else check_output, path)
         check_place(path)
+    if abstain:
+        made = _abstention(relevant, queries, catalog, collection, targets, query_bank, strict, correction, set_)
+        for path in output or []:
+            write_abstention(made, path)
+        if json_:
+            print_json(made.as_json())
+        else:
+            print_table(made.table().rich())
+        return
     comparison: Comparison
     if collection is not None:
         refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
@@ -126,6 +140,36 @@ def evaluate_command(
     for leak in comparison.leaks:
         typer.echo(f"Warning: {leak}.")
     print_table(as_table(comparison, measures))
+
+
+def _abstention(
+    relevant: Path,
+    queries: Path | None,
+    catalog: Path | None,
+    collection: str | None,
+    targets: Path | None,
+    query_bank: Path | None,
+    strict: bool,
+    correction: list[str] | None,
+    set_: list[str] | None,
+) -> Abstention:
+    """Return what `--abstain` measures: a collection as it is served, or a correction on splits or with a bank."""
+    if queries is None:
+        raise typer.BadParameter("give labelled queries", param_hint="--queries")
+    if collection is not None:
+        refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
+        values = read_settings(set_, {"version": str, "accuracy": float})
+        opened = open_collection(catalog, collection, values.pop("version", None))
+        return abstain_collection(opened, queries, relevant, **values)
+    refuse("--targets", {"catalog": catalog})
+    values = read_settings(set_, parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
+    if targets is None or strict == (query_bank is not None):
+        raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
+    entries = _usage("--correction", entries_from, correction or ["auto"])
+    if len(entries) > 1:
+        raise typer.BadParameter("give one with --abstain", param_hint="--correction")
+    values.setdefault("metric", "cosine")
+    return measure_abstention(queries, targets, relevant, entries[0], query_bank=query_bank, **values)
 
 
 def _usage(option: str, check: Any, *given: Any) -> Any:
