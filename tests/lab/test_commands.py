@@ -252,3 +252,42 @@ class TestTune:
         code, _, err = run("tune", *labelled(files), "--grid", grid)
         assert code == 2
         assert "expected NAME.KEY=VALUE,VALUE or one of nnn" in err
+
+
+def test_confidence_is_measured_and_a_threshold_found(run, tmp_path):
+    paths = saved(tmp_path, pairs(300, noise=0.9))
+    given = [word for name in ("queries", "targets", "relevant") for word in (f"--{name}", paths[name])]
+    picture = tmp_path / "a.svg"
+    one = ["--set", "seeds=1"]
+    code, out, _ = run("evaluate", *given, "--strict", "--abstain", *one, "--json", "--output", picture)
+    assert (code, json.loads(out)["correction"], picture.exists()) == (0, "auto", True)
+    code, out, _ = run("evaluate", *given, "--strict", "--abstain", *one, "--correction", "none")
+    assert code == 0
+    assert "best cosine" in out
+    code, out, _ = run("tune", *given, "--accuracy", "0.8", *one, "--set", "corrections=none,csls", "--json")
+    assert json.loads(out)["tuned"]["abstention"]["accuracy"] == 0.8
+
+
+def test_confidence_of_a_collection_is_measured(run, tmp_path):
+    labelled = pairs(300, noise=0.9)
+    paths = saved(tmp_path, labelled)
+    hubless.build(tmp_path / "c", "c", labelled.targets, BANK.queries, progress=False)
+    given = ["--queries", paths["queries"], "--relevant", paths["relevant"], "--catalog", tmp_path / "c"]
+    code, out, _ = run("evaluate", *given, "--collection", "c", "--abstain")
+    assert code == 0
+    assert "not calibrated" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ([], "either --strict or a query bank"),
+        (["--strict", "--correction", "none", "--correction", "auto"], "give one with --abstain"),
+        (["--strict", "--output", "a.csv"], ".json, .md, .svg"),
+    ],
+)
+def test_wrong_usage_of_abstain_is_told(run, files, more, message):
+    given = [word for name in ("queries", "targets", "relevant") for word in (f"--{name}", files[name])]
+    code, _, err = run("evaluate", *given, "--abstain", *more)
+    assert code == 2
+    assert message in " ".join(err.replace("│", " ").split())

@@ -23,7 +23,7 @@ from hubless.lab.experiments.tune import Tuned, tune
 from hubless.store.durable import check_place
 
 _SHOWN = 10
-_OPTIONS = ("queries", "targets", "relevant", "grids")
+_OPTIONS = ("queries", "targets", "relevant", "grids", "accuracy")
 
 
 def tune_command(
@@ -39,6 +39,10 @@ def tune_command(
     ] = None,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the file for `build --correction`: .json.")
+    ] = None,
+    accuracy: Annotated[
+        float | None,
+        typer.Option(metavar="SHARE", help="Also find the confidence above which this share of answers is right."),
     ] = None,
     set_: SetOption = None,
     json_: JsonOption = False,
@@ -62,7 +66,7 @@ def tune_command(
         raise typer.BadParameter(needed, param_hint="--targets" if targets is None else "--queries")
     if matrices is None:
         values.setdefault("metric", "cosine")
-    tuned = tune(given, targets, relevant, grids=_grids(grid or []), **values)
+    tuned = tune(given, targets, relevant, grids=_grids(grid or []), accuracy=accuracy, **values)
     if output is not None:
         tuned.save(output)
     if json_:

@@ -117,6 +117,14 @@ class Abstention:
             )
         return [*said, *self.notes]
 
+    def threshold_sentence(self) -> str:
+        """Return the threshold at which enough answers are right, and how many queries it answers."""
+        if not self.confidence.answered:
+            return f"At no confidence {self.accuracy:.0%} of the answers are right"
+        cut, cosine = self.confidence, self.cosine.answered
+        at = f"With min_confidence {cut.threshold:.2f} (calibrated by {self.pairs} pairs)"
+        return f"{at} {cut.answered:.0%} of the queries are answered, {self.accuracy:.0%} right; by cosine {cosine:.0%}"
+
     def plot(self) -> Chart:
         """Draw how many answers are right by how many queries are answered."""
         tenths = {tenth / 10: f"{10 * tenth}" for tenth in range(0, 11, 2)}

@@ -13,6 +13,7 @@ from hubless.builder.banks.live_strength import strength_by_offsets, verdict
 from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
+from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless.lab.experiments.relevance import Relevant, left_out_note
 from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
@@ -53,6 +54,7 @@ class Tuned:
     tried : number of candidates
     candidates : all of them, from the simplest to the strongest
     strength : that live queries choose for the choice; None without any, or if it does not fold
+    abstention : confidence with the choice, if an accuracy was asked for: its threshold, and how many it answers
     """
 
     correction: str
@@ -68,6 +70,7 @@ class Tuned:
     candidates: list[Candidate]
     notes: list[str]
     strength: ChosenStrength | None = None
+    abstention: Abstention | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return a parameter file: `correction` and `parameters`, and under `tuned` the evidence."""
@@ -100,6 +103,7 @@ def tune(
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
     live_queries: Vectors | None = None,
+    accuracy: float | None = None,
     progress: bool | None = None,
 ) -> Tuned:
     """Choose the correction that ranks best on labelled queries; `none` unless the gain is real.
@@ -121,6 +125,8 @@ def tune(
     target_prior : (n,) how often each target should be found, for the corrections that take one
     live_queries : (l, d) queries that people asked, without labels: they choose the strength for the chosen correction.
         Without a query bank it is that of the first split
+    accuracy : share of answers that should be right, such as 0.9: also measure at which confidence that is so, and how
+        many queries are answered then
 
     Returns
     -------
@@ -181,6 +187,9 @@ def tune(
         candidates=candidates,
         notes=notes,
     )
+    if accuracy is not None:
+        made = abstain(given, correction=methods[chosen], seeds=seeds, accuracy=accuracy, progress=progress)
+        tuned = replace(tuned, abstention=made, notes=[*notes, made.threshold_sentence()])
     return tuned if live is None or chosen == 0 else _with_strength(tuned, methods[chosen], live, trials[0])
 
 

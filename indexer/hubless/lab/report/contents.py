@@ -11,6 +11,7 @@ from hubless.builder.banks.bank_checks import NO_QUERIES
 from hubless.errors import InputError
 from hubless.lab.diagnose import bank_of, check_labels, diagnose
 from hubless.lab.diagnosis import Diagnosis
+from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.compare import compare
 from hubless.lab.experiments.comparisons import Comparison
 from hubless.lab.experiments.methods import Method
@@ -28,6 +29,8 @@ MOST_TARGETS = 5000
 """Targets on which curves are measured: it is the shape that counts."""
 TESTED = 1000
 SEEDS = 3
+FEWEST_LABELS = 200
+"""With fewer labelled queries a split has too few to measure confidence."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +56,7 @@ class Report:
     name: str
     diagnosis: Diagnosis
     comparison: Comparison | None
+    abstention: Abstention | None
     curves: Curves
     examples: list[Example]
     images: bool
@@ -85,7 +89,7 @@ def make_report(
     if bank is None and gallery.collection is None and matrices is None:
         raise InputError("query bank", f"a query bank, or labelled queries. {NO_QUERIES}", "none")
     shared: dict[str, Any] = {"bank_of_targets": bank_of_targets, "progress": progress}
-    given, comparison = None, None
+    given, comparison, abstention = None, None, None
     asked = queries if matrices is None else SimilarityMatrices(**vars(matrices))
     if relevant is not None and asked is not None:
         given = open_labelled(
@@ -99,6 +103,8 @@ def make_report(
         )
         compared = [Method("none"), *wanted.corrections, Method("auto")] if wanted.corrections else None
         comparison = compare(given, corrections=compared, seeds=seeds, progress=progress)
+        if matrices is None and len(given.pairs.answerable) >= FEWEST_LABELS:
+            abstention = abstain(given, seeds=seeds, progress=progress)
     diagnosis = diagnose(gallery, bank, target_bank=target_bank, measured=comparison, seed=seed, **shared)
     source = bank_of(gallery, bank)
     trial = _less(_without_labels(gallery, source, seed) if given is None else next(given.trials(1)), seed)
@@ -112,7 +118,7 @@ def make_report(
                 raise InputError("example", "labelled queries, or a query bank in a file", "a collection alone")
             right = None if given is None else given.pairs.relevant
             shown = examples(gallery, as_items(searched, "queries"), wanted.examples, source, right)
-    return Report(gallery.name, diagnosis, comparison, found, shown, wanted.images)
+    return Report(gallery.name, diagnosis, comparison, abstention, found, shown, wanted.images)
 
 
 def _without_labels(gallery: Gallery, bank: VectorSource, seed: int) -> Trial:

@@ -26,6 +26,8 @@ def main_pictures(report: Report) -> list[Picture]:
     drawn = [Picture("How often each item is shown", report.diagnosis.plot().svg(), "occurrence")]
     if report.comparison is not None:
         drawn.append(Picture("R@1 by correction", report.comparison.plot().svg(), "recalls"))
+    if report.abstention is not None:
+        drawn.append(Picture("Right answers by how many are given", report.abstention.plot().svg(), "abstain"))
     return drawn
 
 

@@ -1,0 +1,106 @@
+"""Confidence on labelled queries: what is measured, by which queries, and how it is told."""
+
+import numpy as np
+import pytest
+from support.labelled import pairs, tune
+
+import hubless
+from hubless.errors import InputError
+from hubless.lab.experiments.abstain import abstain, abstain_collection, check_chart, write_abstention
+from hubless.measures.confidence.quality import auroc
+
+HUBBY = pairs(400, noise=0.9)
+RIGHT = [rows.tolist() for rows in HUBBY.relevant]
+
+
+def measured(**options):
+    given = {"metric": "cosine", "seeds": 2, "progress": False} | options
+    return abstain(HUBBY.queries, HUBBY.targets, RIGHT, **given)
+
+
+@pytest.fixture(scope="module")
+def made():
+    return measured()
+
+
+def test_confidence_orders_answers_better_than_the_cosine_where_queries_differ_in_level(made):
+    assert made.confidence.auroc > made.cosine.auroc + 0.02
+    assert made.confidence.answered > made.cosine.answered
+    assert made.presence > made.presence_cosine
+
+
+def test_every_test_query_is_measured_once_by_a_calibration_without_it(made):
+    assert made.queries == 400  # two splits, in each of which half of the targets are searched
+    assert made.pairs == 100
+    assert made.interval.low <= made.error + 0.02
+    assert made.error < 0.09
+    assert made.error <= made.error_of_one
+
+
+def test_calibration_by_fewer_pairs_is_measured_on_the_others():
+    found = measured(pairs=30)
+    assert (found.pairs, found.queries) == (30, 2 * (200 - 30))
+
+
+def test_threshold_keeps_the_accuracy_on_the_curve(made):
+    at = np.flatnonzero(np.array(made.confidence.accuracies) >= made.accuracy - 1e-4)
+    assert made.confidence.shares[at[-1]] == pytest.approx(made.confidence.answered, abs=0.02)
+    assert made.confidence.shares[-1] == 1
+
+
+def test_collection_is_measured_as_it_is_served():
+    bank = pairs(400, noise=0.9, seed=9).queries
+    index = hubless.Index("auto", "cosine").fit(bank, HUBBY.targets)
+    found = abstain_collection(index, HUBBY.queries, RIGHT)
+    answers = index.query(HUBBY.queries, 1)
+    right = np.array([row == want for [row], [want] in zip(answers.rows.tolist(), RIGHT, strict=True)])
+    assert found.confidence.auroc == pytest.approx(auroc(answers.confidence, right), abs=1e-3)
+    assert found.error is None
+    assert "Confidence is not calibrated" in " ".join(found.sentences())
+    index.calibrate(HUBBY.queries[:100], RIGHT[:100])
+    assert abstain_collection(index, HUBBY.queries[100:], RIGHT[100:]).error < 0.12
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".json", "{"), (".md", "| cut at"), (".svg", "<svg")])
+def test_numbers_table_and_picture_are_written(made, tmp_path, suffix, start):
+    write_abstention(made, tmp_path / f"out{suffix}")
+    text = (tmp_path / f"out{suffix}").read_text("utf-8")
+    assert text.startswith(start)
+    if suffix == ".svg":
+        assert "best cosine" in text
+        assert set(made.plot().lines) >= {"confidence", "best cosine"}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"accuracy": 1.5}, "accuracy: expected a number of at least 0 and at most 1, got 1.5"),
+        ({"pairs": 19}, "pairs: expected at least 20, better 100 and more, got 19"),
+        ({"correction": "best"}, "correction: expected one of"),
+    ],
+)
+def test_wrong_options_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        measured(**options)
+
+
+def test_too_few_labels_and_unknown_formats_are_told(tmp_path):
+    few = pairs(60)
+    with pytest.raises(InputError, match="at least 20 labelled pairs to calibrate by in each trial"):
+        abstain(few.queries, few.targets, [rows.tolist() for rows in few.relevant], metric="cosine", progress=False)
+    with pytest.raises(InputError, match=r"ending in \.json, \.md, \.svg"):
+        check_chart(tmp_path / "out.csv")
+
+
+def test_collection_without_a_model_says_how_to_get_one(tmp_path):
+    hubless.build(tmp_path, "c", HUBBY.targets, correction="none", progress=False)
+    with pytest.raises(InputError, match="build it with a query bank"):
+        abstain_collection(hubless.open(tmp_path, "c"), HUBBY.queries, RIGHT)
+
+
+def test_tune_says_which_threshold_answers_how_many():
+    options = {"corrections": ["none", "csls"], "seeds": 2}
+    found = tune(HUBBY.queries, HUBBY.targets, RIGHT, accuracy=0.8, **options)
+    assert found.abstention.correction.split()[0] == found.correction
+    assert any("min_confidence" in note and "80% right" in note for note in found.notes)
+    assert tune(HUBBY.queries, HUBBY.targets, RIGHT, **options).abstention is None
