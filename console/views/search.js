@@ -21,6 +21,7 @@ function optionsOf(params, collection) {
   const kind = params.kind in KINDS ? params.kind : collection.text ? "text" : "bank";
   const strength = Number(params.strength);
   const columns = collection.payload_columns;
+  const sure = Number(params.sure);
   return {
     kind,
     q: params.q ?? "",
@@ -29,6 +30,7 @@ function optionsOf(params, collection) {
     filter: params.filter ?? "",
     fields: params.fields === undefined ? columns.slice(0, SHOWN) : parseList(params.fields).filter((each) => columns.includes(each)),
     exact: params.exact === "1",
+    sure: collection.confidence && sure > 0 && sure <= 1 ? sure : 0,
   };
 }
 
@@ -61,7 +63,7 @@ async function subject({ kind, q }, collection, signal) {
 function Searching({ address, access, collection }) {
   const [params, setParams] = useParams(address);
   const options = optionsOf(params, collection);
-  const { kind, q, strength, limit, filter, fields, exact } = options;
+  const { kind, q, strength, limit, filter, fields, exact, sure } = options;
   const filterJson = useMemo(() => readFilter(filter), [filter]);
   const [example, draw] = useExample(collection, (kind === "bank" || kind === "text") && !q.trim() && access.bank_queries);
 
@@ -75,6 +77,7 @@ function Searching({ address, access, collection }) {
       const body = { ...what, limit };
       if (collection.payload_columns.length) body.with = ["payload"];
       if (filterJson) body.filter = filterJson;
+      if (sure) body.min_confidence = sure;
       const ask = (more) => call("search", "POST", of(collection.name, "query"), { signal, body: { ...body, ...more } });
       const [raw, corrected, all] = await Promise.all([
         ask({ strength: 0, ...(exact && { params: { exact: true } }) }),
@@ -85,6 +88,7 @@ function Searching({ address, access, collection }) {
         body: { ...body, strength, ...(exact && { params: { exact: true } }) },
         raw: raw.data.hits,
         corrected: (all ?? corrected).data.hits,
+        certainty: { raw: raw.data, corrected: (all ?? corrected).data },
         recall: all && overlap(corrected.data.hits, all.data.hits),
         gate: corrected.data.corrected,
         timing: corrected.timing,
@@ -92,7 +96,7 @@ function Searching({ address, access, collection }) {
         strength,
       };
     },
-    [collection.name, kind, q, example, strength, limit, filterJson, exact],
+    [collection.name, kind, q, example, strength, limit, filterJson, exact, sure],
   );
 
   const more = useCallback((id) => setParams({ kind: "id", q: String(id) }, true), [setParams]);
@@ -105,6 +109,12 @@ function Searching({ address, access, collection }) {
         <input type="range" min="0" max="2" step="0.05" value=${strength} aria-label="Strength" onInput=${(event) => setParams({ strength: event.target.value })} />
         <span class="ends"><span>0 raw</span><span>1 full</span><span>2</span></span>
       </label>
+      ${collection.confidence &&
+      html`<label class="slider">
+        <span><${Term} of="sure">Confidence from<//> <output>${fixed(sure)}</output></span>
+        <input type="range" min="0" max="1" step="0.05" value=${sure} aria-label="Least confidence" onInput=${(event) => setParams({ sure: event.target.value === "0" ? "" : event.target.value })} />
+        <span class="ends"><span>0 all answers</span><span>1 none</span></span>
+      </label>`}
       <label>Hits
         <select value=${limit} onChange=${(event) => setParams({ limit: event.target.value })}>
           ${LIMITS.map((each) => html`<option key=${each} value=${each} selected=${each === limit}>${each}</option>`)}
@@ -225,10 +235,14 @@ function Results({ found, collection, fields, more, busy, access }) {
   const after = useMemo(() => new Map(corrected.map((hit, rank) => [hit.id, rank])), [corrected]);
   const widest = Math.max(1e-9, ...raw.concat(corrected).map((hit) => Math.abs(hit.offset)));
   const kept = corrected.filter((hit) => before.has(hit.id)).length;
-  if (!raw.length && !corrected.length) return html`<p class="quiet" role="status">No target meets the filter.</p>`;
+  const cut = (data) => data.answered === false;
+  if (!raw.length && !corrected.length && !cut(found.certainty.raw) && !cut(found.certainty.corrected)) {
+    return html`<p class="quiet" role="status">No target meets the filter.</p>`;
+  }
   const side = (hits, other, title, term) => html`
     <section class=${`side ${term}`} aria-label=${title}>
       <h2><${Term} of=${term}>${title}<//> <span class="quiet">${term === "raw" ? "similarity" : `similarity − ${fixed(strength)} · offset`}</span></h2>
+      <${Certainty} of=${found.certainty[term]} />
       <ol>
         ${hits.map(
           (hit, rank) =>
@@ -252,6 +266,15 @@ function Results({ found, collection, fields, more, busy, access }) {
     <${Calls} ...${{ collection, body: found.body, keys: access.keys }} />
   `;
 }
+
+/** How sure an answer is; nothing for a version without a model of confidence. */
+const Certainty = ({ of: { confidence, presence, calibrated, answered } }) =>
+  confidence !== undefined &&
+  html`<p class="certainty">
+    <${Term} of="confidence">Confidence<//> <b>${fixed(confidence)}</b>, <${Term} of="presence">presence<//> <b>${fixed(presence)}</b>
+    ${!calibrated && html`<span class="quiet"> · not calibrated</span>`}
+    ${!answered && html`<span class="warn"> · left out, as it is less sure than asked for</span>`}
+  </p>`;
 
 const STAGES = ["encode", "filter", "search", "rescore", "payload", "total"];
 const Timing = ({ timing }) =>

@@ -45,11 +45,27 @@ def test_lines_join_what_is_in_both(visit):
 def test_slider_changes_the_order_and_zero_is_the_raw_ranking(visit, server):
     page = visit("words", q=QUESTION)
     settled(page, "corrected", answered(server, {"text": QUESTION, "strength": 1}))
-    page.get_by_role("slider").fill("2")
+    page.get_by_role("slider", name="Strength").fill("2")
     settled(page, "corrected", answered(server, {"text": QUESTION, "strength": 2}))
-    page.get_by_role("slider").fill("0")
+    page.get_by_role("slider", name="Strength").fill("0")
     settled(page, "corrected", titles(page, "raw"))
     assert "strength=0" in page.url
+
+
+def test_answers_show_how_sure_they_are_and_a_slider_leaves_out_the_others(visit, server):
+    page = visit("words", q=QUESTION)
+    body = {"text": QUESTION, "strength": 1}
+    sure = httpx.post(f"{server}/v1/collections/words/query", json=body).json()
+    shown = page.locator(".side.corrected .certainty")
+    expect(shown).to_contain_text(f"Confidence {sure['confidence']:.2f}, presence {sure['presence']:.2f}")
+    expect(shown).to_contain_text("not calibrated")
+    page.get_by_role("slider", name="Least confidence").fill("1")
+    expect(shown).to_contain_text("left out")
+    settled(page, "corrected", [])
+    assert "sure=1" in page.url
+    expect(page.locator(".calls pre")).to_contain_text('"min_confidence":1')
+    page.get_by_role("slider", name="Least confidence").fill("0")
+    settled(page, "corrected", answered(server, body))
 
 
 def test_typing_searches_and_back_returns(visit, server):
@@ -145,7 +161,7 @@ def test_search_opens_with_the_answers_to_a_bank_query_until_something_is_asked(
     expect(page.locator(".example")).to_contain_text(re.compile(r"An example: query \d+ of the bank"))
     first = page.locator("pre").inner_text()
     expect(page.locator("pre")).to_contain_text('"vector":[')
-    page.get_by_role("slider").fill("0")
+    page.get_by_role("slider", name="Strength").fill("0")
     settled(page, "corrected", titles(page, "raw"))
     assert page.locator("pre").inner_text().partition('"vector"')[2][:60] == first.partition('"vector"')[2][:60]
     if collection == "words":

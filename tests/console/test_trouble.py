@@ -57,7 +57,7 @@ def test_key_that_is_taken_back_is_asked_for_anew(open_page, console, tmp_path):
         allow("another-0123456789")
         while httpx.get(f"{base}/v1/access", headers={"X-API-Key": READ_KEY}).status_code == 200:
             sleep(0.01)
-        page.get_by_role("slider").fill("0.5")
+        page.get_by_role("slider", name="Strength").fill("0.5")
         expect(page.get_by_role("dialog")).to_contain_text("it was taken back")
         give(page, "another-0123456789")
         expect(page.locator(".slider output")).to_have_text("0.50")
