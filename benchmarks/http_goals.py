@@ -230,7 +230,7 @@ class Measuring:
 def tables(result):
     rows = [
         [
-            each["what"],
+            each["what"].replace(" targets", ""),
             _figure(each["measured"]),
             f"{each['beside']}: {_figure(each['of'])}",
             f"{wording(*each['goal'])}: {reached(each)}",

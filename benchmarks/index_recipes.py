@@ -24,7 +24,7 @@ from hubless.vectors.arrays import unit_rows
 from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, BATCH = 512, 2000, 500, 10, 20, 256
-COLUMNS = ("targets", "kind", "setting", "recall@10", "single ms", "faster", "batch/s", "build s")
+COLUMNS = ("targets, kind", "setting", "recall@10", "single ms", "faster", "batch/s", "build s")
 GRAPHS = ("hnsw", "hnsw_fp16", "hnsw_sq8")
 MOST_FOR_GRAPHS = 20_000
 
@@ -85,8 +85,7 @@ def ask(built, raw, queries):
 
 def row(line):
     return [
-        f"{line['targets']:,}",
-        line["kind"],
+        f"{line['targets']:,}, {line['kind']}",
         ", ".join(f"{name} {value}" for name, value in line["parameters"].items()),
         f"{line['recall']:.4f}",
         f"{line['single_ms']:.3f}",

@@ -244,13 +244,13 @@ def measure(open_side, data, options):
 
 
 def tables(result):
-    columns = [f"{result['targets']:,} × {DIM}", "recall@10", "ef"]
+    columns = [f"{result['targets']:,} × {DIM}", "recall@10"]
     columns += [f"answers/s, {connections} conn." for connections in CONNECTIONS]
     return [[columns, *(row(name, line) for name, line in result["sides"].items())]]
 
 
 def row(name, line):
-    cells = [name, f"{line['recall']:.3f}", str(line["ef"] or "")]
+    cells = [name, f"{line['recall']:.3f}"]
     return cells + [f"{run['rate']:,.0f}" for run in line["runs"].values()]
 
 

@@ -28,6 +28,8 @@ ORDER = (
     "writes",
     "peers",
 )
+OURS = ("fastapi", "uvicorn")
+"""Packages of the service, whose versions no figure depends on."""
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, KEPT = DOCS / "performance.md", DOCS / "performance"
 INTRODUCTION = """# Performance
@@ -49,7 +51,9 @@ def page():
 def facts(result):
     """Where a benchmark ran, and with what."""
     where = result["machine"]
-    versions = [f"{package} {version}" for package, version in where["versions"].items() if version]
+    versions = [
+        f"{package} {version}" for package, version in where["versions"].items() if version and package not in OURS
+    ]
     return [where["processor"], f"{where['cores']} cores", f"Python {where['python']}", *versions]
 
 
