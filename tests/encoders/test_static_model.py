@@ -111,69 +111,39 @@ def test_text_without_a_known_word_is_the_askers_mistake(tmp_path):
         encoder.encode("amber")
 
 
-def no_table(folder):
-    (folder / "model.safetensors").unlink()
+def text(name, content):
+    return lambda folder: (folder / name).write_text(content)
 
 
-def damaged_table(folder):
-    (folder / "model.safetensors").write_bytes(b"x" * 40)
+def without(name):
+    return lambda folder: (folder / name).unlink()
 
 
-def other_tensors(folder):
-    write_static(folder, {"weight": ROWS})
-
-
-def too_few_rows(folder):
-    write_static(folder, {"embeddings": ROWS[:-1].copy()})
-
-
-def not_finite(folder):
-    write_static(folder, {"embeddings": np.full_like(ROWS, np.nan)})
-
-
-def wrong_mapping(folder):
-    write_static(folder, {"embeddings": ROWS, "mapping": np.arange(1, len(WORDS) + 1)})
-
-
-def too_few_weights(folder):
-    write_static(folder, {"embeddings": ROWS, "weights": WEIGHTS[1:].copy()})
-
-
-def no_tokeniser(folder):
-    (folder / "tokenizer.json").unlink()
-
-
-def damaged_tokeniser(folder):
-    (folder / "tokenizer.json").write_text("{}")
-
-
-def further_module(folder):
-    write_modules(folder, ["StaticEmbedding", "Dense"])
-
-
-def damaged_config(folder):
-    (folder / "config.json").write_text("[")
-
-
-def config_of_other_types(folder):
-    (folder / "config.json").write_text('{"max_length": "many"}')
+def tensors(**named):
+    return lambda folder: write_static(folder, named)
 
 
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (no_table, r"expected a folder with model.safetensors, got .*model.safetensors, which does not exist"),
-        (damaged_table, "safetensors of types that NumPy has"),
-        (other_tensors, "a tensor embeddings or embedding.weight, got .* with weight"),
-        (too_few_rows, "embeddings of each of 10 tokens in tokenizer.json, got .* with 9"),
-        (not_finite, "a matrix of finite numbers"),
-        (wrong_mapping, "a mapping to rows 0 to 9"),
-        (too_few_weights, "weights of each of 10 tokens"),
-        (no_tokeniser, "a folder with tokenizer.json"),
-        (damaged_tokeniser, "a tokeniser as the package tokenizers stores it"),
-        (further_module, "modules.json has Dense: use sentence-transformers"),
-        (damaged_config, "a JSON file, got .*config.json"),
-        (config_of_other_types, "a model that can be loaded, got .*TypeError"),
+        (
+            without("model.safetensors"),
+            r"expected a folder with .*model.safetensors, which does not exist",
+        ),
+        (text("model.safetensors", "x" * 40), "safetensors of types that NumPy has"),
+        (tensors(weight=ROWS), "a tensor embeddings or embedding.weight, got .* with weight"),
+        (tensors(embeddings=ROWS[:-1].copy()), "embeddings of each of 10 tokens in tokenizer.json, got .* with 9"),
+        (tensors(embeddings=np.full_like(ROWS, np.nan)), "a matrix of finite numbers"),
+        (tensors(embeddings=ROWS, mapping=np.arange(1, len(WORDS) + 1)), "a mapping to rows 0 to 9"),
+        (tensors(embeddings=ROWS, weights=WEIGHTS[1:].copy()), "weights of each of 10 tokens"),
+        (without("tokenizer.json"), "a folder with tokenizer.json"),
+        (text("tokenizer.json", "{}"), "a tokeniser as the package tokenizers stores it"),
+        (
+            lambda folder: write_modules(folder, ["StaticEmbedding", "Dense"]),
+            "modules.json has Dense",
+        ),
+        (text("config.json", "["), "a JSON file, got .*config.json"),
+        (text("config.json", '{"max_length": "many"}'), "a model that can be loaded, got .*TypeError"),
     ],
 )
 def test_model_that_would_give_other_vectors_is_refused_before_a_build(tmp_path, damage, problem):
