@@ -94,11 +94,11 @@ def create(
     schema = _schema(payload_schema)
     home = Catalog(catalog)
     with home.creating():
-        if _is_there(home, collection):
+        if collection in home.collections():
             try:
                 _compare(home, collection, dim, metric, id_type, schema)
             except (CollectionNotFound, BundleError, StorageError):
-                if _is_there(home, collection):  # or it was deleted while it was compared
+                if collection in home.collections():  # or it was deleted while it was compared
                     raise
             else:
                 return False
@@ -121,14 +121,6 @@ def _schema(types: Mapping[str, str] | None) -> pa.Schema:
         if not isinstance(name, str) or kind not in TYPES:
             raise InputError(f"payload_schema.{name}", f"one of {', '.join(TYPES)}", repr(kind))
     return pa.schema([(name, TYPES[kind]) for name, kind in types.items()])
-
-
-def _is_there(home: Catalog, collection: str) -> bool:
-    try:
-        home.current(collection)
-    except CollectionNotFound:
-        return False
-    return True
 
 
 def _compare(home: Catalog, name: str, dim: int, metric: str, id_type: str, schema: pa.Schema) -> None:

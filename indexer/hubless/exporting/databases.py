@@ -1,10 +1,8 @@
 """Databases that an export can be for: what each allows. The scripts that load and ask them are in `scripts/`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import pyarrow as pa
 
 from hubless.exporting.column_names import ANY, ColumnNames
 from hubless.exporting.exported_types import ExportedType
@@ -12,26 +10,12 @@ from hubless.exporting.exported_types import ExportedType
 SCRIPTS = Path(__file__).parent / "scripts"
 
 
-def _keep_none(stored: pa.DataType) -> bool:
-    return False
-
-
-def _is_no_map(stored: pa.DataType) -> bool:
-    inside = [stored]
-    while inside:
-        kind = inside.pop()
-        if pa.types.is_map(kind):
-            return False
-        inside += [kind.field(number).type for number in range(kind.num_fields)]
-    return True
-
-
 @dataclass(frozen=True)
 class Database:
     """A database that an export can be for.
 
-    `most_width` limits the numbers of a vector, `types` names its types of payload where the script has to, and `keeps`
-    says if it takes an Arrow type as it is. Bytes of ids and texts are in UTF-8; None for any.
+    `most_width` limits the numbers of a vector, `types` names its types of payload where the script has to, and
+    `keeps_types` says if it takes Arrow types as they are, but maps. Bytes of ids and texts are in UTF-8; None for any.
     """
 
     title: str
@@ -39,7 +23,7 @@ class Database:
     collection: ColumnNames
     columns: ColumnNames = ANY
     types: Mapping[ExportedType, str] | None = None
-    keeps: Callable[[pa.DataType], bool] = _keep_none
+    keeps_types: bool = False
     most_id_bytes: int | None = None
     most_text_bytes: int | None = None
 
@@ -93,6 +77,6 @@ DATABASES: dict[str, Database] = {
         most_width=2**31 - 1,
         collection=ColumnNames(r"[A-Za-z0-9_.-]"),
         columns=ColumnNames(r"[^.]"),
-        keeps=_is_no_map,
+        keeps_types=True,
     ),
 }

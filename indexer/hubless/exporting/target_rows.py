@@ -93,7 +93,7 @@ class TargetRows:
         fields = [(ID, id_type), (VECTOR, pa.list_(pa.float32(), self.width))]
         for old, new in self.columns.items():
             stored = pa.large_string() if self.is_free or payload is None else payload.field(old).type
-            kept = self.database is None or self.database.keeps(stored)
+            kept = self.database is None or (self.database.keeps_types and not _has_map(stored))
             fields.append((new, stored if kept else stored_type(type_of(stored))))
         return pa.schema(fields)
 
@@ -140,3 +140,9 @@ class TargetRows:
                 if longest is not None and longest > most:
                     what = "id" if name == ID else f"payload, column {name}"
                     raise InputError(what, f"at most {most:,} bytes, as the database allows", f"one of {longest:,}")
+
+
+def _has_map(stored: pa.DataType) -> bool:
+    """Return True if a type is a map, or has one inside."""
+    inside = [stored.field(number).type for number in range(stored.num_fields)]
+    return bool(pa.types.is_map(stored)) or any(map(_has_map, inside))

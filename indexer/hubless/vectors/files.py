@@ -3,7 +3,7 @@
 import os
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,19 +190,10 @@ def _check_matrix(shape: tuple[int, ...], dtype: np.dtype[Any], name: str) -> No
 def _open_parquet(path: Path, name: str) -> Items:
     schema = pq.read_schema(path)
     column = _vector_column(schema, name)
-    rows = pq.read_metadata(path).num_rows
     dim = _list_size(schema.field(column).type, path, column, name)
-    ids = None
-    if ID_COLUMN in schema.names:
-        ids = id_array(pq.read_table(path, columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
-    payload_columns = _payload_columns(schema, column)
-    return Items(
-        StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), (rows, dim), name),
-        ids,
-        open_dataset(str(path)) if payload_columns else None,
-        payload_columns,
-        (path,),
-    )
+    shape = (pq.read_metadata(path).num_rows, dim)
+    vectors = StreamedVectors(lambda: _parquet_chunks(path, column, dim, name), shape, name)
+    return _with_columns(path, vectors, schema, column, lambda: open_dataset(str(path)))
 
 
 def _open_lance(path: Path, name: str) -> Items:
@@ -211,21 +202,20 @@ def _open_lance(path: Path, name: str) -> Items:
     kind = dataset.schema.field(column).type
     if not pa.types.is_fixed_size_list(kind):
         raise InputError(f"{name}, column {column}", "lists of a fixed size", kind)
+    vectors = LanceVectors(dataset, column, (dataset.count_rows(), kind.list_size), name)
+    return _with_columns(path, vectors, dataset.schema, column, lambda: dataset)
+
+
+def _with_columns(
+    path: Path, vectors: VectorSource, schema: pa.Schema, column: str, opened: Callable[[], Dataset]
+) -> Items:
+    """Return vectors with the ids and the payload in the other columns of their table."""
     ids = None
-    if ID_COLUMN in dataset.schema.names:
-        ids = id_array(dataset.to_table(columns=[ID_COLUMN]).column(0).combine_chunks(), f"{name}, column id")
-    payload_columns = _payload_columns(dataset.schema, column)
-    return Items(
-        LanceVectors(dataset, column, (dataset.count_rows(), kind.list_size), name),
-        ids,
-        dataset if payload_columns else None,
-        payload_columns,
-        (path,),
-    )
-
-
-def _payload_columns(schema: pa.Schema, vectors: str) -> tuple[str, ...]:
-    return tuple(field for field in schema.names if field not in (vectors, ID_COLUMN))
+    if ID_COLUMN in schema.names:
+        found = opened().to_table(columns=[ID_COLUMN]).column(0).combine_chunks()
+        ids = id_array(found, f"{vectors.name}, column id")
+    payload = tuple(field for field in schema.names if field not in (column, ID_COLUMN))
+    return Items(vectors, ids, opened() if payload else None, payload, (path,))
 
 
 def _vector_column(schema: pa.Schema, name: str) -> str:

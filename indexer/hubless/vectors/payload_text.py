@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -37,10 +38,20 @@ TYPES: dict[str, pa.DataType] = {
 Column: TypeAlias = Any
 """A `pyarrow.Array` or `ChunkedArray`."""
 
-_WHOLE = r"^-?(0|[1-9][0-9]{0,18})$"
-_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
-_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_TIME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?$"
+_DATES = {
+    pa.date32(): r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$",
+    pa.timestamp("us"): r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?$",
+}
+"""Patterns of types that a text of JSON can be, where numbers are no texts."""
+_LISTS = pa.list_(pa.null())
+_GUESSES = {
+    pa.int64(): r"^(0|-?[1-9][0-9]{0,18})$",
+    pa.float64(): r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$",
+    pa.bool_(): r"^(true|false)$",
+    **_DATES,
+    _LISTS: r"^\[.*\]$",
+}
+"""Patterns of the types that a column of a CSV can get, the first that fits."""
 
 
 def read_csv(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
@@ -79,7 +90,7 @@ def read_jsonl(path: Path, types: Mapping[str, pa.DataType]) -> pa.Table:
     columns = {name: _together(name, parts) for name, parts in names.items()}
     return pa.table(
         {
-            name: as_type(name, column, types[name]) if name in types else _guessed_of_json(column)
+            name: as_type(name, column, types[name]) if name in types else _guessed(column, json_=True)
             for name, column in columns.items()
         }
     )
@@ -92,10 +103,7 @@ def as_type(name: str, column: Column, wanted: pa.DataType) -> Column:
             return column
         if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
             return column.cast(wanted)
-        texts = _without_missing(column)
-        if pa.types.is_list(wanted):
-            return pa.array([None if text is None else json.loads(text) for text in texts.to_pylist()], wanted)
-        return texts.cast(wanted)
+        return _converted(_without_missing(column), wanted)
     # JSON may be nested as deep, and its numbers may be as large, as somebody likes
     except (pa.ArrowException, ValueError, OverflowError, RecursionError) as error:
         raise InputError(f"payload, column {name}", f"values of type {wanted}", str(error).splitlines()[0]) from error
@@ -127,118 +135,57 @@ def _array(name: str, values: list[Any], wanted: pa.DataType | None) -> pa.Array
             value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             for value in values
         ]
-    try:
+    with _of_one_type(name):
         return pa.array(values)
+
+
+def _together(name: str, parts: list[pa.Array]) -> pa.ChunkedArray:
+    known = [part.type for part in parts if not pa.types.is_null(part.type)] or [pa.null()]
+    kind = pa.unify_schemas([pa.schema([("", each)]) for each in known], promote_options="permissive").field(0).type
+    with _of_one_type(name):
+        return pa.chunked_array([part.cast(kind) for part in parts], kind)
+
+
+@contextmanager
+def _of_one_type(name: str) -> Iterator[None]:
+    try:
+        yield
     except (pa.ArrowException, OverflowError) as error:
         expected = f"values of one type; --set payload_schema.{name}=string takes all"
         raise InputError(f"payload, column {name}", expected, str(error).splitlines()[0]) from error
 
 
-def _together(name: str, parts: list[pa.Array]) -> pa.ChunkedArray:
-    kinds = pa.unify_schemas(
-        [pa.schema([("", part.type)]) for part in parts if not pa.types.is_null(part.type)]
-        or [pa.schema([("", pa.null())])],
-        promote_options="permissive",
-    )
-    try:
-        return pa.chunked_array([part.cast(kinds.field(0).type) for part in parts], kinds.field(0).type)
-    except pa.ArrowException as error:
-        expected = f"values of one type; --set payload_schema.{name}=string takes all"
-        raise InputError(f"payload, column {name}", expected, str(error).splitlines()[0]) from error
-
-
-def _guessed(column: pa.ChunkedArray) -> Column:
+def _guessed(column: pa.ChunkedArray, *, json_: bool = False) -> Column:
     """Return a column of texts in the first type that loses no character, or itself."""
-    texts = _without_missing(column)
-    known = pc.unique(texts.drop_null())
-    for loses_nothing, convert in _GUESSES:
-        if len(known) and loses_nothing(known):
-            return convert(texts)
-    return column
-
-
-def _guessed_of_json(column: pa.ChunkedArray) -> Column:
-    """Return a column as dates or times, if it is texts of these: in JSON numbers are no texts."""
     if not pa.types.is_string(column.type):
         return column
-    known = pc.unique(column.drop_null())
-    for loses_nothing, convert in (_AS_DATE, _AS_TIME):
-        if len(known) and loses_nothing(known):
-            return convert(column)
+    texts = column if json_ else _without_missing(column)
+    known = pc.unique(texts.drop_null())
+    for kind, pattern in (_DATES if json_ else _GUESSES).items():
+        if len(known) and pc.all(pc.match_substring_regex(known, pattern)).as_py() and _fit(known, kind):
+            return _converted(texts, kind)
     return column
+
+
+def _fit(known: pa.Array, kind: pa.DataType) -> bool:
+    """Return True if no two texts are one number, none has more digits than a float64, and all are sound."""
+    try:
+        values = _converted(known, kind)
+    except (pa.ArrowException, ValueError, RecursionError):  # such as the 31st of February
+        return False
+    if kind != pa.float64():
+        return True
+    digits = [len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0")) for text in known.to_pylist()]
+    finite = bool(pc.all(pc.is_finite(values)).as_py())
+    return finite and max(digits) <= MOST_DIGITS and len(pc.unique(values)) == len(known)
+
+
+def _converted(texts: Column, kind: pa.DataType) -> Column:
+    if not pa.types.is_list(kind):
+        return texts.cast(kind)
+    lists = [None if text is None else json.loads(text) for text in texts.to_pylist()]
+    return pa.array(lists) if kind == _LISTS else pa.array(lists, kind)
 
 
 def _without_missing(column: Column) -> Column:
     return pc.if_else(pc.is_in(column, pa.array(MISSING)), None, column)
-
-
-def _all_match(known: pa.Array, pattern: str) -> bool:
-    return bool(pc.all(pc.match_substring_regex(known, pattern)).as_py())
-
-
-def _are_whole(known: pa.Array) -> bool:
-    if not _all_match(known, _WHOLE) or pc.any(pc.equal(known, "-0")).as_py():
-        return False
-    return all(-(2**63) <= int(text) < 2**63 for text in known.to_pylist() if len(text) > 18)
-
-
-def _are_numbers(known: pa.Array) -> bool:
-    """Return True for texts of which no two are one number, and none has more digits than a float64."""
-    if not _all_match(known, _NUMBER):
-        return False
-    digits = [len(re.sub(r"[eE].*|[^0-9]", "", text).lstrip("0")) for text in known.to_pylist()]
-    numbers = known.cast(pa.float64())
-    finite = bool(pc.all(pc.is_finite(numbers)).as_py())
-    return finite and max(digits) <= MOST_DIGITS and len(pc.unique(numbers)) == len(known)
-
-
-def _are_booleans(known: pa.Array) -> bool:
-    return bool(pc.all(pc.is_in(known, pa.array(["true", "false"]))).as_py())
-
-
-def _are_lists(known: pa.Array) -> bool:
-    if not _all_match(known, r"^\[.*\]$"):
-        return False
-    try:
-        pa.array([json.loads(text) for text in known.to_pylist()])
-    except (ValueError, RecursionError, pa.ArrowException):
-        return False
-    return True
-
-
-def _castable(pattern: str, wanted: pa.DataType) -> Callable[[pa.Array], bool]:
-    def castable(known: pa.Array) -> bool:
-        if not _all_match(known, pattern):
-            return False
-        try:
-            known.cast(wanted)
-        except pa.ArrowException:  # such as the 31st of February
-            return False
-        return True
-
-    return castable
-
-
-def _lists(texts: Column) -> Column:
-    return pa.array([None if text is None else json.loads(text) for text in texts.to_pylist()])
-
-
-def _cast(wanted: pa.DataType) -> Callable[[Column], Column]:
-    def cast(texts: Column) -> Column:
-        return texts.cast(wanted)
-
-    return cast
-
-
-_Guess: TypeAlias = tuple[Callable[[pa.Array], bool], Callable[[Column], Column]]
-"""A type for texts: a test that different texts lose nothing in it, and the conversion of a column."""
-_AS_DATE: _Guess = (_castable(_DATE, pa.date32()), _cast(pa.date32()))
-_AS_TIME: _Guess = (_castable(_TIME, pa.timestamp("us")), _cast(pa.timestamp("us")))
-_GUESSES: list[_Guess] = [
-    (_are_whole, _cast(pa.int64())),
-    (_are_numbers, _cast(pa.float64())),
-    (_are_booleans, _cast(pa.bool_())),
-    _AS_DATE,
-    _AS_TIME,
-    (_are_lists, _lists),
-]

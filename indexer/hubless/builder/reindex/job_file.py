@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias, get_args
 
 import yaml
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 from pydantic_core import ErrorDetails
 
 from hubless.builder.executors import NAMES, check_executor
@@ -174,16 +183,10 @@ class Retention(_Section):
 class ExecutorChoice(_Section):
     """The executor of the work."""
 
-    type: str = Field(default="local", description=f"Makes the passes over all targets: {NAMES}.")
+    type: Annotated[str, AfterValidator(lambda name: check_executor(name, CPU))] = Field(
+        default="local", description=f"Makes the passes over all targets: {NAMES}."
+    )
     device: str = Field(default="cpu", description="Computes offsets: cpu, or with torch cuda, cuda:1 or torch:NAME.")
-
-    @field_validator("type")
-    @classmethod
-    def _known(cls, name: str) -> str:
-        try:
-            return check_executor(name, CPU)
-        except InputError as error:
-            raise ValueError(error.expected) from error
 
 
 def _listed(given: Any) -> Any:
@@ -226,10 +229,7 @@ class ReindexJob(_Section):
     @field_validator("collection")
     @classmethod
     def _named(cls, name: str) -> str:
-        try:
-            check_name(name)
-        except InputError as error:
-            raise ValueError(error.expected) from error
+        check_name(name)
         return name
 
     @field_validator("query_bank")
@@ -337,7 +337,9 @@ def _first_mistake(path: Path, node: yaml.Node, errors: Iterable[ErrorDetails]) 
     elif kind == "missing":
         expected, received = "a value", "none"
     else:
-        expected = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+        error = first.get("ctx", {}).get("error")
+        said = error.expected if isinstance(error, InputError) else first["msg"]
+        expected = said.removeprefix("Value error, ").removeprefix("Input should be ")
     return InputError(where, expected, received)
 
 

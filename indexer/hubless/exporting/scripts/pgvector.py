@@ -1,12 +1,8 @@
 """Load an export into PostgreSQL with pgvector and ask it, with the hubness taken out of the ranking.
 
     pip install numpy pyarrow 'psycopg[binary]>=3.1'
-    python recipe.py load                 # --replace deletes what has the name first
-    python recipe.py check queries.npy    # compares what it finds with all targets
-    python recipe.py query queries.npy    # prints ids and scores
+    python recipe.py load     # then `check queries.npy` and `query queries.npy`, see recipe_base.py
 
-targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
-product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
 Tested with PostgreSQL 16 with pgvector 0.6.
 """
 

@@ -1,4 +1,12 @@
-"""Common parts of the scripts of all databases: the settings of the export, its targets, and the commands."""
+"""Common parts of the scripts of all databases: the settings of the export, its targets, and the commands.
+
+    python recipe.py load                 # --replace deletes what has the name first
+    python recipe.py check queries.npy    # compares what it finds with all targets
+    python recipe.py query queries.npy    # prints ids and scores
+
+targets.parquet has a vector [t, -h] for each target t: h is its offset, positive for a hub. Ask with [q, s] by inner
+product: the score is q·t - s·h. In your own program, import `connect` and `query`, or do as `augmented` does.
+"""
 
 import argparse
 import json
