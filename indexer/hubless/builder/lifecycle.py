@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from hubless.builder.banks.bank_checks import WITHOUT_BANK
 from hubless.builder.index import open_index
-from hubless.builder.inputs.build_inputs import Contents
-from hubless.builder.inputs.reading import BuildVectors, read_source
+from hubless.builder.inputs.build_inputs import BuildVectors, Contents
+from hubless.builder.inputs.reading import read_source
 from hubless.builder.pipeline.carry import NextTargets, current_parts, projection_of
 from hubless.builder.pipeline.draft import empty_draft
 from hubless.builder.pipeline.fit import fit_version

@@ -30,7 +30,7 @@ FAISS = "faiss"
 """The engine in this process. The others come with packages."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recipe:
     """The settings of a build: see `hubless.build`."""
 

@@ -37,6 +37,7 @@ _INTERNAL = ("fitted", "recall@10", "skewness of N_10")
 
 
 def build_command(
+    *,
     catalog: CatalogOption,
     collection: CollectionOption,
     targets: Annotated[Path, typer.Option(metavar="FILE", help="What can be found: .npy, .npz, .parquet or a folder.")],

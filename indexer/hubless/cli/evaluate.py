@@ -45,6 +45,7 @@ _OF_STRICT = ("metric", "target_bank", "bank_of_targets", "target_prior")
 
 
 def evaluate_command(
+    *,
     relevant: RelevantOption,
     queries: QueriesOption = None,
     catalog: CatalogIfAny = None,

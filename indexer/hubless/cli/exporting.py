@@ -45,15 +45,7 @@ def export_command(
     if written.left_out:
         warn(f"{written.left_out:,} targets have no vector and were left out.")
     if json_:
-        print_json(
-            {
-                "path": str(written.path),
-                "count": written.count,
-                "width": written.width,
-                "left_out": written.left_out,
-                "notes": list(written.notes),
-            }
-        )
+        print_json(vars(written))
         return
     dim = written.width - 1
     typer.echo(f"{written.path}: {written.count:,} targets, vectors of {dim} + 1 numbers, the last minus the offset.")

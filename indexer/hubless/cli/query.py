@@ -24,6 +24,7 @@ _BESIDE_NAMES = len("│ 10 │  │ +0.000 │  │ +0.000 │ 1000 │")
 
 
 def query_command(
+    *,
     catalog: CatalogOption,
     collection: CollectionOption,
     vectors: Annotated[Path | None, typer.Option(metavar="FILE", help="Query vectors, one row a query.")] = None,

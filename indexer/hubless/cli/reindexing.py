@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from hubless.builder.reindex.gates import GateResult, as_json, foresee_gates
+from hubless.builder.reindex.gates import GateResult, foresee_gates
 from hubless.builder.reindex.job_file import read_job, schema
 from hubless.builder.reindex.metrics_file import write_metrics
 from hubless.builder.reindex.plan import Plan, make_plan
@@ -106,7 +106,7 @@ def _told(failed: list[GateResult]) -> int:
 
 def _print_plan(plan: Plan, foreseen: list[GateResult], json_: bool) -> None:
     if json_:
-        print_json({**plan.as_json(), "gates": as_json(foreseen)})
+        print_json({**plan.as_json(), "gates": [vars(each) for each in foreseen]})
         return
     table = table_of("file", "", "targets", "new", "changed", "gone", texts=["file"], title=_headline(plan))
     for each in plan.rows.files:

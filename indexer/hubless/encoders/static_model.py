@@ -40,7 +40,7 @@ class StaticDescription(FolderDescription):
     type: Literal["static"] = "static"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class StaticTable:
     """A table with rows (v, d) of tokens.
 
@@ -103,14 +103,14 @@ class StaticModel(FolderModel):
         _check_sizes(inner, tokeniser.get_vocab_size(), rows, tensors)
         prompt = self.description.prompt
         return StaticTable(
-            tokeniser,
-            rows,
-            tensors.get("weights"),
-            tensors.get("mapping"),
-            _unknown(tokeniser) if distilled else None,
-            _limit(tokeniser, config.get("max_length", MOST_TOKENS)) if distilled else None,
-            bool(config.get("normalize", "Normalize" in modules)),
-            own_prompt(folder) if prompt is None else prompt,
+            tokeniser=tokeniser,
+            rows=rows,
+            weights=tensors.get("weights"),
+            mapping=tensors.get("mapping"),
+            unknown=_unknown(tokeniser) if distilled else None,
+            most_characters=_limit(tokeniser, config.get("max_length", MOST_TOKENS)) if distilled else None,
+            normalise=bool(config.get("normalize", "Normalize" in modules)),
+            prompt=own_prompt(folder) if prompt is None else prompt,
         )
 
 

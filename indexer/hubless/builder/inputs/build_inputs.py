@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hubless.corrections.prior import TARGET_PRIOR, PriorLike, TargetPrior, as_p
 from hubless.encoders import ENCODER_FILE, WORDS_FILE, Encoder, FolderModel, Installed, SentenceModel, load_encoder
 from hubless.errors import InputError, StorageError, UnknownField, one_line, storage_errors
 from hubless.measures.confidence.labels import RelevantIds, relevant_rows
+from hubless.measures.confidence.model import ConfidenceModel
 from hubless.store import bundle
 from hubless.store.bundle import FileRecord, InputRecord
 from hubless.store.remote.input_copies import local
@@ -117,43 +118,62 @@ class Inputs:
         prior, column = None, None
         if self.target_prior is not None:
             prior, column = _prior(self.target_prior, items.payload, list(items.payload_columns), count)
-        files = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
-        files |= {} if column else {"target_prior": self.target_prior}
-        own_ids = items.ids if items.ids is not None else pa.array(np.arange(count))
-        all_ids = own_ids if self.ids is None else _ids(self.ids, count)
+        own_ids = pa.array(np.arange(count)) if items.ids is None else items.ids
+        ids = own_ids if self.ids is None else _ids(self.ids, count)
         relevant = None
         if self.relevant is not None:
             if self.query_bank is None:
                 raise InputError("relevant", "none without a query bank, whose right targets it has", "some")
-            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(all_ids).row)
+            relevant = relevant_rows(self.relevant, given["query_bank"].vectors.shape[0], IdTable.of(ids).row)
+        paths = {"ids": self.ids, "payload": self.payload, "encoder": self.encoder, "relevant": self.relevant}
+        paths |= {} if column else {"target_prior": self.target_prior}
+        vectors: dict[str, Any] = {name: each.vectors for name, each in given.items()}
         return OpenInputs(
-            {name: each.vectors for name, each in given.items()},
-            prior,
-            column,
-            Contents(all_ids, items.payload, list(items.payload_columns), encoder),
-            self.query_bank is not None,
+            BuildVectors(
+                **vectors,
+                target_prior=prior,
+                prior_column=column,
+                bank_given=self.query_bank is not None,
+                records={
+                    name: files_record(_files(Path(at))) for name, at in paths.items() if isinstance(at, str | Path)
+                },
+                relevant=relevant,
+            ),
+            Contents(ids, items.payload, list(items.payload_columns), encoder),
             {name: each.files for name, each in given.items() if each.files},
-            {name: files_record(_files(Path(path))) for name, path in files.items() if isinstance(path, str | Path)},
-            relevant,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BuildVectors:
+    """The vectors of a build, as given and then as they are compared with each other, and the records of all inputs.
+
+    Without a query bank (`bank_given`) targets stand in for it. `bank_among_targets` and `live_among_targets` are the
+    shares of some queries that are targets; None if unknown. `prior_column` has the target prior, if a column does.
+    `relevant` has the rows of the right targets of each bank query; without it the calibration of `calibrated` is kept.
+    """
+
+    targets: VectorSource
+    query_bank: VectorSource
+    target_bank: VectorSource | None = None
+    live_queries: VectorSource | None = None
+    target_prior: TargetPrior | None = None
+    prior_column: str | None = None
+    records: dict[str, InputRecord] = field(default_factory=dict)
+    bank_given: bool = True
+    bank_among_targets: float | None = None
+    live_among_targets: float | None = None
+    relevant: list[I64] | None = None
+    calibrated: ConfidenceModel | None = None
 
 
 @dataclass(frozen=True)
 class OpenInputs:
-    """The inputs of a build, opened and checked against each other.
+    """The inputs of a build, opened and checked against each other, with the files of the vectors by their names."""
 
-    `vectors` and `files` are by the name of the input. `records` are of the other files. Without a query bank
-    (`bank_given`) some of the targets stand in for it. `relevant` has the rows of the right targets of each bank query.
-    """
-
-    vectors: dict[str, VectorSource]
-    target_prior: TargetPrior | None
-    prior_column: str | None
+    vectors: BuildVectors
     contents: Contents
-    bank_given: bool
     files: dict[str, tuple[Path, ...]]
-    records: dict[str, InputRecord]
-    relevant: list[I64] | None = None
 
 
 def open_targets(targets: Path, ids: Path | None, payload: Path | None, payload_schema: PayloadTypes | None) -> Items:
@@ -230,6 +250,10 @@ def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputReco
         size=sum(record.size for record in records),
         sha256=records[0].sha256 if len(records) == 1 else together,
     )
+
+
+def _is_path(given: Any) -> bool:
+    return isinstance(given, str | Path)
 
 
 def _files(path: Path) -> list[Path]:

@@ -8,22 +8,20 @@ its own.
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from hubless.builder.banks.bank_checks import looked_up
 from hubless.builder.banks.live_strength import drawn
 from hubless.builder.executors import SHARED
-from hubless.builder.inputs.build_inputs import OpenInputs, files_record
-from hubless.corrections.prior import TargetPrior
+from hubless.builder.inputs.build_inputs import BuildVectors, OpenInputs, files_record
 from hubless.kernels import sharding
-from hubless.measures.confidence.model import ConfidenceModel
 from hubless.measures.likeness import Lookup
 from hubless.store.bundle import InputRecord
-from hubless.vectors.arrays import F32, I64, short_rows, unit_rows
+from hubless.vectors.arrays import F32, short_rows, unit_rows
 from hubless.vectors.npy import NpyVectors
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -39,65 +37,34 @@ Seer = Callable[[F32], None]
 """Called with all rows as they are compared, block by block."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class BuildVectors:
-    """The vectors of a build as they are compared with each other, and the records of all inputs.
-
-    Without a query bank (`bank_given`) targets stand in for it. `bank_among_targets` and `live_among_targets` are the
-    shares of some queries that are targets; None if unknown. `prior_column` has the target prior, if a column does.
-    `relevant` has the rows of the right targets of each bank query; without it the calibration of `calibrated` is kept.
-    """
-
-    targets: VectorSource
-    query_bank: VectorSource
-    target_bank: VectorSource | None = None
-    live_queries: VectorSource | None = None
-    target_prior: TargetPrior | None = None
-    prior_column: str | None = None
-    records: dict[str, InputRecord] = field(default_factory=dict)
-    bank_given: bool = True
-    bank_among_targets: float | None = None
-    live_among_targets: float | None = None
-    relevant: list[I64] | None = None
-    calibrated: ConfidenceModel | None = None
-
-
 def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. On the way, look up bank queries and live queries among the targets.
 
     Temporary files go to the disk of `folder`; None for the system's place for such.
     """
-    read: dict[str, VectorSource] = {}
+    given = inputs.vectors
+    read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
 
     def read_input(name: str, *seers: Seer) -> None:
         # a bank is kept in the state of most corrections, so there is memory for it
         held, files = name == "query_bank", inputs.files.get(name)
-        read[name], records[name] = read_source(
-            inputs.vectors[name], metric, folder, held=held, files=files, seers=seers
-        )
+        if (source := getattr(given, name)) is not None:
+            read[name], records[name] = read_source(source, metric, folder, held=held, files=files, seers=seers)
 
-    for name in inputs.vectors:
-        if name != "targets":
-            read_input(name)
-    lookups = {"bank": Lookup(looked_up(read["query_bank"], seed))}
-    if "live_queries" in read:
-        lookups["live"] = Lookup(drawn(read["live_queries"]))
-    read_input("targets", *(lookup.add for lookup in lookups.values()))
-    if not inputs.bank_given:
+    for name in ("query_bank", "target_bank", "live_queries"):
+        read_input(name)
+    bank = Lookup(looked_up(read["query_bank"], seed))
+    live = Lookup(drawn(read["live_queries"])) if "live_queries" in read else None
+    read_input("targets", bank.add, *([] if live is None else [live.add]))
+    if not given.bank_given:
         records.pop("query_bank")
-    return BuildVectors(
-        targets=read["targets"],
-        query_bank=read["query_bank"],
-        target_bank=read.get("target_bank"),
-        live_queries=read.get("live_queries"),
-        target_prior=inputs.target_prior,
-        prior_column=inputs.prior_column,
-        records={"targets": records.pop("targets"), **records, **inputs.records},
-        bank_given=inputs.bank_given,
-        bank_among_targets=lookups["bank"].share,
-        live_among_targets=lookups["live"].share if "live" in lookups else None,
-        relevant=inputs.relevant,
+    return replace(
+        given,
+        **read,
+        records={"targets": records.pop("targets"), **records, **given.records},
+        bank_among_targets=bank.share,
+        live_among_targets=None if live is None else live.share,
     )
 
 

@@ -9,7 +9,7 @@ from hubless.builder.banks.bank_split import MeasuringQueries, bank_sample, hold
 from hubless.builder.banks.live_strength import drawn, refuse_targets, warnings
 from hubless.builder.confidence_fit import confidence_of
 from hubless.builder.indexing.index_choice import ExactAnswers, IndexOrder
-from hubless.builder.inputs.reading import BuildVectors
+from hubless.builder.inputs.build_inputs import BuildVectors
 from hubless.builder.pipeline.checkpoints import Arrays
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.places import Workbench

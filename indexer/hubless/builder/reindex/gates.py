@@ -1,7 +1,7 @@
 """The gates that a version must pass before it is published."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -145,8 +145,3 @@ def _first_right(gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Sear
         return float(np.mean([first == [each] for first, each in zip(firsts, wanted, strict=True)]))
 
     return share
-
-
-def as_json(results: list[GateResult]) -> list[dict[str, Any]]:
-    """Return results as plain values."""
-    return [asdict(each) for each in results]

@@ -32,7 +32,7 @@ SEQ = "seq"
 FileStamps = Mapping[str, Sequence[FileStamp]]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Plan:
     """The plan of a run on the job file in `folder`, over the current version (`base`).
 
@@ -131,8 +131,25 @@ def make_plan(
                 retrain.append(f"{share:.1%} of the targets came after the index was trained, and {most}")
         if "encoder" in banks and not same(record.banks.get("encoder", []), banks["encoder"]):
             others.append("the encoder changed")
-    parts = (banks, fit, index, refit, retrain, others, work, seen)
-    return Plan(job, recipe, folder, catalog, base, seq, writes, written, rows, *parts)
+    return Plan(
+        job=job,
+        recipe=recipe,
+        folder=folder,
+        catalog=catalog,
+        base=base,
+        seq=seq,
+        writes=writes,
+        written=written,
+        rows=rows,
+        banks=banks,
+        fit=fit,
+        index=index,
+        refit=refit,
+        retrain=retrain,
+        others=others,
+        work=work,
+        seen=seen,
+    )
 
 
 def _recipe(job: ReindexJob, folder: Path) -> Recipe:
@@ -143,15 +160,11 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
         metric=job.metric,
         correction=name,
         parameters=parameters,
-        engine=job.index.engine,
         index=job.index.type,
-        recall=job.index.recall,
-        memory=job.index.memory,
-        latency=job.index.latency,
-        shard_targets=job.index.shard_targets,
         seed=job.seed,
         device=job.executor.device,
         executor=job.executor.type,
+        **job.index.model_dump(exclude={"type", "grown"}),
     )
     recipe.check_inputs(job.query_bank, job.target_prior)
     return recipe

@@ -13,14 +13,14 @@ from typing import Any
 from hubless.builder.banks.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks.bank_split import MeasuringQueries, hold_out
 from hubless.builder.executors import executing
-from hubless.builder.inputs.reading import BuildVectors, read_source
+from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.reading import read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
 from hubless.builder.pipeline.draft import VersionDraft
 from hubless.builder.pipeline.fit import fit_version
 from hubless.builder.pipeline.places import Workbench, drafting, follow, prune
 from hubless.builder.recipe import Recipe
-from hubless.builder.reindex import gates
 from hubless.builder.reindex.gates import GateResult, measure_gates
 from hubless.builder.reindex.job_bank import is_thinned, job_prior, open_bank, open_vectors
 from hubless.builder.reindex.job_file import ReindexJob, Retention, read_job
@@ -81,7 +81,7 @@ class Outcome:
             "published": self.published,
             "version": self.manifest and self.manifest.version,
             "manifest": self.manifest and self.manifest.model_dump(mode="json"),
-            "gates": gates.as_json(self.gates),
+            "gates": [vars(each) for each in self.gates],
             "deleted": self.deleted,
             "cut": self.cut,
             "switched": None if self.waited is None else self.waited.switched,
