@@ -1,6 +1,5 @@
 """`hubless build`: every option, with real files."""
 
-import numpy as np
 import pytest
 from support import small
 from support.model_folders import write_onnx, write_static
@@ -59,29 +58,14 @@ def test_library_and_command_line_build_the_same(build, tmp_path, files):
     assert manifest["provenance"] == built.provenance.model_dump()
 
 
-@pytest.mark.parametrize(
-    ("file", "kind", "expected"),
-    [
-        ("ids.txt", "string", [f"id-{row}" for row in range(small.COUNT)]),
-        ("ids.npy", "int64", [10 * row - 100 for row in range(small.COUNT)]),
-        ("ids.parquet", "string", small.IDS),
-    ],
-)
-def test_ids_come_from_a_file(build, tmp_path, files, file, kind, expected):
-    assert build("--ids", files / file, "--json").json["id_type"] == kind
+def test_ids_payload_and_encoder_come_from_files(build, tmp_path, files):
+    given = ("--ids", files / "ids.npy", "--payload", files / "payload.jsonl", "--encoder", files / "encoder")
+    manifest = build(*given, "--json").json
+    assert (manifest["id_type"], manifest["payload_columns"]) == ("int64", ["title", "tags"])
     opened = hubless.open(tmp_path / "catalog", "photos")
-    assert [opened.point(wanted).row for wanted in expected] == list(range(small.COUNT))
-
-
-@pytest.mark.parametrize("file", ["payload.jsonl", "payload.parquet"])
-def test_payload_comes_from_a_file(build, tmp_path, files, file):
-    assert build("--payload", files / file, "--json").json["payload_columns"] == ["title", "tags"]
-    assert hubless.open(tmp_path / "catalog", "photos").payload([39, 0]) == [small.payload()[39], small.payload()[0]]
-
-
-def test_payload_comes_from_a_csv(build, tmp_path, files):
-    build("--payload", files / "payload.csv")
-    assert hubless.open(tmp_path / "catalog", "photos").payload([7]) == [{"title": "title 7", "n": 7}]
+    assert [opened.point(10 * row - 100).row for row in range(small.COUNT)] == list(range(small.COUNT))
+    assert opened.payload([39, 0]) == [small.payload()[39], small.payload()[0]]
+    assert opened.encode(["amber"]) == pytest.approx(small.encoder().encode(["amber"]))
 
 
 def test_ids_and_payload_come_from_the_file_of_targets(build, tmp_path):
@@ -89,12 +73,6 @@ def test_ids_and_payload_come_from_the_file_of_targets(build, tmp_path):
     assert (manifest["id_type"], manifest["payload_columns"]) == ("string", ["rank"])
     opened = hubless.open(tmp_path / "catalog", "photos")
     assert opened.point("ä ö").payload == {"rank": small.IDS.index("ä ö")}
-
-
-def test_encoder_comes_from_a_folder(build, tmp_path, files):
-    assert dict(build("--encoder", files / "encoder").table)["text queries"] == "yes"
-    opened = hubless.open(tmp_path / "catalog", "photos")
-    assert opened.encode(["amber"]) == pytest.approx(small.encoder().encode(["amber"]))
 
 
 @pytest.mark.parametrize(("kind", "write"), [("static", write_static), ("onnx", write_onnx)])
@@ -160,19 +138,6 @@ def test_correction_without_parameters_takes_no_setting(build):
     ended = build("--correction", "none", "--set", "k=4")
     assert ended.code == 2
     assert "there is no k. Known: bank_of_targets" in ended.err
-
-
-def test_files_of_several_kinds_give_the_same_collection(build, run, files, tmp_path):
-    (tmp_path / "shards").mkdir()
-    np.save(tmp_path / "shards" / "b.npy", small.targets()[25:])
-    np.save(tmp_path / "shards" / "a.npy", small.targets()[:25].astype(np.float64))
-    np.savez(tmp_path / "targets.npz", small.targets())
-    offsets = set()
-    for number, targets in enumerate((files / "targets.npy", tmp_path / "shards", tmp_path / "targets.npz")):
-        build(targets=targets, catalog=tmp_path / str(number))
-        opened = hubless.open(tmp_path / str(number), "photos")
-        offsets.add(opened.offsets.round(5).tobytes())
-    assert len(offsets) == 1
 
 
 def test_payload_columns_are_shown_with_type_and_example_and_can_be_said(build, files, tmp_path):

@@ -36,17 +36,12 @@ def write(path, content):
 
 BAD_TARGETS = {
     "missing": (None, "there is no such file"),
-    "empty file": (b"", "an empty file"),
     "no array": (b"nonsense", "a readable .npy file"),
     "pickled": (np.array([[{}]], dtype=object), "a pickled or ragged array"),
-    "no rows": (np.zeros((0, 8), np.float32), "at least one row"),
-    "whole numbers": (np.zeros((40, 8), int), "float16, float32 or float64"),
-    "a vector": (np.zeros(8, np.float32), "a matrix"),
-    "not a number": (np.full((40, 8), np.nan, np.float32), "row 0, column 0"),
     "too large": (np.full((40, 8), 1e300), "a finite number that fits float32, got 1e+300"),
-    "zeros": (np.zeros((40, 8), np.float32), "a vector of non-zero length"),
     "other dimensions": (np.ones((40, 9), np.float32), "9 dimensions"),
 }
+"""The others are in tests/vectors/test_bad_vectors.py."""
 
 
 @pytest.mark.parametrize("kind", BAD_TARGETS)
@@ -74,14 +69,6 @@ def test_folder_in_the_place_of_a_file_is_told_without_the_systems_number(build,
     assert "Errno" not in ended.err
 
 
-def test_truncated_archive_fails_in_a_line(build, tmp_path, files):
-    np.savez_compressed(tmp_path / "t.npz", small.targets())
-    whole = (tmp_path / "t.npz").read_bytes()
-    for size in (10, len(whole) // 2, len(whole) - 1):
-        (tmp_path / "t.npz").write_bytes(whole[:size])
-        check_failed(build(targets=tmp_path / "t.npz"), "t.npz")
-
-
 def test_duplicate_ids_fail_naming_the_id_and_leave_nothing(build, tmp_path):
     (tmp_path / "ids.txt").write_text("\n".join(["x"] * small.COUNT))
     check_failed(build("--ids", tmp_path / "ids.txt"), "'x' in rows 0 and 1")
@@ -107,9 +94,6 @@ def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
     ("words", "message"),
     [
         (("--limit", "0"), "limit: expected a whole number of at least 1, got 0"),
-        (("--limit", "-3"), "limit: expected a whole number of at least 1, got -3"),
-        (("--strength", "-0.1"), "strength: expected a number of at least 0 and at most 2"),
-        (("--strength", "2.1"), "strength: expected a number of at least 0 and at most 2"),
         (("--strength", "nan"), "strength: expected a number of at least 0 and at most 2"),
         (("--set", "version=none"), "has no version 'none'"),
     ],
@@ -117,12 +101,6 @@ def test_unknown_catalog_and_collection_fail(run, catalog, command, files):
 def test_query_with_a_bad_value_fails(run, catalog, files, words, message):
     ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", files / "queries.npy", *words)
     check_failed(ended, message)
-
-
-def test_query_of_another_dimension_fails_naming_both(run, catalog, tmp_path):
-    path = write(tmp_path / "q.npy", np.ones((2, 9), np.float32))
-    ended = run("query", "--catalog", catalog, "--collection", "photos", "--vectors", path)
-    check_failed(ended, "8 dimensions", "9 dimensions")
 
 
 @pytest.mark.parametrize("value", [0, np.nan])
@@ -167,10 +145,6 @@ def test_build_with_a_choice_that_there_is_not_is_wrong_usage(build, tmp_path, w
     ended = build(*words)
     assert ended.code == 2
     assert not (tmp_path / "catalog").exists()
-
-
-def test_negative_seed_fails(build):
-    check_failed(build("--set", "seed=-1"), "seed: expected a whole number of at least 0, got -1")
 
 
 @pytest.mark.parametrize("words", [(), ("--help",), ("build", "--help")])

@@ -42,10 +42,3 @@ def test_foreign_bank_is_told_and_queries_take_the_chosen_strength(run, given, t
     asked = ("query", "--catalog", tmp_path, "--collection", "c", "--vectors", given / "live.npy", "--json")
     chosen, full = run(*asked).json, run(*asked, "--strength", "1").json
     assert chosen == run(*asked, "--strength", strength).json != full
-
-
-def test_bank_that_fits_is_not_warned_about(run, given, tmp_path):
-    ended = built(run, given, tmp_path, "fitting", "--json")
-    assert ended.err == ""
-    assert ended.json["strength"] == 1
-    assert ended.json["strength_choice"]["different"] > 100

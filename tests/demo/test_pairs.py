@@ -93,6 +93,7 @@ def pairs(tree):
 
 
 def test_functions_methods_async_and_nested_functions_are_found_by_qualified_name(pairs):
+    """But for those with too few words, with the documentation of another, or in files that do not parse or decode."""
     assert list(pairs) == [
         "made.here",
         "made.latin.pound",
@@ -105,47 +106,25 @@ def test_functions_methods_async_and_nested_functions_are_found_by_qualified_nam
     ]
 
 
-def test_documentation_is_the_first_paragraph_on_one_line(pairs):
-    assert pairs["made.module.plain"].doc == "Read a file of settings."
-
-
-def test_code_is_the_source_as_written_without_docstring(pairs):
-    code = pairs["made.module.plain"].code
-    assert "settings" not in code
-    assert "Second" not in code
-    assert [line for line in code.splitlines() if line.strip()] == [
+def test_documentation_is_the_first_paragraph_and_code_the_source_without_it(pairs):
+    plain = pairs["made.module.plain"]
+    assert plain.doc == "Read a file of settings."
+    assert "Second" not in plain.code
+    assert [line for line in plain.code.splitlines() if line.strip()] == [
         "def plain(path):",
         "    # a comment stays",
         "    return open(path).read()",
     ]
-
-
-def test_docstring_on_the_line_of_its_function_is_cut_out_of_that_line(pairs):
     assert pairs["made.module.Outer.Inner.wait"].code == "        async def wait(self): ; return 1\n"
-
-
-def test_source_with_form_feed_and_letters_beyond_ascii_is_cut_at_the_right_place(pairs):
-    code = pairs["made.module.fallback"].code
-    assert "Written" not in code
-    assert code.endswith('return "é" + "\f" + "after a form feed"\n')
+    beyond_ascii = pairs["made.module.fallback"].code
+    assert "Written" not in beyond_ascii
+    assert beyond_ascii.endswith('return "é" + "\f" + "after a form feed"\n')
 
 
 def test_place_of_a_function_is_file_and_line(pairs, tree):
     for pair in pairs.values():
         line = (tree.parent / pair.file).read_text("latin-1").splitlines()[pair.line - 1]
         assert f"def {pair.name.rsplit('.', 1)[1]}(" in line
-
-
-def test_of_functions_with_the_same_documentation_the_first_is_kept(pairs):
-    assert "made.module.repeated" not in pairs
-
-
-def test_fewer_than_four_words_are_no_documentation(pairs):
-    assert "made.module.terse" not in pairs
-
-
-def test_files_that_do_not_parse_or_decode_are_left_out(pairs):
-    assert not any("broken" in name or "undeclared" in name for name in pairs)
 
 
 def test_every_file_is_counted_as_done(tree):

@@ -231,14 +231,35 @@ class Endpoint(DescribedEncoder):
         return bytes(content)
 
     def _refusal(self, response: "httpx.Response", texts: int) -> HublessError:
+        """Return our error for an error answer to so many texts.
+
+        It is `TextRefused` if the endpoint refuses the texts, and else, or if it names a field of the description such
+        as the model, `EncoderFailed`.
+        """
         content = bytearray()
         for part in response.iter_bytes():
             content += part
             if len(content) > MOST_READ:
                 break
-        name = self.description.api_key_env
-        secrets = [self.description.url, *([_key(name)] if name else [])]
-        return refusal(response.status_code, bytes(content[:MOST_READ]), texts, secrets)
+        message, field = map(self._quoted, _said(bytes(content[:MOST_READ])))
+        status, quoted = response.status_code, f', "{message}"' if message else ""
+        answered = f"it answered with status {status}"
+        if status not in _OF_THE_TEXT:
+            return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
+        if field and not field.startswith("input"):
+            return EncoderFailed(f"{answered} about {field}{quoted}")
+        parameter, expected = ("text", "one") if texts == 1 else ("texts", "such")
+        takes = f"{expected} that the collection's encoder takes"
+        return TextRefused(parameter, takes, f"status {status} of it{quoted}")
+
+    def _quoted(self, said: object) -> str:
+        """Return a text on one line, without address and key."""
+        if not isinstance(said, str):
+            return ""
+        for secret in filter(None, (self.description.url, _key(self.description.api_key_env or ""))):
+            said = said.replace(secret, "…")
+        line = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())
+        return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
 
     def _headers(self) -> dict[str, str]:
         name = self.description.api_key_env
@@ -304,39 +325,13 @@ def _client(description: EndpointDescription) -> "httpx.Client":
     )
 
 
-def refusal(status: int, content: bytes, texts: int, secrets: Sequence[str]) -> HublessError:
-    """Return our error for an error answer to so many texts. `secrets` are left out of the message.
-
-    It is `TextRefused` if the endpoint refuses the texts, and else, or if it names a field of the description such as
-    the model, `EncoderFailed`.
-    """
-    message, field = _said(content, secrets)
-    answered = f"it answered with status {status}"
-    if status not in _OF_THE_TEXT:
-        return EncoderFailed(answered + (f": {hint}" if (hint := _OF_THE_DESCRIPTION.get(status)) else ""))
-    quoted = f', "{message}"' if message else ""
-    if field and not field.startswith("input"):
-        return EncoderFailed(f"{answered} about {field}{quoted}")
-    parameter, expected = ("text", "one") if texts == 1 else ("texts", "such")
-    return TextRefused(parameter, f"{expected} that the collection's encoder takes", f"status {status} of it{quoted}")
-
-
-def _said(content: bytes, secrets: Sequence[str]) -> tuple[str, str]:
+def _said(content: bytes) -> tuple[object, object]:
     """Return the message of an error in the form of OpenAI or similar servers, and the field that it names."""
     try:
         document: Any = json.loads(content)
     except (ValueError, RecursionError):
-        return "", ""
+        return None, None
     error = document.get("error", document) if isinstance(document, dict) else None
-    field = error.get("param") if isinstance(error, dict) else None
-    message = error.get("message", error.get("detail")) if isinstance(error, dict) else error
-    return _quoted(message, secrets), _quoted(field, secrets)
-
-
-def _quoted(said: object, secrets: Sequence[str]) -> str:
-    if not isinstance(said, str):
-        return ""
-    for secret in filter(None, secrets):
-        said = said.replace(secret, "…")
-    line = "".join(letter for letter in " ".join(said.split()) if letter.isprintable())
-    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
+    if not isinstance(error, dict):
+        return error, None
+    return error.get("message", error.get("detail")), error.get("param")

@@ -65,25 +65,26 @@ def _plain(stored: pa.DataType) -> pa.DataType:
     types = pa.types
     if types.is_dictionary(stored):
         return _plain(stored.value_type)
-    if types.is_string_view(stored):
-        return pa.large_string()
-    if types.is_binary_view(stored):
-        return pa.large_binary()
-    if types.is_list(stored):
-        return pa.list_(_plain_field(stored.value_field))
-    if types.is_large_list(stored):
-        return pa.large_list(_plain_field(stored.value_field))
-    if types.is_list_view(stored):
-        return pa.list_view(_plain_field(stored.value_field))
-    if types.is_large_list_view(stored):
-        return pa.large_list_view(_plain_field(stored.value_field))
-    if types.is_fixed_size_list(stored):
-        return pa.list_(_plain_field(stored.value_field), stored.list_size)
+    if types.is_string_view(stored) or types.is_binary_view(stored):
+        return pa.large_string() if types.is_string_view(stored) else pa.large_binary()
     if types.is_map(stored):
         return pa.map_(_plain(stored.key_type), _plain(stored.item_type))
     if types.is_struct(stored):
         return pa.struct([_plain_field(field) for field in stored])
+    if types.is_fixed_size_list(stored):
+        return pa.list_(_plain_field(stored.value_field), stored.list_size)
+    for is_such, listed in _LISTS:
+        if is_such(stored):
+            return listed(_plain_field(stored.value_field))
     return stored
+
+
+_LISTS = (
+    (pa.types.is_list, pa.list_),
+    (pa.types.is_large_list, pa.large_list),
+    (pa.types.is_list_view, pa.list_view),
+    (pa.types.is_large_list_view, pa.large_list_view),
+)
 
 
 def stored_rows(rows: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

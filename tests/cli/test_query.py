@@ -1,0 +1,135 @@
+"""Options of `hubless query`: parameters, a filter, both rankings."""
+
+import json
+
+import numpy as np
+import pytest
+from support import small
+from support.printed import words
+from support.problems import with_hubs
+
+import hubless
+
+PROBLEM = with_hubs(targets=60, bank=50)
+
+
+@pytest.fixture
+def built(run, tmp_path):
+    """Build a collection of a correction on the command line; the words that name it, and a file of queries."""
+    for name in ("targets", "bank", "queries"):
+        np.save(tmp_path / f"{name}.npy", getattr(PROBLEM, name))
+
+    def build(correction, *settings):
+        where = ("--catalog", tmp_path / "catalog", "--collection", correction)
+        given = (
+            "--targets",
+            tmp_path / "targets.npy",
+            "--query-bank",
+            tmp_path / "bank.npy",
+            "--correction",
+            correction,
+        )
+        assert run("build", *where, *given, *settings).code == 0
+        return (*where, "--vectors", tmp_path / "queries.npy")
+
+    return build
+
+
+def test_candidates_are_taken_from_the_query(run, built, tmp_path):
+    given = built("ls", "--set", "k=3")
+    answers = run("query", *given, "--limit", 4, "--set", "candidates=4", "--json").json["results"]
+    opened = hubless.open(tmp_path / "catalog", "ls")
+    expected = opened.query(PROBLEM.queries, 4, parameters={"candidates": 4}).ids
+    assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected
+    assert expected != opened.query(PROBLEM.queries, 4).ids
+    assert all("corrected" not in answer for answer in answers)
+
+
+def test_gated_answers_say_whether_they_were_corrected(run, built, tmp_path):
+    given = built("dis")
+    answers = run("query", *given, "--json").json["results"]
+    expected = hubless.open(tmp_path / "catalog", "dis").query(PROBLEM.queries).corrected.tolist()
+    assert [answer["corrected"] for answer in answers] == expected
+    printed = run("query", *given).out
+    for number, corrected in enumerate(expected):
+        assert f"query {number}, {'' if corrected else 'not '}corrected" in printed
+
+
+def test_search_parameter_without_a_value_is_wrong_usage(run, built):
+    ended = run("query", *built("ls"), "--set", "candidates")
+    assert ended.code == 2
+    assert "expected NAME=VALUE, got candidates" in ended.err
+
+
+@pytest.fixture
+def filtered(tmp_path):
+    small.build(tmp_path / "catalog", payload=small.payload())
+    np.save(tmp_path / "queries.npy", small.query_bank()[:3])
+    return ("--catalog", tmp_path / "catalog", "--collection", "photos", "--vectors", tmp_path / "queries.npy")
+
+
+def test_hits_meet_the_filter(run, filtered, tmp_path):
+    wanted = {"field": "tags", "contains": 7}
+    answers = run("query", *filtered, "--filter", json.dumps({"not": wanted}), "--limit", 39, "--json").json["results"]
+    assert [sorted(hit["id"] for hit in answer["hits"]) for answer in answers] == [[*range(7), *range(8, 40)]] * 3
+    expected = hubless.open(tmp_path / "catalog", "photos").query(small.query_bank()[:3], filter=wanted).ids
+    answers = run("query", *filtered, "--filter", json.dumps(wanted), "--json").json["results"]
+    assert [[hit["id"] for hit in answer["hits"]] for answer in answers] == expected == [[7]] * 3
+
+
+def test_wrong_filter_fails_in_one_line(run, filtered):
+    failed = run("query", *filtered, "--filter", '{"field": "title", "eq": 3}')
+    assert failed.code == 1
+    assert failed.err == 'error: filter.eq: expected a string, as field "title" is string, got 3\n'
+
+
+def test_what_is_not_json_is_wrong_usage(run, filtered):
+    failed = run("query", *filtered, "--filter", "year > 3")
+    assert failed.code == 2
+    assert "--filter" in failed.err
+    assert "expected JSON, got year > 3" in failed.err
+
+
+@pytest.fixture
+def compare(run, prepared):
+    return lambda *more: run("query", *words("query", prepared), "--compare", *more)
+
+
+def test_raw_and_corrected_stand_side_by_side(run, compare, prepared):
+    ended = compare("--limit", "4")
+    assert ended.code == 0
+    lines = [line for line in ended.out.splitlines() if line.startswith("│")]
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in lines]
+    asked = run("query", *words("query", prepared), "--limit", "4", "--json").json["results"][0]["hits"]
+    raw = run("query", *words("query", prepared), "--limit", "4", "--strength", "0", "--json").json["results"][0][
+        "hits"
+    ]
+    assert [line[0] for line in cells] == ["1", "2", "3", "4"]
+    assert [line[1].split()[0] for line in cells] == [str(hit["id"]) for hit in raw]
+    assert [line[3].split()[0] for line in cells] == [str(hit["id"]) for hit in asked]
+    assert [line[4] for line in cells] == [f"{hit['offset']:+.3f}" for hit in asked]
+
+
+@pytest.mark.parametrize("columns", [80, 200])
+def test_long_names_are_cut_so_that_each_hit_has_one_line(compare, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    printed = compare("--limit", "10").out.splitlines()
+    assert max(map(len, printed)) <= columns
+    assert len([line for line in printed if line.startswith("│")]) == 10
+    assert ("…" in "".join(printed)) == (columns == 80)
+
+
+def test_json_has_both_answers_and_the_raw_rank_of_corrected_hits(compare):
+    ((pair,),) = (compare("--limit", "3", "--json").json["results"],)
+    assert set(pair) == {"raw", "corrected"}
+    ranks = {hit["id"]: rank for rank, hit in enumerate(pair["raw"]["hits"], 1)}
+    for hit in pair["corrected"]["hits"]:
+        known = hit["explanation"]["raw_rank"]
+        assert ranks.get(hit["id"], known) == known
+
+
+@pytest.mark.parametrize("more", [["--set", "explain=true"], ["--strength", "0"]])
+def test_what_compare_cannot_go_with_is_wrong_usage(compare, more):
+    ended = compare(*more)
+    assert ended.code == 2
+    assert "--compare: cannot be combined with" in ended.err
