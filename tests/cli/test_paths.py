@@ -2,10 +2,8 @@
 
 import os
 
-import httpx
 import pytest
 from support import jobs, small, writing
-from support.server_process import served
 from support.writing import NAME, point, writable
 
 import hubless
@@ -23,18 +21,6 @@ def catalog(tmp_path, monkeypatch):
     (tmp_path / "other" / "up").symlink_to(tmp_path / "link")
     writing.build("catalog")
     return tmp_path / "catalog"
-
-
-def test_writes_to_a_relative_catalog_are_there_after_a_restart(catalog):
-    for given, wanted in [("catalog", "first"), (catalog, "second"), ("link", "third")]:
-        with served(given) as server:
-            points = f"{server.url}/v1/collections/{NAME}/points"
-            assert httpx.put(points, json={"points": [point(wanted, 1)]}, timeout=60).status_code == 200
-    with served("catalog") as server:
-        points = f"{server.url}/v1/collections/{NAME}/points"
-        found = [httpx.get(f"{points}/{each}", timeout=60).status_code for each in ("first", "second", "third")]
-        assert found == [200, 200, 200]
-        assert "log" not in httpx.get(f"{server.url}/readyz", timeout=60).json()["collections"][NAME]
 
 
 def test_every_path_of_a_catalog_leads_to_one_log(catalog):

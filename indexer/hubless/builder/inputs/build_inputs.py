@@ -252,10 +252,6 @@ def files_record(files: Sequence[Path], hashes: Sequence[str] = ()) -> InputReco
     )
 
 
-def _is_path(given: Any) -> bool:
-    return isinstance(given, str | Path)
-
-
 def _files(path: Path) -> list[Path]:
     return [path / name for name in (ENCODER_FILE, WORDS_FILE) if (path / name).exists()] if path.is_dir() else [path]
 
