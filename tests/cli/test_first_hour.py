@@ -6,9 +6,11 @@ import httpx
 import numpy as np
 import pytest
 from support.hubs import pairs
-from support.server_process import served
+from support.serving import serving, wait_until_ready
 
 import hubless
+from hubless_service.app import create_app
+from hubless_service.settings import Settings
 
 COUNT = 400
 
@@ -79,10 +81,11 @@ def test_first_hour_ends_in_a_right_answer_or_in_advice(run, tmp_path, kind):
 
     hits = run("query", *where, "--vectors", files["queries"], "--limit", "3", "--json")
     assert hits.code == 0
-    with served(tmp_path / "catalog") as server:
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
         query = np.load(files["queries"])[0].tolist()
-        answer = httpx.post(f"{server.url}/v1/collections/things/query", json={"vector": query, "limit": 3}).json()
-        assert httpx.get(f"{server.url}/v1/collections/things").json()["measured"]["hubness_chance"]
+        answer = httpx.post(f"{url}/v1/collections/things/query", json={"vector": query, "limit": 3}).json()
+        assert httpx.get(f"{url}/v1/collections/things").json()["measured"]["hubness_chance"]
     assert len(answer["hits"]) == 3
 
     page = tmp_path / "report.html"
@@ -120,8 +123,9 @@ def test_without_a_query_log_the_advice_is_printed_and_leads_to_a_served_collect
     query = np.load(files["queries"])[:20]
     assert collection.query(query, limit=5).rows.tolist() == exact(files["targets"], query, 5)
     assert run("diagnose", *where, "--query-bank", files["bank"]).code == 0
-    with served(tmp_path / "catalog") as server:
-        at = f"{server.url}/v1/collections/things"
+    with serving(create_app(Settings(catalog=tmp_path / "catalog"))) as url:
+        wait_until_ready(url)
+        at = f"{url}/v1/collections/things"
         assert len(httpx.post(f"{at}/query", json={"vector": query[0].tolist(), "limit": 3}).json()["hits"]) == 3
         assert httpx.get(f"{at}/occurrence").status_code == 200
     given = ["--targets", files["targets"], "--query-bank", files["bank"]]

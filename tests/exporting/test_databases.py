@@ -12,8 +12,7 @@ from support import exports
 
 import hubless
 from hubless.errors import InputError
-from hubless.exporting.column_names import ColumnNames
-from hubless.exporting.databases import DATABASES, SCRIPTS
+from hubless.exporting.databases import DATABASES, SCRIPTS, ColumnNames
 
 
 def settings(folder):

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -46,34 +46,36 @@ bank_app = typer.Typer(
 )
 
 
-@dataclass(frozen=True)
-class _Live:
-    """Live queries as they were given."""
-
-    vectors: F32
-    sample: QuerySample | None
-
-
 @bank_app.command("show")
 def show_command(queries: LiveOption, json_: JsonOption = False) -> None:
     """Show how many live queries there are, how old, how often repeated, and whose."""
-    live = _read(queries)
-    shown: dict[str, Any] = {"queries": len(live.vectors), "dim": live.vectors.shape[1]}
-    clients: Counter[str] = Counter()
-    if live.sample is None:
-        shown["repeated"] = 1 - len(np.unique(live.vectors, axis=0)) / len(live.vectors)
+    vectors, sample = _read(queries)
+    shown: dict[str, Any] = {"queries": len(vectors), "dim": vectors.shape[1]}
+    clients: list[tuple[str, int]] = []
+    if sample is None:
+        shown["repeated"] = 1 - len(np.unique(vectors, axis=0)) / len(vectors)
     else:
-        shown |= _of_sample(live.sample)
-        clients = Counter(live.sample.clients)
-        shown["clients"] = {name: count / len(live.vectors) for name, count in clients.most_common()}
+        clients = Counter(sample.clients).most_common()
+        shown |= {
+            "collection": sample.collection,
+            "asked": sample.seen,
+            "begins": sample.begins.isoformat(),
+            "ends": sample.ends.isoformat(),
+            "files": len(sample.files),
+            "asked_again": float(np.mean(sample.counts > 1)) if len(sample.counts) else 0.0,
+            "texts": float(np.mean([text is not None for text in sample.texts])) if sample.texts else 0.0,
+        }
     if json_:
-        print_json(shown)
+        shares = {name: count / len(vectors) for name, count in clients}
+        print_json(shown if sample is None else shown | {"clients": shares})
         return
-    print_table(facts({name.replace("_", " "): _plain(name, value) for name, value in shown.items()}))
+    # all fractions are shares
+    said = {name: f"{value:.1%}" if isinstance(value, float) else f"{value}" for name, value in shown.items()}
+    print_table(facts({name.replace("_", " "): value for name, value in said.items()}))
     if clients:
         table = table_of("client", "queries", "share", texts={"client"})
-        for name, count in clients.most_common(10):
-            table.add_row(name, f"{count:,}", f"{count / len(live.vectors):.1%}")
+        for name, count in clients[:10]:
+            table.add_row(name, f"{count:,}", f"{count / len(vectors):.1%}")
         print_table(table)
 
 
@@ -103,10 +105,10 @@ def thin_command(
     values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
     share, size, seed, fresh, target_prior = (values.pop(name, default) for name, default in _DEFAULTS.items())
     gallery = gallery_of(open_collection(catalog, collection))
-    live = _read(queries)
-    vectors = in_memory(gallery.queries(live.vectors, "queries"))
+    given, sample = _read(queries)
+    vectors = in_memory(gallery.queries(given, "queries"))
     rows, held_out = _held_out(len(vectors), seed, fresh is not None)
-    clients = [live.sample.clients[row] for row in rows.tolist()] if live.sample else None
+    clients = [sample.clients[row] for row in rows.tolist()] if sample else None
     thinned = thin(vectors[rows], gallery.targets, clients, **values)
     made = vectors[rows[thinned.rows]]
     if bank is not None:
@@ -154,7 +156,7 @@ def check_command(
     """
     served = open_collection(catalog, collection)
     gallery = gallery_of(served)
-    fresh = None if live_queries is None else gallery.queries(_read(live_queries).vectors, "live queries")
+    fresh = None if live_queries is None else gallery.queries(_read(live_queries)[0], "live queries")
     found = review(
         gallery.queries(bank, "bank"),
         gallery.targets,
@@ -192,38 +194,13 @@ def forget_command(
         typer.echo(f"deleted {gone:,} {'query' if gone == 1 else 'queries'}")
 
 
-def _read(path: Path) -> _Live:
-    if holds_sample(path):
-        sample = read_sample(path)
-        for name, why in sample.skipped.items():
-            warn(f"{name} is left out: it is {why}")
-        return _Live(sample.vectors, sample)
-    return _Live(in_memory(as_items(path, "queries").vectors), None)
-
-
-def _of_sample(sample: QuerySample) -> dict[str, Any]:
-    return {
-        "collection": sample.collection,
-        "asked": sample.seen,
-        "begins": sample.begins.isoformat(),
-        "ends": sample.ends.isoformat(),
-        "files": len(sample.files),
-        "asked_again": float(np.mean(sample.counts > 1)) if len(sample.counts) else 0.0,
-        "texts": float(np.mean([text is not None for text in sample.texts])) if sample.texts else 0.0,
-    }
-
-
-_SHARES = {"repeated", "asked_again", "texts"}
-
-
-def _plain(name: str, value: Any) -> str:
-    if value is None or name == "clients":
-        return f"{len(value):,}" if value else ""
-    if name in _SHARES:
-        return f"{value:.1%}"
-    if isinstance(value, float):
-        return f"{value:.2f}"
-    return f"{value:,}" if isinstance(value, int) else str(value)
+def _read(path: Path) -> tuple[F32, QuerySample | None]:
+    if not holds_sample(path):
+        return in_memory(as_items(path, "queries").vectors), None
+    sample = read_sample(path)
+    for name, why in sample.skipped.items():
+        warn(f"{name} is left out: it is {why}")
+    return sample.vectors, sample
 
 
 def _held_out(count: int, seed: int, wanted: bool) -> tuple[Any, Any]:

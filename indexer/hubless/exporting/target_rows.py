@@ -9,8 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from hubless.errors import InputError
-from hubless.exporting.column_names import ANY
-from hubless.exporting.databases import Database
+from hubless.exporting.databases import ANY, Database
 from hubless.exporting.exported_types import ExportedType, converted, stored_type, type_of
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, I64
