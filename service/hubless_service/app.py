@@ -5,7 +5,6 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
 from importlib.metadata import version
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -19,9 +18,9 @@ from hubless_service import openapi
 from hubless_service.access.attempts import Attempts
 from hubless_service.access.authentication import READ_ONLY, Authenticate
 from hubless_service.access.keys import Keys
+from hubless_service.gauges import ServedGauges
 from hubless_service.http import problems
-from hubless_service.observing.live_hubness import FIGURES
-from hubless_service.observing.metrics import LiveGauge, Metrics
+from hubless_service.observing.metrics import Metrics
 from hubless_service.observing.middleware import ObserveRequests
 from hubless_service.processes.shared import LOADED, shared_folder
 from hubless_service.routes import (
@@ -129,7 +128,12 @@ def create_app(
     if settings.console:
         console.install(app)
     problems.install(app)
-    _measure(engine, metrics, store)
+    metrics.show(ServedGauges(engine, store))
+    metrics.queue = lambda: engine.waiting
+    breakers = metrics.breakers
+    engine.report(
+        metrics.batches.observe, lambda name, is_open: breakers.labels(name).set(is_open), metrics.failures.inc
+    )
     _add_middlewares(app, settings, keys, attempts, metrics, tracing)
     return app
 
@@ -206,55 +210,6 @@ async def _join(threads: Iterable[threading.Thread]) -> None:
         log.warning("stopping without %s, still at work", ", ".join(sorted(thread.name for thread in left)))
 
 
-def _measure(engine: SearchService, metrics: Metrics, store: RemoteSource | None) -> None:
-    """Have the metrics show what the engine does and holds."""
-    shelf, live, sampling = engine.shelf, engine.live, engine.sampling
-    gauges = [
-        LiveGauge("hubless_collections", "Collections by state", shelf.counts, ["state"]),
-        LiveGauge(
-            "hubless_version_info",
-            "Versions that are served or were refused",
-            lambda: ((labels, 1.0) for labels in shelf.versions()),
-            ["collection", "version", "state"],
-        ),
-        LiveGauge("hubless_load_seconds", "Time to open and prove the version that is served", shelf.load_times),
-        LiveGauge("hubless_drift", "How far queries are from the query bank: 1 is the border of chance", live.drift),
-        LiveGauge("hubless_added_points", "Targets that stand beside the index", shelf.added),
-        LiveGauge("hubless_removed_points", "Targets of the version that are gone or were replaced", shelf.removed),
-        LiveGauge(
-            "hubless_frozen_share", "Share of the targets that came after the correction was fitted", shelf.frozen
-        ),
-        LiveGauge("hubless_bank_coverage", "Share of the targets that the query bank covers", shelf.bank_coverages),
-        LiveGauge("hubless_engine_answers", "Whether the engine outside answers", shelf.engines),
-        LiveGauge("hubless_strength", "Strength of queries that give none", live.strengths),
-        LiveGauge(
-            "hubless_recommended_strength",
-            "Strength that spreads the answers to live queries most evenly",
-            live.recommended_strengths,
-        ),
-    ]
-    gauges += [
-        LiveGauge(f"hubless_live_{figure}", help_, partial(live.figures, figure), ["collection", "ranking"])
-        for figure, help_ in FIGURES.items()
-    ]
-    if sampling:
-        cannot = "Whether the queries of the query sample cannot be written"
-        gauges += [
-            LiveGauge("hubless_query_sample_queries", "Queries that the query sample has in files", sampling.sizes),
-            LiveGauge("hubless_query_sample_failing", cannot, sampling.failures),
-        ]
-    if store:
-        failing = "Whether something in the object storage of the catalog cannot be brought here"
-        synced = "When all of it was brought here, in seconds since 1970; 0 for never"
-        gauges += [
-            LiveGauge("hubless_store_failing", failing, lambda: [((), float(bool(store.state.trouble)))], []),
-            LiveGauge("hubless_store_synced_seconds", synced, lambda: [((), store.state.synced)], []),
-        ]
-    metrics.add_gauges(gauges)
-    metrics.watch_queue(lambda: engine.waiting)
-    engine.report(metrics.observe_batch, metrics.set_breaker, metrics.count_failure)
-
-
 def _add_middlewares(
     app: FastAPI, settings: Settings, keys: Keys, attempts: Attempts, metrics: Metrics, tracing: "Tracing | None"
 ) -> None:
@@ -265,7 +220,7 @@ def _add_middlewares(
             keys=keys,
             metrics_public=settings.metrics_public,
             attempts=attempts,
-            on_failure=metrics.count_failed_key,
+            on_failure=lambda reason: metrics.failed_keys.labels(reason).inc(),
         )
     if settings.origins:
         app.add_middleware(

@@ -175,7 +175,7 @@ def _work(settings: "Settings", listener: socket.socket, signals: "Signals", fir
     lines = _log(settings)
     share_python()
     app = create_app(settings, first=first)
-    lines.on_drop = app.state.hubless.metrics.count_dropped_line
+    lines.on_drop = app.state.hubless.metrics.dropped.inc
     server = HttpServer(app, signals, on_stopped=end_soon)
     server.run([listener])
     if not server.started:

@@ -143,7 +143,7 @@ class Settings(BaseSettings):
     max_headers: ClassVar[int] = 100
     max_pipelined: ClassVar[int] = 16
     encoder_threads: ClassVar[int] = 4
-    hubness_share: ClassVar[float] = 0.01
+    hubness_compared: ClassVar[int] = 512
     max_connections: ClassVar[int] = 4096
 
     @property

@@ -55,7 +55,7 @@ def metrics_of(expression):
 def printed(tmp_path_factory):
     """The labels of each metric that a service prints after a query, an error and a wrong key."""
     catalog = catalogs.build(tmp_path_factory.mktemp("monitored"))
-    given = {"read_keys": "reader-0123456789", "metrics_public": True, "hubness_share": 1}
+    given = {"read_keys": "reader-0123456789", "metrics_public": True, "hubness_compared": 512}
     with (
         settings_with(catalog=catalog, **given) as settings,
         serving(create_app(settings)) as base,

@@ -66,7 +66,7 @@ def serve(catalog, contract):
     def serve(collections, *, held=False, **settings):
         source = Source(collections, held=held)
         with (
-            settings_with(catalog=catalog, **{"hubness_share": 0, **settings}) as table,
+            settings_with(catalog=catalog, **{"hubness_compared": 0, **settings}) as table,
             serving(create_app(table, SearchService(source, table))) as base_url,
             checked_client(base_url, contract) as client,
         ):

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from support import catalogs
 
 import hubless
-from hubless_service.observing.live_version import COMPARED, FEWEST, LiveVersion
+from hubless_service.observing.live_version import FEWEST, MOST, LiveVersion
 
 BATCH = "/v1/collections/words/query/batch"
 HUBNESS = "/v1/collections/words/hubness"
@@ -80,12 +80,6 @@ def test_too_few_different_queries_say_nothing(serve, words):
         assert gauge(client) == {}
 
 
-def test_nothing_is_kept_where_it_is_switched_off(serve, words):
-    with serve({"words": words}, hubness=False) as (client, _):
-        ask(client, texts(300, VOCABULARY))
-        assert client.get(HUBNESS).json()["drift"] is None
-
-
 def test_bundle_without_a_sample_of_its_bank_gives_none(serve, catalog):
     old = hubless.open(catalog, "words")
     object.__setattr__(old.parts, "bank_sample", None)
@@ -101,15 +95,15 @@ def observe(live, collection, vectors):
 
 def test_only_the_last_queries_are_compared_and_again_once_some_are_new(numbers):
     rng = np.random.default_rng(0)
-    live = LiveVersion(numbers, share=0)
+    live = LiveVersion(numbers, compared=0)
     observe(live, numbers, numbers.parts.bank_sample[:FEWEST])
     before = live.drift(numbers)
     assert before.drift < 1
     observe(live, numbers, numbers.parts.bank_sample[:1])
     assert live.drift(numbers) is before
-    observe(live, numbers, 5 + rng.normal(size=(2 * COMPARED, numbers.dim)).astype(np.float32))
+    observe(live, numbers, 5 + rng.normal(size=(2 * MOST, numbers.dim)).astype(np.float32))
     assert live.drift(numbers).drift > 3
-    assert live.drift(numbers).queries == COMPARED
+    assert live.drift(numbers).queries == MOST
 
 
 def test_sample_of_the_bank_has_queries_of_the_bank_as_they_are_compared(words):

@@ -43,7 +43,7 @@ def gauges(client):
 
 
 def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve, words):
-    with serve({"words": words}, hubness_share=1) as (client, _):
+    with serve({"words": words}, hubness_compared=512) as (client, _):
         ask(client, limit=25)
         found = until(client, "raw", len(QUERIES))
         shown = gauges(client)
@@ -68,14 +68,14 @@ def test_figures_and_hubs_are_those_of_the_answers_and_of_the_raw_ranking(serve,
 
 
 def test_only_as_many_places_count_as_were_asked_for(serve, words):
-    with serve({"words": words}, hubness_share=1) as (client, _):
+    with serve({"words": words}, hubness_compared=512) as (client, _):
         ask(client, limit=1)
         found = until(client, "raw", len(QUERIES))
     assert [sum(hub["occurrence"] for hub in found[ranking]["hubs"]) <= 40 for ranking in RANKINGS] == [True] * 3
 
 
 def test_queries_that_are_not_corrected_are_not_compared(serve, words):
-    with serve({"words": words}, hubness_share=1) as (client, _):
+    with serve({"words": words}, hubness_compared=512) as (client, _):
         ask(client, strength=0)
         ask(client)
         found = until(client, "raw", len(QUERIES))
@@ -83,7 +83,7 @@ def test_queries_that_are_not_corrected_are_not_compared(serve, words):
 
 
 def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_nothing_are_not(serve, words, caplog):
-    with serve({"words": words}, hubness_share=1) as (client, _):
+    with serve({"words": words}, hubness_compared=512) as (client, _):
         ask(client, filter={"field": "rank", "eq": -1})
         ask(client, filter={"field": "rank", "lt": 50})
         found = until(client, "raw", len(QUERIES))
@@ -94,7 +94,7 @@ def test_filtered_queries_are_compared_under_their_filter_and_those_that_find_no
 
 
 def test_without_a_share_nothing_is_searched_twice(serve, words):
-    with serve({"words": words}, hubness_share=0) as (client, _):
+    with serve({"words": words}, hubness_compared=0) as (client, _):
         ask(client)
         found = client.get(HUBNESS).json()
         assert (found["corrected"], found["raw"]) == (None, None)
@@ -102,7 +102,7 @@ def test_without_a_share_nothing_is_searched_twice(serve, words):
 
 
 def test_only_the_last_answers_count(serve, words):
-    with serve({"words": words}, hubness_share=0) as (client, _):
+    with serve({"words": words}, hubness_compared=0) as (client, _):
         ask(client, limit=1)
         for _ in range(WINDOW // len(QUERIES) + 1):
             client.post(BATCH, json={"queries": [{"vector": QUERIES[0].tolist()}] * len(QUERIES)})

@@ -26,7 +26,7 @@ VECTOR = [float(number) for number in catalogs.words().query_bank[0]]
 @contextmanager
 def served(catalog, engine=None, **settings):
     with (
-        settings_with(catalog=catalog, hubness_share=0, **settings) as table,
+        settings_with(catalog=catalog, hubness_compared=0, **settings) as table,
         serving(create_app(table, engine)) as base_url,
     ):
         wait_until_ready(base_url)

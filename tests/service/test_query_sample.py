@@ -3,7 +3,6 @@
 import json
 import logging
 import signal
-import threading
 import time
 from contextlib import contextmanager
 
@@ -16,7 +15,6 @@ from support.disks import disk
 from support.server_process import served
 from support.serving import serving, wait_until_ready
 
-import hubless
 from hubless.store import query_sample
 from hubless.store.query_sample import read_sample
 from hubless_service.app import create_app
@@ -50,7 +48,7 @@ def sampling_server(catalog, sample, **settings):
     app = create_app(Settings(catalog=catalog, query_sample=sample, **settings))
     with serving(app) as url:
         yield url
-    for thread in app.state.hubless.engine.sampling.stop():  # a busy machine may take longer than the server waits
+    for thread in app.state.hubless.engine.live.stop():  # a busy machine may take longer than the server waits
         thread.join()
 
 
@@ -228,51 +226,15 @@ def test_server_on_a_small_disk_answers_and_keeps_nothing(catalog, tmp_path):
         assert not list(small.rglob("*.parquet"))
 
 
-def test_sample_of_a_collection_begins_anew_with_another_dimension(catalog, sample, tmp_path, caplog):
-    for dim in (4, 6):
-        rng = np.random.default_rng(dim)
-        home = tmp_path / str(dim)
-        hubless.build(home, "c", rng.normal(size=(50, dim)), rng.normal(size=(30, dim)), progress=False)
-        with sampling_server(home, sample) as url:
-            wait_until_ready(url)
-            answer = httpx.post(f"{url}/v1/collections/c/query", json={"vector": [1.0] * dim})
-            assert answer.status_code == 200
-    assert read_sample(sample / "c").vectors.shape == (1, 6)
-
-
-def test_files_of_others_in_the_folder_stay_and_do_no_harm(run, sample):
-    (sample / "words").mkdir(parents=True)
-    (sample / "words" / "notes.txt").write_text("mine")
-    (sample / "words" / "20200101.parquet").write_bytes(b"damaged")
-    (sample / "other.txt").write_text("mine")
-    with run() as url:
-        ask(url, {"text": "amber"})
-        wait_until_ready(url)
-    assert len(of(sample).vectors) == 1
-    assert (sample / "words" / "notes.txt").read_text() == (sample / "other.txt").read_text() == "mine"
-
-
 def test_days_follow_each_other_and_the_oldest_go(tmp_path, words):
     made = sampling.QuerySampler(tmp_path / "sample", 6, texts=False)
     day = 86_400
     for n in range(12):
         made._answered.append(("words", "cosine", vectors(12)[n], "a", None))
-        made.work(n * day + 10)
-    made.work(12 * day, last=True)
+        made.look(n * day + 10)
+    made.look(12 * day, last=True)
     files = sorted(path.name for path in (tmp_path / "sample" / "words").glob("*.parquet"))
     assert files == [f"197001{n:02}.parquet" for n in range(7, 13)]
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "told"),
-    [
-        ("query_sample_days", 0, "greater than 0"),
-        ("query_sample_texts", "perhaps", "valid boolean"),
-    ],
-)
-def test_wrong_setting_is_refused(tmp_path, setting, value, told):
-    with pytest.raises(ValidationError, match=told):
-        Settings(catalog=tmp_path, query_sample=tmp_path / "sample", **{setting: value})
 
 
 def test_sample_inside_the_catalog_is_refused(tmp_path):
@@ -285,14 +247,3 @@ def test_folder_that_cannot_be_made_stops_the_start(catalog, tmp_path):
     expected = r"did not start:\nerror: .*: a part of the path is a file"
     with pytest.raises(AssertionError, match=expected), served(catalog, query_sample=tmp_path / "file" / "sample"):
         pass
-
-
-def test_many_queries_at_once_are_noted_without_a_lock(run, sample):
-    with run() as url:
-        wait_until_ready(url)
-        threads = [threading.Thread(target=ask_all, args=(url, vectors(50, seed))) for seed in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert len(of(sample).vectors) == 400

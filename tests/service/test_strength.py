@@ -10,8 +10,9 @@ from support.hubs import pairs, unit
 
 import hubless
 from hubless.measures.evenness import STRENGTHS, ChosenStrength
+from hubless_service.observing import live_hubness
 from hubless_service.observing.followed_strength import AGREED, FollowedStrength
-from hubless_service.observing.live_version import COMPARED, LiveVersion
+from hubless_service.observing.live_version import LiveVersion
 
 QUERIES, ITEMS, _ = pairs(1100, apart=1.0, common=1.0)
 LIVE, BANK, TARGETS = QUERIES[:500], QUERIES[500:800], ITEMS[600:]
@@ -61,7 +62,7 @@ def gauges(client):
 @pytest.mark.parametrize(("bank", "low", "high"), [("fitting", 1, 1), ("foreign", 0, 0.25)])
 def test_recommendation_falls_with_a_foreign_bank_only(serve, banks, bank, low, high, caplog):
     caplog.set_level(logging.INFO, "hubless.live")
-    with serve({"c": banks[bank]}, hubness_share=1) as (client, _):
+    with serve({"c": banks[bank]}, hubness_compared=512) as (client, _):
         assert client.get(COLLECTION).json()["live"] is None
         ask(client)
         found = until(client, 350)  # of 413 different ones; the last few make no new recommendation
@@ -74,7 +75,7 @@ def test_recommendation_falls_with_a_foreign_bank_only(serve, banks, bank, low, 
 
 
 def test_few_live_queries_recommend_nothing_in_the_metrics(serve, banks):
-    with serve({"c": banks["foreign"]}, hubness_share=1) as (client, _):
+    with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
         ask(client, LIVE[:10])
         live = until(client, 5)["live"]
         shown = gauges(client)
@@ -82,26 +83,28 @@ def test_few_live_queries_recommend_nothing_in_the_metrics(serve, banks):
     assert shown == {"strength": 1}
 
 
-@pytest.mark.parametrize("off", [{"hubness_share": 0}, {"hubness": False}])
+@pytest.mark.parametrize("off", [{"hubness_compared": 0}, {"hubness": False}])
 def test_nothing_is_recommended_where_it_is_switched_off(serve, banks, off):
-    with serve({"c": banks["foreign"]}, **{"hubness_share": 1, **off}) as (client, _):
+    with serve({"c": banks["foreign"]}, **{"hubness_compared": 512, **off}) as (client, _):
         ask(client)
         client.get(f"{COLLECTION}/hubness")  # counts what was answered
         assert client.get(COLLECTION).json()["live"] is None
 
 
 def test_strength_is_not_followed_unless_that_is_set(serve, banks):
-    with serve({"c": banks["foreign"]}, hubness_share=1) as (client, _):
+    with serve({"c": banks["foreign"]}, hubness_compared=512) as (client, _):
         for _ in range(3):
             ask(client)
         until(client, 200)
         assert client.get(COLLECTION).json()["strength"] == 1
 
 
-def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog):
+def test_followed_strength_falls_in_steps_and_is_that_of_queries_that_give_none(serve, banks, caplog, monkeypatch):
+    monkeypatch.setattr(live_hubness, "_SECONDS", 0.01)
+    monkeypatch.setattr(live_hubness, "_RESTS", 0)
     collection = banks["foreign"]
     rng = np.random.default_rng(0)
-    with serve({"c": collection}, hubness_share=1, follow_strength=True) as (client, _):
+    with serve({"c": collection}, hubness_compared=512, follow_strength=True) as (client, _):
         while (strength := client.get(COLLECTION).json()["strength"]) > 0.5:
             ask(client, LIVE[rng.integers(len(LIVE), size=100)])
         query = LIVE[:1]
@@ -168,44 +171,38 @@ def test_all_workers_serve_the_strength_that_one_has_changed_to(banks, tmp_path)
     assert other.strength == 0.75
 
 
-def searched(live, collection, queries):
-    options = {"limit": 10, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
+def observe(live, collection, queries, limit=10):
+    options = {"limit": limit, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
     rows = collection.query(queries, **options).rows
     live.observe(collection, queries, [(rows, line) for line in range(len(rows))], options)
-    while live.compare(collection):
-        time.sleep(0.01)
 
 
 def test_strength_is_chosen_anew_only_if_answers_have_changed(banks):
     collection = banks["fitting"]
-    live = LiveVersion(collection, share=1)
-    assert not live.choose(1.0)
-    searched(live, collection, LIVE[:100])
-    assert live.choose(1.0)
-    searched(live, collection, LIVE[100:102])
-    assert not live.choose(1.0)
-    searched(live, collection, LIVE[102:110])
-    assert live.choose(1.0)
+    live = LiveVersion(collection, compared=512)
+    chosen = [live.choose(1.0)]
+    for begin, end in ((0, 100), (100, 102), (102, 110)):
+        observe(live, collection, LIVE[begin:end])
+        live.compare(collection, lambda: False)
+        chosen.append(live.choose(1.0))
+    assert chosen == [False, True, False, True]
 
 
-def test_first_queries_are_all_compared_and_of_later_ones_only_a_share(banks):
+def test_of_queries_that_come_too_fast_some_are_compared_and_none_while_others_wait(banks):
     collection = banks["fitting"]
-    live = LiveVersion(collection, share=1e-6)
-    for _ in range(3):
-        searched(live, collection, LIVE)
+    live = LiveVersion(collection, compared=100)
+    observe(live, collection, LIVE)
+    live.compare(collection, lambda: True)
     live.choose(1.0)
-    assert live.chosen.queries == COMPARED
-    before = live.chosen
-    searched(live, collection, LIVE)
-    assert not live.choose(1.0)
-    assert live.chosen is before
+    assert live.chosen.queries < 100
+    live.compare(collection, lambda: False)
+    live.choose(1.0)
+    assert live.chosen.queries == 100
 
 
 def test_answers_of_fewer_hits_than_k_count_as_they_are(banks):
     collection = banks["fitting"]
-    live = LiveVersion(collection, share=1)
-    options = {"limit": 3, "strength": 1.0, "parameters": None, "filter": None, "prepared": True}
-    rows = collection.query(LIVE[:2], **options).rows
-    live.observe(collection, LIVE[:2], [(rows, line) for line in range(2)], options)
-    found = live.describe(collection)["served"]
+    live = LiveVersion(collection, compared=0)
+    observe(live, collection, LIVE[:2], limit=3)
+    found = live.rankings(collection)["served"]
     assert (found["queries"], sum(hub["occurrence"] for hub in found["hubs"])) == (2, 6)

@@ -22,9 +22,7 @@ log = logging.getLogger("hubless.strength")
 class FollowedStrength:
     """The strength that is served now.
 
-    Parameters
-    ----------
-    folder : that all workers share, so that they serve one strength; None in a server of one process
+    `folder`: that all workers share, so that they serve one strength; None in a server of one process.
     """
 
     def __init__(self, collection: hubless.Collection, folder: Path | None) -> None:

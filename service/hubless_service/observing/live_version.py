@@ -1,13 +1,14 @@
 """The last queries of one version that this worker answered, and the figures made of them when somebody asks.
 
-Three rankings are described. `served` is whatever was answered. A share of the queries, drawn at random, is searched
-again at all strengths while no query waits: `corrected` is what they were answered, `raw` the same without the
-correction. Compare only the last two: skewness and antihubs depend on the number of queries.
+Three rankings are described. `served` is whatever was answered. Some queries are searched again at all strengths while
+no query waits: `corrected` is what they were answered, `raw` the same without the correction. Compare only the last
+two: skewness and antihubs depend on the number of queries.
 """
 
+import logging
 import threading
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,20 +19,21 @@ from hubless import measures
 from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
+from hubless_service.observing.followed_strength import FollowedStrength
+from hubless_service.processes.shared import shared_folder
+
+log = logging.getLogger("hubless.live")
 
 K = 10
 """Places of each answer that count."""
 WINDOW = 2048
 """Answers that are kept."""
-COMPARED = 512
-"""Queries searched at all strengths that are kept; also the most that drift is measured on."""
 RANKINGS = ("served", "corrected", "raw")
-FEWEST = 50
-"""Fewest different queries for which a drift is given."""
+FEWEST, MOST = 50, 512
+"""Fewest different queries for which a drift is given, and the most that it is measured on."""
 _WORST = 10
 _TOGETHER = 32  # queries searched at each strength by one call; in between it is looked whether others wait
 _RENEWED = 0.05  # share of the queries that must be new before figures that take long are made again
-_DUE = 0.5  # share that must be new before the drift is measured though nobody asks
 _random = Random()  # noqa: S311  # draws, no secrets; its own, so that no other code seeds it
 
 
@@ -56,30 +58,31 @@ class QueryDrift(NamedTuple):
 
 
 class LiveVersion:
-    """Figures about the live queries of one version. Safe to use from several threads.
+    """Figures about the live queries of one version, and the strength that it serves. Safe to use from several threads.
 
-    Parameters
-    ----------
-    share : of the queries that are searched again; 0 for none. The first `COMPARED` are drawn all
+    `compared`: how many queries to keep that were searched again; 0 for none.
     """
 
-    def __init__(self, collection: hubless.Collection, share: float) -> None:
+    def __init__(self, collection: hubless.Collection, compared: int) -> None:
+        self.following = FollowedStrength(collection, shared_folder())
+        self._is_stale = False  # whether it was logged that the queries left the bank
         self._n = collection.count
-        self._share = share if collection.manifest.correction.name != "none" else 0.0
-        self._lock = threading.Lock()
+        self._most = compared if collection.manifest.correction.name != "none" else 0
+        self._lock, self._measuring = threading.Lock(), threading.Lock()
         self._recent: deque[LiveQuery] = deque(maxlen=WINDOW)
-        self._drawn: deque[LiveQuery] = deque(maxlen=COMPARED)
-        self._compared: deque[tuple[LiveQuery, I64]] = deque(maxlen=COMPARED)
-        self._since = {"strength": 0, "drift": 0}  # queries that are new since each was made
+        self._drawn: list[LiveQuery] = []  # to be searched again
+        self._compared: deque[tuple[LiveQuery, I64]] = deque(maxlen=self._most)
+        self._chosen_at = self._drift_at = 0  # how many were compared, and seen, when each was made
         self._drift: QueryDrift | None = None
+        self._ranked = 0
         self.seen = 0
         self.chosen: ChosenStrength | None = None
         """The strength that the queries speak for; None before any query."""
 
     def observe(
         self, collection: hubless.Collection, vectors: F32, found: Sequence[tuple[I64, int]], options: dict[str, Any]
-    ) -> bool:
-        """Keep answers, and draw some to be searched again. Return whether any are drawn.
+    ) -> None:
+        """Keep answers.
 
         Parameters
         ----------
@@ -94,51 +97,78 @@ class LiveVersion:
                 # copies, which do not hold on to the whole batch
                 query = LiveQuery(vector.copy(), options, blocks[id(rows)][line].copy())
                 self._recent.append(query)
-                full = len(self._compared) + len(self._drawn) >= COMPARED
-                if self._share and query.rows.size and (not full or _random.random() < self._share):
+                if not query.rows.size:
+                    continue
+                if len(self._drawn) < self._most:
                     self._drawn.append(query)
+                elif self._most:
+                    self._drawn[_random.randrange(self._most)] = query
             self.seen += len(vectors)
-            self._since["drift"] += len(vectors)
-            return bool(self._drawn)
 
-    def compare(self, collection: hubless.Collection) -> bool:
-        """Search some of the drawn queries at each strength. Return whether others are left."""
+    def look(self, collection: hubless.Collection, others_wait: Callable[[], bool], *, follow: bool) -> None:
+        """Search drawn queries again, choose the strength, follow it if that is wanted, and measure the drift."""
+        self.compare(collection, others_wait)
+        if follow:
+            self.following.look()
+        before, served = self.chosen, self.following.strength
+        if self.choose(served) and (chosen := self.chosen):
+            same = before and (before.state, before.strength) == (chosen.state, chosen.strength)
+            if chosen.state == "enough" and not same:
+                told = 'collection "%s": %d different live queries speak for strength %g, served is %g'
+                log.info(told, collection.name, chosen.different, chosen.strength, served)
+            if follow:
+                self.following.hear(chosen)
+        self.drift(collection)
+
+    def compare(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
+        """Search drawn queries again at each strength, until none is left or others wait."""
+        while alike := self._alike():
+            vectors, options = np.stack([query.vector for query in alike]), alike[0].options | {"limit": K}
+            answers = np.full((len(alike), len(STRENGTHS), K), -1)
+            for place, strength in enumerate(STRENGTHS):
+                rows = collection.query(vectors, **(options | {"strength": strength})).rows
+                answers[:, place, : rows.shape[1]] = collection.parts.base_rows(rows)
+            with self._lock:
+                self._compared.extend(zip(alike, answers, strict=True))
+                self._ranked += len(alike)
+            if others_wait():
+                return
+
+    def _alike(self) -> list[LiveQuery]:
+        """Take some of the drawn queries that agree on how to search."""
         with self._lock:
-            alike: list[LiveQuery] = []
-            while self._drawn and len(alike) < _TOGETHER:
-                if alike and self._drawn[0].options != alike[0].options:
-                    break
-                alike.append(self._drawn.popleft())
-        if not alike:
-            return False
-        vectors, options = np.stack([query.vector for query in alike]), alike[0].options | {"limit": K}
-        found = [collection.query(vectors, **(options | {"strength": strength})).rows for strength in STRENGTHS]
-        answers = np.full((len(alike), len(STRENGTHS), K), -1)
-        for place, rows in enumerate(found):
-            answers[:, place, : rows.shape[1]] = collection.parts.base_rows(rows)
-        with self._lock:
-            self._compared.extend(zip(alike, answers, strict=True))
-            self._since["strength"] += len(alike)
-            return bool(self._drawn)
+            alike = self._drawn[-1:]
+            while self._drawn and len(alike) <= _TOGETHER and self._drawn[-1].options == alike[0].options:
+                alike.append(self._drawn.pop())
+            return alike[1:]
 
     def choose(self, current: float) -> bool:
         """Choose the strength again if enough queries are new. Return whether that was done.
 
-        Parameters
-        ----------
-        current : the strength that is kept in doubt
+        `current`: the strength that is kept in doubt.
         """
         with self._lock:
             unchanged = self.chosen is not None and self.chosen.current == current
-            new = self._since["strength"]
+            new = self._ranked - self._chosen_at
             if not new or (unchanged and new < _RENEWED * len(self._compared)):
                 return False
-            self._since["strength"] = 0
+            self._chosen_at = self._ranked
             answers = np.stack([answers for _, answers in self._compared], axis=1)
         self.chosen = most_even(answers, self._n, current=current)
         return True
 
     def describe(self, collection: hubless.Collection) -> dict[str, Any]:
+        """Return the answer to `GET .../hubness`."""
+        drift = self.drift(collection)
+        return {
+            "k": K,
+            "window": WINDOW,
+            "seen": self.seen,
+            **self.rankings(collection),
+            "drift": drift and drift._asdict() | {"advice": drift.advice},
+        }
+
+    def rankings(self, collection: hubless.Collection) -> dict[str, Any]:
         """Return figures and worst hubs of each of `RANKINGS`; None for a ranking without queries."""
         with self._lock:
             served = [query.rows for query in self._recent]
@@ -158,9 +188,8 @@ class LiveVersion:
         rows = rows[rows >= 0]  # without targets that were added since
         counts, queries = np.bincount(rows, minlength=self._n), len(answers)
         k = len(rows) / queries
-        worst = np.argpartition(-counts, min(_WORST, self._n - 1))[:_WORST] if self._n > _WORST else np.arange(self._n)
-        worst = worst[np.argsort(-counts[worst], kind="stable")]
-        worst = worst[counts[worst] > 0]
+        found, occurrence = np.unique(rows, return_counts=True)
+        worst = np.argsort(-occurrence, kind="stable")[:_WORST]
         return {
             "queries": queries,
             "skewness": measures.skewness(counts) if len(rows) else 0.0,
@@ -172,27 +201,32 @@ class LiveVersion:
             },
             "hubs": [
                 {"id": id_, "occurrence": count, "share": count / len(rows)}
-                for id_, count in zip(collection.origin.ids(worst), counts[worst].tolist(), strict=True)
+                for id_, count in zip(collection.origin.ids(found[worst]), occurrence[worst].tolist(), strict=True)
             ],
         }
 
-    @property
-    def drift_is_due(self) -> bool:
-        """Return True if so much is new that the drift is to be measured though nobody asks."""
-        kept = min(len(self._recent), COMPARED)
-        return kept >= FEWEST and self._since["drift"] >= _DUE * kept
-
     def drift(self, collection: hubless.Collection) -> QueryDrift | None:
-        """Compare the last queries with the query bank; None if there are too few, or no sample of the bank."""
+        """Compare the last queries with the query bank; None if there are too few, or no sample of the bank.
+
+        Log when they leave the bank, and when they are back.
+        """
         bank = collection.parts.bank_sample
-        with self._lock:
-            kept = min(len(self._recent), COMPARED)
-            if bank is None or kept < FEWEST:
+        with self._measuring:
+            with self._lock:
+                recent, seen = list(self._recent)[-MOST:], self.seen
+            if bank is None or len(recent) < FEWEST:
                 return None
-            if self._drift and self._since["drift"] < _RENEWED * kept:
-                return self._drift
-            self._since["drift"] = 0
-            vectors = np.stack([query.vector for query in list(self._recent)[-COMPARED:]])
-        live = np.unique(collection.prepare(vectors), axis=0)
-        self._drift = QueryDrift(measures.energy_drift(live, bank), len(live)) if len(live) >= FEWEST else None
-        return self._drift
+            if not self._drift or seen - self._drift_at >= _RENEWED * len(recent):
+                live = np.unique(collection.prepare(np.stack([query.vector for query in recent])), axis=0)
+                enough = len(live) >= FEWEST
+                self._drift = QueryDrift(measures.energy_drift(live, bank), len(live)) if enough else None
+                self._drift_at = seen
+            if self._drift and (self._drift.advice is not None) != self._is_stale:
+                self._is_stale = not self._is_stale
+                if self._is_stale:
+                    log.warning(
+                        'collection "%s", version %s: %s', collection.name, collection.version, self._drift.advice
+                    )
+                else:
+                    log.info('collection "%s": the queries are like those of the query bank again', collection.name)
+            return self._drift

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from logging.handlers import QueueHandler
 from queue import SimpleQueue
 from time import sleep
 from typing import Any
@@ -20,7 +21,6 @@ import orjson
 TEXT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 MOST = 10_000
 """Lines that wait to be written; further ones are dropped."""
-_ATOMIC = 4096  # bytes that one write to a pipe keeps together, among those of other workers
 _PAUSE = 0.01  # seconds in which lines come together, as each write wakes the thread
 _LAST_SECONDS = 1.0  # for what still waits when the process ends
 
@@ -65,7 +65,7 @@ class JsonFormatter(logging.Formatter):
 FORMATTERS = {"text": logging.Formatter(TEXT), "json": JsonFormatter()}
 
 
-class LineHandler(logging.Handler):
+class LineHandler(QueueHandler):
     """Formats records at once, and has a thread write them to a descriptor.
 
     Attributes
@@ -75,22 +75,30 @@ class LineHandler(logging.Handler):
     """
 
     def __init__(self, descriptor: int) -> None:
-        super().__init__()
-        self.on_drop: Callable[[], None] = lambda: None
-        self.descriptor = descriptor
         # the simple one, as a line may be logged by a finaliser that runs in the middle of another `put`
         self._waiting: SimpleQueue[bytes | threading.Event] = SimpleQueue()
+        super().__init__(self._waiting)
+        self.on_drop: Callable[[], None] = lambda: None
+        self.descriptor = descriptor
         self._dropped = 0
         self._counting = threading.Lock()  # not the handler's own, which is held while `flush` waits
         # a daemon, as a reader that pauses must not hold up the end of the process
         threading.Thread(target=self._run, name="log", daemon=True).start()
 
-    def emit(self, record: logging.LogRecord) -> None:
-        """Have a record written; dropped if too many wait."""
+    def prepare(self, record: logging.LogRecord) -> bytes:
+        """Return the line of a record."""
+        try:
+            text = self.format(record)
+        except Exception:
+            text = self.format(_record(logging.ERROR, "a line could not be formatted: %r", record.msg))
+        return text.encode("utf-8", "backslashreplace") + b"\n"
+
+    def enqueue(self, line: bytes) -> None:  # type: ignore[override]  # of what `prepare` returns
+        """Have a line written; dropped if too many wait."""
         if self._waiting.qsize() >= MOST:
             self._drop()
         else:
-            self._waiting.put(self._line(record))
+            self._waiting.put(line)
 
     def flush(self) -> None:
         """Wait until what was logged before is written, for a second at most."""
@@ -98,37 +106,22 @@ class LineHandler(logging.Handler):
         self._waiting.put(written)
         written.wait(_LAST_SECONDS)
 
-    def _line(self, record: logging.LogRecord) -> bytes:
-        try:
-            text = self.format(record)
-        except Exception:
-            text = self.format(_record(logging.ERROR, "a line could not be formatted: %r", record.msg))
-        return text.encode("utf-8", "backslashreplace") + b"\n"
-
     def _run(self) -> None:
         while True:
-            lines: list[bytes] = []
-            waiting = [self._waiting.get()]
-            sleep(_PAUSE)
-            waiting += [self._waiting.get() for _ in range(self._waiting.qsize())]
-            for item in waiting:
-                if isinstance(item, threading.Event) or sum(map(len, lines)) + len(item) > _ATOMIC:
-                    self._write(lines)
-                    lines = []
-                if isinstance(item, threading.Event):
-                    item.set()
-                else:
-                    lines.append(item)
-            self._write(lines)
+            line = self._waiting.get()
+            if isinstance(line, threading.Event):
+                line.set()
+            else:
+                self._write(line)
+            if self._waiting.empty():
+                sleep(_PAUSE)
 
-    def _write(self, lines: list[bytes]) -> None:
-        """Write whole lines, after a line that says how many were dropped before them."""
-        if not lines:
-            return
+    def _write(self, line: bytes) -> None:
+        """Write a line, after one that says how many were dropped before it."""
         with self._counting:
             dropped, self._dropped = self._dropped, 0
         told = _record(logging.WARNING, "%d log lines were dropped, as nobody read them", dropped)
-        left = memoryview(b"".join([self._line(told), *lines] if dropped else lines))
+        left = self.prepare(told) + line if dropped else line
         try:
             while left:
                 try:
@@ -136,14 +129,13 @@ class LineHandler(logging.Handler):
                 except BlockingIOError:
                     select.select([], [self.descriptor], [])
         except OSError:  # the reader is gone
-            self._drop(len(lines), told=dropped)
+            self._drop(told=dropped)
 
-    def _drop(self, lines: int = 1, told: int = 0) -> None:
-        """Count dropped lines, with earlier ones that no line has told of yet."""
+    def _drop(self, told: int = 0) -> None:
+        """Count a dropped line, with earlier ones that no line has told of yet."""
         with self._counting:
-            self._dropped += lines + told
-        for _ in range(lines):
-            self.on_drop()
+            self._dropped += 1 + told
+        self.on_drop()
 
 
 def _record(level: int, message: str, argument: object) -> logging.LogRecord:

@@ -1,15 +1,13 @@
-"""Keeps a sample of the queries that people ask in files, for the next query bank. Off unless a folder is set.
+"""A sample of the queries that people ask in files, for the next query bank. Off unless a folder is set.
 
-A request only notes its queries. A thread draws from them, and adds what it drew to the files that all workers share.
-Whatever the disk does, no query fails.
+A request only notes its queries. The observing thread adds them to the files that all workers share. Whatever the disk
+does, no query fails.
 """
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from time import time
 
 import numpy as np
 from fastapi import Request
@@ -28,25 +26,21 @@ NO_SAMPLE = "x-no-sample"
 
 log = logging.getLogger("hubless.sample")
 
-_SECONDS = 0.5  # between two looks at what was asked
 _FLUSH_SECONDS = 15.0
 _OLD_SECONDS = 3600.0  # between two looks for files that are too old
 _MOST_NOTED = 10_000  # queries that wait for the thread; of more the oldest are not looked at
 
 
 class QuerySampler:
-    """The thread that samples.
+    """The queries that wait to be sampled, and what became of those before.
+
+    Raises `StorageError` if the folder cannot be made or written.
 
     Parameters
     ----------
     folder : of the sample
     days : how long files are kept
     texts : whether to keep the texts of queries, too
-
-    Raises
-    ------
-    StorageError
-        if the folder cannot be made or written.
     """
 
     def __init__(self, folder: Path, days: float, *, texts: bool) -> None:
@@ -57,17 +51,6 @@ class QuerySampler:
         self._summaries: dict[str, SampleSummary | None] = {}
         self._failures: dict[str, StorageError | None] = {}
         self._flushed = self._looked = 0.0
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="sample", daemon=True)
-
-    def start(self) -> None:
-        """Let the thread begin."""
-        self._thread.start()
-
-    def stop(self) -> list[threading.Thread]:
-        """Let the thread write what it has, and end. Return it, if it runs."""
-        self._stopping.set()
-        return [self._thread] if self._thread.ident else []
 
     def note(
         self, request: Request, collection: hubless.Collection, asked: Sequence[Query], vectors: Sequence[Query]
@@ -95,49 +78,44 @@ class QuerySampler:
             self._summaries[collection] = self._writer.summary(collection)
         return self._summaries[collection]
 
-    def sizes(self) -> Iterator[tuple[str, float]]:
+    def sizes(self) -> Iterator[tuple[list[str], float]]:
         """Yield each collection, and the queries that are kept of it."""
         for name, summary in list(self._summaries.items()):
             if summary:
-                yield name, float(summary.queries)
+                yield [name], summary.queries
 
-    def failures(self) -> Iterator[tuple[str, float]]:
+    def failures(self) -> Iterator[tuple[list[str], float]]:
         """Yield each collection, and 1 while its queries cannot be written, or 0."""
         for name, failure in list(self._failures.items()):
-            yield name, float(failure is not None)
+            yield [name], failure is not None
 
-    def work(self, now: float, *, last: bool = False) -> None:
-        """Draw from the queries that were noted, write them if that is due, and remove old files."""
-        while self._answered:
-            name, metric, vector, client, text = self._answered.popleft()
-            self._writer.record(name, metric, vector, client, now, text)
-        if last or now - self._flushed >= _FLUSH_SECONDS:
-            self._flushed = now
-            for name, failure in self._writer.flush().items():
-                self._tell(name, self._failures.get(name), failure)
-                self._failures[name] = failure
-                self._summaries[name] = self._writer.summary(name)
-        if now - self._looked >= _OLD_SECONDS:
-            self._looked = now
-            self._writer.forget_old(now, self._days)
-            self._summaries.clear()
+    def look(self, now: float, *, last: bool = False) -> None:
+        """Take in the queries that were noted, write them if that is due, and remove old files. Fails never."""
+        try:
+            while self._answered:
+                name, metric, vector, client, text = self._answered.popleft()
+                self._writer.record(name, metric, vector, client, now, text)
+            if last or now - self._flushed >= _FLUSH_SECONDS:
+                self._flushed = now
+                self._flush()
+            if now - self._looked >= _OLD_SECONDS:
+                self._looked = now
+                self._writer.forget_old(now, self._days)
+                self._summaries.clear()
+        except StorageError as error:
+            log.warning("old queries cannot be removed: %s", error)
+        except Exception:
+            log.exception("queries could not be sampled")
 
-    def _tell(self, name: str, before: StorageError | None, failure: StorageError | None) -> None:
-        if failure and (before is None or before.problem != failure.problem):
-            log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
-        if before and not failure:
-            log.info('queries of collection "%s" are kept again', name)
-
-    def _run(self) -> None:
-        stopping = False
-        while not stopping:
-            stopping = self._stopping.wait(_SECONDS)
-            try:
-                self.work(time(), last=stopping)
-            except StorageError as error:
-                log.warning("old queries cannot be removed: %s", error)
-            except Exception:
-                log.exception("queries could not be sampled")
+    def _flush(self) -> None:
+        for name, failure in self._writer.flush().items():
+            before = self._failures.get(name)
+            if failure and (before is None or before.problem != failure.problem):
+                log.warning('queries of collection "%s" cannot be kept: %s', name, failure)
+            if before and not failure:
+                log.info('queries of collection "%s" are kept again', name)
+            self._failures[name] = failure
+            self._summaries[name] = self._writer.summary(name)
 
 
 def _client_of(request: Request) -> str | bytes:

@@ -29,9 +29,7 @@ class Tracing:
     ) -> None:
         """Export the span of a request that has been answered, and the spans of its stages.
 
-        Parameters
-        ----------
-        headers : of the request: if they name a span of the client's, it is the parent
+        `headers`: of the request: if they name a span of the client's, it is the parent.
         """
         carrier = {name.decode(): value.decode("latin-1") for name, value in headers if name in _PARENT}
         # the clock of the trace has no date

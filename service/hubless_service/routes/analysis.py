@@ -51,7 +51,7 @@ _NOWHERE = Projection(np.empty(0, np.int64), _EMPTY, _EMPTY, np.zeros(2))
 async def get_hubness(call: Call, held: Held) -> Response:
     """Counted over the recent queries. Each version begins anew."""
     engine = call.service.engine
-    document = await engine.run(call.trace, partial(engine.live.describe, held), held)
+    document = await engine.run(call.trace, partial(engine.live.of(held).describe, held), held)
     return responses.send({**document, "collection": held.name, "version": held.version})
 
 

@@ -106,8 +106,8 @@ async def delete_collection(
 
 def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswer:
     """Return the document of a collection."""
-    manifest, live = collection.manifest, state.engine.live
-    chosen, sampling = live.recommended(collection), state.engine.sampling
+    manifest, live = collection.manifest, state.engine.live.of(collection)
+    chosen, sampling = live.chosen, state.engine.sampling
     kept = sampling.summary(manifest.collection) if sampling else None
     return {
         "name": manifest.collection,
@@ -120,7 +120,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "index": manifest.index,
         "measured": manifest.measured,
         "confidence": manifest.confidence,
-        "strength": live.strength(collection),
+        "strength": live.following.strength,
         "live": None
         if chosen is None
         else {"recommended_strength": chosen.strength, "queries": chosen.different, "state": chosen.state},

@@ -4,7 +4,7 @@ Every change replaces a whole mapping, so that a request reads without a lock.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import hubless
@@ -12,7 +12,7 @@ from hubless.errors import CollectionNotFound, EngineError
 from hubless.search.transaction import WritableCollection
 from hubless_service.access.keys import Access
 from hubless_service.http.problems import RETRY_AFTER, HttpProblem
-from hubless_service.searching.slots import STATES, Slot, as_problem
+from hubless_service.searching.slots import Slot, as_problem
 
 NOTHING_TO_SERVE = "There is nothing to serve: the catalog is empty. Build a collection with hubless build."
 
@@ -66,6 +66,11 @@ class Shelf:
                 self._slots = {**self._slots, name: slot}
                 self.version_ids = {**self.version_ids, name: version_ids}
 
+    @property
+    def slots(self) -> Mapping[str, Slot]:
+        """All slots by name."""
+        return self._slots
+
     def known(self, name: str) -> Slot:
         """The slot of a collection; an empty one if it has none."""
         return self._slots.get(name, Slot())
@@ -82,10 +87,6 @@ class Shelf:
         """The same, with their logs."""
         return [slot.living for slot in self._slots.values() if slot.living]
 
-    def writable(self) -> list[str]:
-        """The names of those that can be written to."""
-        return [name for name, slot in self._slots.items() if slot.living and slot.living.log is not None]
-
     # for requests
 
     def collections(self, access: Access) -> list[hubless.Collection]:
@@ -97,12 +98,8 @@ class Shelf:
     def collection(self, name: str, access: Access) -> hubless.Collection:
         """Return a collection that is ready, by its name or an alias of it.
 
-        Raises
-        ------
-        HttpProblem
-            `not_ready` while it, or the list of all, is being loaded; the reason if no version of it can be served.
-        CollectionNotFound
-            if there is none of that name that may be seen.
+        Raises `HttpProblem` `not_ready` while it, or the list of all, is being loaded; the reason if no version of it
+        can be served; `CollectionNotFound` if there is none of that name that may be seen.
         """
         _, slot = self.slot(name, access)
         if slot.living:
@@ -114,12 +111,8 @@ class Shelf:
     def slot(self, name: str, access: Access) -> tuple[str, Slot]:
         """The own name of a collection, given that name or an alias, and its slot.
 
-        Raises
-        ------
-        HttpProblem
-            `not_ready` while the list of all is being loaded.
-        CollectionNotFound
-            if there is none of that name that may be seen.
+        Raises `HttpProblem` `not_ready` while the list of all is being loaded; `CollectionNotFound` if there is none of
+        that name that may be seen.
         """
         slots, alias = self._slots, self.aliases.get(name)  # once, as the watcher may replace them at any time
         own = alias.collection if alias and name not in slots else name
@@ -150,52 +143,9 @@ class Shelf:
         """A sentence that says why the server is not ready though nothing is being loaded."""
         return as_problem(self.failure).detail if self.failure else "No collection is sound: see collections."
 
-    def versions(self) -> Iterator[tuple[str, str, str]]:
-        """Collection, version, and whether that is `served` or was `refused`."""
-        for name, slot in self._slots.items():
-            if slot.collection:
-                yield name, slot.collection.version, "served"
-            if slot.failure and slot.tried:
-                yield name, slot.tried, "refused"
-
-    def load_times(self) -> Iterator[tuple[str, float]]:
-        """Collection, and the seconds that it took to open and check the version that is served."""
-        for name, slot in self._slots.items():
-            if slot.collection:
-                yield name, slot.seconds
-
-    def added(self) -> Iterator[tuple[str, float]]:
-        """Yield each collection, and how many targets stand beside its index."""
-        yield from ((collection.name, float(collection.added)) for collection in self.served())
-
-    def removed(self) -> Iterator[tuple[str, float]]:
-        """Yield each collection, and how many targets of the version are gone or were replaced."""
-        yield from ((collection.name, float(collection.removed)) for collection in self.served())
-
-    def frozen(self) -> Iterator[tuple[str, float]]:
-        """Yield each collection, and the share of targets that came after the correction was fitted."""
-        yield from ((collection.name, collection.parts.frozen_share) for collection in self.served())
-
-    def engines(self) -> Iterator[tuple[str, float]]:
-        """Collection, and whether its engine answers, of those whose engine is another server."""
-        for name, slot in self._slots.items():
-            if slot.collection and slot.collection.parts.remote:
-                yield name, slot.silent is None
-
-    def bank_coverages(self) -> Iterator[tuple[str, float]]:
-        """Collection, and the share of its targets that the query bank of the version served covers, if known."""
-        for name, slot in self._slots.items():
-            if slot.collection and (bank := slot.collection.manifest.bank) and bank.coverage is not None:
-                yield name, bank.coverage
-
     def details(self, access: Access) -> dict[str, dict[str, object]]:
         """The state of each collection that may be seen, for people who ask why the server is not ready."""
         return {name: slot.details() for name, slot in self._slots.items() if access.sees(name)}
-
-    def counts(self) -> Iterator[tuple[str, float]]:
-        """Yield each state, and how many collections are in it."""
-        for state in STATES:
-            yield state, float(sum(slot.state == state for slot in self._slots.values()))
 
     def _check_loaded(self) -> None:
         if self.loading:
