@@ -39,7 +39,6 @@ def test_writes_while_the_server_drains_are_answered_and_kept(tmp_path):
 
 def test_write_that_comes_after_the_stop_is_told_so():
     writer = Writer(Shelf(), room=10, most_added=10, prepare=lambda: None)
-    writer.start()
     for thread in writer.stop():
         thread.join()
     with pytest.raises(HttpProblem, match="stopping") as caught:

@@ -16,10 +16,9 @@ from hubless.search.collection import open_collection
 from hubless.search.transaction import WritableCollection
 from hubless.store.bank_order import give_bank, read_order
 from hubless.store.locks import lease
-from hubless_service.maintaining import due, work
 from hubless_service.maintaining import maintainer as maintaining
-from hubless_service.maintaining.due import merges_due
-from hubless_service.maintaining.maintainer import Maintainer
+from hubless_service.maintaining import work
+from hubless_service.maintaining.maintainer import Maintainer, is_due
 from hubless_service.maintaining.status import is_running, read_status
 from hubless_service.maintaining.work import AGAIN, FAILED, MaintenanceTask, run
 
@@ -39,8 +38,9 @@ def start(home):
     """Start a maintainer of the catalog; it is stopped at the end."""
     started = []
 
-    def start(keep=1, due=list):
-        made = Maintainer(lambda: home.parent, lambda: [NAME], due, keep, lambda: None)
+    def start(merge_at=0):
+        served = [living(home.parent)]
+        made = Maintainer(lambda: home.parent, lambda: served, merge_at, 1, lambda: None)
         made.start()
         started.append(made)
         return made
@@ -65,10 +65,9 @@ def test_merge_that_is_asked_for_makes_a_version_and_cuts_the_log(home, start):
 def test_bank_that_waits_is_fitted_by_a_service_that_starts_later(home, start):
     order = give_bank(home, BANK, append=False)
     start()
-    until(lambda: read_order(home) is None)
+    until(lambda: read_order(home) is None and not list((home / "bank").glob("*.npy")))
     made = hubless.open(home.parent, NAME).manifest
     assert (made.bank.queries, made.bank_order, made.log_seq) == (60, order.number, 1)
-    assert not list((home / "bank").glob("*.npy"))
 
 
 def test_bank_that_a_version_has_is_not_fitted_twice(home):
@@ -81,7 +80,7 @@ def test_bank_that_a_version_has_is_not_fitted_twice(home):
 
 
 def test_work_waits_while_another_job_changes_the_collection(home, start, monkeypatch):
-    monkeypatch.setattr(maintaining, "_LATER", {maintaining.BUSY: 0.2})
+    monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.2)
     with lease(home, "hubless reindex"):
         start().ask(NAME, "merge")
         until(lambda: is_running(home))
@@ -142,7 +141,7 @@ def refused(*given, **named):
 
 def bank_of(home):
     """The task of fitting the bank that waits."""
-    return MaintenanceTask(str(home.parent), NAME, "bank", keep=None, alive=-1)
+    return MaintenanceTask(str(home.parent), NAME, "bank", keep=None)
 
 
 def test_new_bank_takes_the_place_of_one_that_waits(home):
@@ -159,7 +158,7 @@ def test_service_merges_by_itself_what_was_written_enough_to_and_nothing_else(tm
     with writable(tmp_path, merge_at=3, poll_seconds=0.05) as client:
         client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
         assert client.post("/count").json()["version"] == first
-        assert merges_due(living(tmp_path), 3) == []
+        assert not is_due(living(tmp_path), 3)
         client.put("/points", json={"points": [point("c", 3)]}).raise_for_status()
         until(lambda: client.post("/count").json()["version"] != first)
         document = client.get(str(client.base_url).rstrip("/")).json()
@@ -172,43 +171,46 @@ def living(catalog):
     log = hubless.Catalog(catalog).log(NAME)
     found = WritableCollection(open_collection(catalog, NAME), log)
     found.refresh()
-    return [found]
+    return found
 
 
 def test_merge_is_due_for_added_targets_gone_targets_and_writes_of_two_percent(tmp_path, monkeypatch):
     build(tmp_path)
     with writable(tmp_path, merge_at=0) as client:
         client.put("/points", json={"points": [point("a", 1), point("b", 2)]}).raise_for_status()
-        assert [merges_due(living(tmp_path), at) for at in (0, 2, 3)] == [[], [NAME], []]
+        assert [is_due(living(tmp_path), at) for at in (0, 2, 3)] == [False, True, False]
         client.post("/points/delete", json={"ids": ["target-8", "target-9", "target-10"]}).raise_for_status()
-        assert [merges_due(living(tmp_path), at) for at in (3, 4)] == [[NAME], []]
+        assert [is_due(living(tmp_path), at) for at in (3, 4)] == [True, False]
         for title in ("x", "y"):
             client.patch("/points", json={"points": [{"id": "a", "payload": {"title": title}}]}).raise_for_status()
-        assert [merges_due(living(tmp_path), at) for at in (4, 5)] == [[NAME], []]
-    monkeypatch.setattr(due, "SHARE", 0.2)
-    assert merges_due(living(tmp_path), 1) == []
-
-
-def test_version_that_another_worker_has_merged_just_now_is_not_merged_again(tmp_path):
-    build(tmp_path)
-    with writable(tmp_path) as client:
-        client.put("/points", json={"points": [point("a", 1)]}).raise_for_status()
+        assert [is_due(living(tmp_path), at) for at in (4, 5)] == [True, False]
+    with monkeypatch.context() as patched:
+        patched.setattr(maintaining, "SHARE", 0.2)
+        assert not is_due(living(tmp_path), 1)
     before = living(tmp_path)
-    assert merges_due(before, 1) == [NAME]
-    hubless.merge(tmp_path, NAME)
-    assert merges_due(before, 1) == []
+    hubless.merge(tmp_path, NAME)  # as another worker does
+    assert not is_due(before, 1)
 
 
 def test_merge_that_is_due_is_left_to_whoever_holds_the_collection_and_found_again(home, start, monkeypatch):
-    monkeypatch.setattr(maintaining, "LOOK_SECONDS", 0.05)
-    looks = []
-
-    def found():
-        looks.append(len(looks))
-        return [NAME]
-
+    monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.05)
     with lease(home, "some job"):
-        made = start(due=found)
-        until(lambda: len(looks) > 2)
+        made = start(merge_at=1)
+        until(lambda: is_running(home))
+        until(lambda: not is_running(home))
         assert made.status(NAME) is None
     until(lambda: (status := read_status(home)) is not None and status.state == "done")
+
+
+def test_bank_that_fails_again_and_again_is_left_until_it_is_asked_for(home, start, monkeypatch):
+    monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.0)
+    give_bank(home, BANK, append=False)
+    ended = []
+    monkeypatch.setattr(Maintainer, "_work", lambda self, name, work: ended.append(work) or AGAIN)
+    made = start()
+    until(lambda: len(ended) == maintaining._MOST_FAILURES)
+    made._woken.set()
+    until(lambda: not made._woken.is_set())
+    made.ask(NAME, "bank")
+    until(lambda: len(ended) > maintaining._MOST_FAILURES)
+    assert set(ended) == {"bank"}

@@ -16,7 +16,6 @@ import os
 import random
 import shutil
 import sys
-import threading
 import time
 import traceback
 from collections import Counter
@@ -26,7 +25,6 @@ from errno import EIO
 from pathlib import Path
 from stat import S_ISDIR
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 from support import calls, shortcuts
@@ -41,7 +39,6 @@ from hubless.store import catalog as catalogs
 from hubless.vectors.sources import ArrayVectors
 from hubless_service.app import create_app
 from hubless_service.http.trace import SCOPE_KEY
-from hubless_service.searching import writer
 from hubless_service.searching.catalog_follower import follow
 from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.search_service import SearchService
@@ -60,15 +57,18 @@ _COLLECTED = 10
 
 
 class Held:
-    """A thread that begins when somebody says so, in the thread of that."""
+    """A pool whose threads begin when somebody says so, in the thread of that."""
 
-    started: ClassVar[list["Held"]] = []
+    def __init__(self):
+        self.submitted = []
 
-    def __init__(self, target, **options):
-        self.run = target
+    def submit(self, work, *arguments):
+        self.submitted.append((work, arguments))
 
-    def start(self):
-        self.started.append(self)
+    def run(self):
+        waiting, self.submitted = self.submitted, []
+        for work, arguments in waiting:
+            work(*arguments)
 
 
 class Desk(SearchService):
@@ -76,10 +76,8 @@ class Desk(SearchService):
 
     def __init__(self, source, settings):
         super().__init__(source, settings)
-        self.new_writer()
-
-    def new_writer(self):
         self.writer = Writer(self.shelf, 64, 100_000, lambda: None)
+        self.writer._threads = self.held = Held()
 
     async def run(self, trace, work, collection=None):
         return work()
@@ -95,11 +93,7 @@ class Desk(SearchService):
 
     def write_all(self):
         """Write what waits, in groups as they have come."""
-        Held.started.clear()
-        self.writer.start()
-        self.writer.stop()
-        Held.started[0].run()
-        self.new_writer()
+        self.held.run()
 
 
 def faulty(plan):
@@ -628,7 +622,6 @@ class Stage:
     def __init__(self, folder):
         root = folder / "catalog"
         shortcuts.take()
-        writer.threading = SimpleNamespace(Thread=Held, Condition=threading.Condition)
         targets, bank = [np.array([vector(key) for key in keys], np.float32) for keys in (FIRST, map(str, range(12)))]
         options = {"correction": "csls", "parameters": {"k": 2}, "index": "flat", "progress": False}
         payload = [{"title": each} for each in FIRST]

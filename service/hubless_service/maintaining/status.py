@@ -49,12 +49,7 @@ def now() -> str:
 
 
 def write_status(home: Path, status: Status) -> None:
-    """Replace the status.
-
-    Raises
-    ------
-    OSError
-    """
+    """Replace the status. Raises `OSError`."""
     with replaced(home / _STATUS) as path:
         path.write_text(status.model_dump_json(), "utf-8")
 

@@ -8,7 +8,6 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from time import monotonic
@@ -18,7 +17,7 @@ from hubless.builder.lifecycle import merge, refit
 from hubless.errors import HublessError, InputError, JobRunning
 from hubless.progress import Advance, Steps
 from hubless.store.bank_order import BankOrder, drop_order, read_bank, read_order
-from hubless.store.bundle import Manifest
+from hubless.store.bundle import Manifest, read_manifest
 from hubless.store.catalog import Catalog
 from hubless_service.http.problems import PROBLEM_TYPES, from_library, internal_error
 from hubless_service.maintaining.status import Status, Work, now, write_status
@@ -30,20 +29,12 @@ _REPORT_SECONDS = 0.25
 
 
 class MaintenanceTask(NamedTuple):
-    """A task: the work to be done.
-
-    Attributes
-    ----------
-    catalog, collection : its folder and its name
-    keep : how many of the newest versions to keep; None for all
-    alive : a descriptor whose other end the service holds open as long as it lives
-    """
+    """A task: the folder of the catalog, the collection, the work, and how many versions to keep; None for all."""
 
     catalog: str
     collection: str
     work: Work
     keep: int | None
-    alive: int
 
     @property
     def home(self) -> Path:
@@ -81,21 +72,16 @@ class _Reporter:
             write_status(self._home, self._status)
 
 
-def _merge(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
-    return merge(task.catalog, task.collection, keep=task.keep, progress=steps)
-
-
-def _bank(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
+def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manifest | None:
     """Fit on the bank that was put; None if a version was already."""
     if order is None or (read := read_bank(task.home)) is None or read[0].number != order.number:
         return None
-    queries = read[1]
     made: Manifest | None = None
-    if _order_of(Catalog(task.catalog), task.collection) != order.number:
+    if read_manifest(Catalog(task.catalog).folder(task.collection)).bank_order != order.number:
         made = refit(
             task.catalog,
             task.collection,
-            queries,
+            read[1],
             append=order.append,
             correction=order.correction,
             parameters=order.parameters,
@@ -107,24 +93,15 @@ def _bank(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Manif
     return made
 
 
-def _order_of(catalog: Catalog, name: str) -> int:
-    """The number of the bank that the current version was fitted on."""
-    current = next(version for version in catalog.versions(name) if version.current)
-    return 0 if current.manifest is None else current.manifest.bank_order
-
-
-WORKS: dict[Work, Callable[[MaintenanceTask, BankOrder | None, Steps], Manifest | None]] = {
-    "merge": _merge,
-    "bank": _bank,
-}
-
-
 def run(task: MaintenanceTask) -> int:
     """Do some work, and return the exit code."""
     order = read_order(task.home) if task.work == "bank" else None
     reporter = _Reporter(task, order.number if order else 0)
     try:
-        reporter.end(WORKS[task.work](task, order, reporter))
+        if task.work == "bank":
+            reporter.end(_fitted(task, order, reporter))
+        else:
+            reporter.end(merge(task.catalog, task.collection, keep=task.keep, progress=reporter))
     except JobRunning:
         return BUSY
     except InputError as error:  # it will be wrong the next time, too
@@ -147,9 +124,9 @@ def _problem(error: Exception) -> dict[str, object]:
     return {"code": found.code, "detail": found.detail, **found.members}
 
 
-def _end_with(alive: int) -> None:
+def _end_with_service() -> None:
     with suppress(OSError):
-        os.read(alive, 1)
+        os.read(0, 1)  # the service writes nothing; its end of standard input is closed when it ends
     os._exit(AGAIN)
 
 
@@ -157,7 +134,7 @@ def main(argument: str) -> None:
     """Do the work that an argument names."""
     task = MaintenanceTask(**json.loads(argument))
     os.nice(NICER)  # searches go first
-    threading.Thread(target=_end_with, args=[task.alive], name="alive", daemon=True).start()
+    threading.Thread(target=_end_with_service, name="alive", daemon=True).start()
     sys.exit(run(task))
 
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from time import monotonic, perf_counter
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -31,7 +30,7 @@ from hubless.errors import (
 from hubless.search.engines.deadline import within
 from hubless.search.transaction import WritableCollection, open_with_log
 from hubless_service.processes.shared import shared_folder
-from hubless_service.searching.collection_source import CollectionSource
+from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.shelf import NOTHING_TO_SERVE, Shelf
 from hubless_service.searching.slots import Slot
 from hubless_service.settings import Settings
@@ -41,8 +40,6 @@ write_log = logging.getLogger("hubless.writes")
 
 SECONDS = 0.1
 """Between two looks at the logs. A look at a log in which nothing changed costs about 60 µs."""
-LONGEST = 5.0
-"""Seconds between two looks at a log that cannot be followed. The pause doubles until then."""
 OPENED_TOGETHER = 4
 """Collections that are opened at the same time."""
 REPLACED = LogCut, VersionReplaced
@@ -54,18 +51,10 @@ _ENGINE_SECONDS = 2.0  # that an engine may take to fetch a vector by its row
 class CatalogFollower:
     """A thread that looks at the catalog and the logs again and again, and puts on the shelf what it finds.
 
-    Parameters
-    ----------
-    prepare : called once in each thread
-
-    Attributes
-    ----------
-    on_change : called after a look, and when a collection was opened
+    `on_change`: called after a look, and when a collection was opened. `prepare`: called once in each thread.
     """
 
-    def __init__(
-        self, source: CollectionSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]
-    ) -> None:
+    def __init__(self, source: CatalogSource, shelf: Shelf, settings: Settings, prepare: Callable[[], object]) -> None:
         self.on_change: Callable[[], None] = lambda: None
         self._source = source
         self._shelf = shelf
@@ -80,9 +69,6 @@ class CatalogFollower:
         self._stopping = threading.Event()
         self._opening = set[str]()
         self._openers = ThreadPoolExecutor(OPENED_TOGETHER, "open", prepare)
-        self._pauses: WeakKeyDictionary[WritableCollection, tuple[float, float]] = (
-            WeakKeyDictionary()
-        )  # seconds, and their end
         self._unsound: dict[str, Exception] = {}  # versions whose hashes turned out to be wrong
         self._alias_error = ""
         # a daemon, as reading a large file cannot be interrupted and must not hold up the end of the process
@@ -92,9 +78,7 @@ class CatalogFollower:
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections; returns at once.
 
-        Parameters
-        ----------
-        on_loaded : called once, from the thread, when the first look is over
+        `on_loaded`: called once, from the thread, when the first look is over.
         """
         self._on_loaded = on_loaded
         self._thread.start()
@@ -103,7 +87,7 @@ class CatalogFollower:
         """Open nothing more, and look no more."""
         self._stopping.set()
         self._openers.shutdown(wait=False, cancel_futures=True)
-        self._wake()
+        self.wake()
 
     def look_now(self) -> None:
         """Have all workers look at the catalog, as something in it has changed."""
@@ -112,11 +96,7 @@ class CatalogFollower:
         if self._changed:
             with suppress(OSError):  # then the others hear of it at their next turn
                 self._changed.write_bytes(os.urandom(8))
-        self._wake()
-
-    def look_here(self) -> None:
-        """Look at the catalog now, in this worker."""
-        self._wake()
+        self.wake()
 
     def find(self, name: str) -> bool:
         """Return whether a collection is in the catalog; if so it is looked at soon."""
@@ -124,10 +104,19 @@ class CatalogFollower:
             self._source.current(name)
         except (HublessError, LookupError):
             return False
-        self._wake()
+        self.wake()
         return True
 
-    def _wake(self) -> None:
+    def _has(self, name: str) -> bool:
+        """Return False if a collection is known to be gone."""
+        try:
+            self._source.current(name)
+        except Exception as error:
+            return not isinstance(error, CollectionNotFound)
+        return True
+
+    def wake(self) -> None:
+        """Look at the catalog now, in this worker."""
         self._wanted = True
         self._woken.set()
 
@@ -152,8 +141,7 @@ class CatalogFollower:
 
     def _finish_loading(self) -> None:
         if self._verify == "background":
-            compared = self._shelf.served()
-            threading.Thread(target=self._check_hashes, args=[compared], name="hashes", daemon=True).start()
+            self._openers.submit(self._check_hashes, self._shelf.served())
         self._shelf.loading = False
         if self._shelf.empty:
             log.warning("%s It is served within %g s.", NOTHING_TO_SERVE, self._seconds)
@@ -170,16 +158,8 @@ class CatalogFollower:
     def _follow_logs(self) -> None:
         # a function of its own: its variables must not hold a version while the thread waits
         for living in self._shelf.living():
-            pause, end = self._pauses.get(living, (SECONDS / 2, 0.0))
-            if monotonic() < end:
-                continue
             if follow(living):
-                self._wake()
-            if living.error is None:
-                self._pauses.pop(living, None)
-            else:
-                pause = min(2 * pause, LONGEST)
-                self._pauses[living] = pause, monotonic() + pause
+                self.wake()
 
     # the catalog
 
@@ -243,9 +223,7 @@ class CatalogFollower:
     def _renew(self, name: str, *, here: bool = False) -> None:
         """Look at one collection. If its current version is another than the one that is served, it is to be opened.
 
-        Parameters
-        ----------
-        here : whether to open it in this thread
+        `here`: whether to open it in this thread.
         """
         slot, version = self._shelf.known(name), None
         ids = self._shelf.version_ids.get(name, ())
@@ -260,7 +238,7 @@ class CatalogFollower:
                     return
                 renewed = self._opened(name)
         except Exception as error:
-            if self._is_gone(name):  # deleted since its name was read
+            if not self._has(name):  # deleted since its name was read
                 self._shelf.drop(name)
                 return
             if version != slot.tried or str(error) != str(slot.failure):
@@ -275,13 +253,6 @@ class CatalogFollower:
             self._openers.submit(self._open, name)
         except RuntimeError:  # the system allows no more threads, or this stops
             self._open(name)
-
-    def _is_gone(self, name: str) -> bool:
-        try:
-            self._source.current(name)
-        except Exception as error:
-            return isinstance(error, CollectionNotFound)
-        return False
 
     def _put(self, name: str, before: Slot, renewed: Slot, ids: Sequence[str]) -> None:
         if renewed.living is None or before.living in (None, renewed.living):
@@ -310,14 +281,14 @@ class CatalogFollower:
         while True:
             version = self._source.current(name)
             try:
-                return self._opened_now(name)
+                return self._opened_once(name)
             except (BundleError, StorageError):
                 # it may pass, or another version may have become current meanwhile, and this one been pruned
                 if tried == version:
                     raise
                 tried = version
 
-    def _opened_now(self, name: str) -> Slot:
+    def _opened_once(self, name: str) -> Slot:
         started = perf_counter()
         # after the start an old version still answers, or nobody waits yet for a collection that is new
         hashes = self._verify == "first" or (self._verify == "background" and not self._shelf.loading)
@@ -377,9 +348,7 @@ def follow(living: WritableCollection, *, wait: bool = False) -> bool:
 
     Return whether only a newer version can go on from here.
 
-    Parameters
-    ----------
-    wait : for a write or another thread that changes it now; else it is left alone
+    `wait`: for a write or another thread that changes it now; else it is left alone.
     """
     name, before = living.base.name, living.error
     try:

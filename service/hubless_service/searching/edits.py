@@ -27,10 +27,7 @@ Planned = tuple[Write | None, dict[str, Any]]
 def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
     """The texts that are to become vectors, by the numbers of their points.
 
-    Raises
-    ------
-    InputError
-        if a point has a vector, too.
+    Raises `InputError` if a point has a vector, too.
     """
     texts = {}
     for place, point in enumerate(wanted.points):
@@ -44,14 +41,7 @@ def texts_of(wanted: PutPointsRequest) -> dict[int, str]:
 def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[int, F32]) -> Plan:
     """Store targets.
 
-    Parameters
-    ----------
-    encoded : the vectors (1, d) of texts, by the numbers of their points
-
-    Raises
-    ------
-    InputError
-        if an id stands twice.
+    `encoded`: the vectors (1, d) of texts, by the numbers of their points. Raises `InputError` if an id stands twice.
     """
     ids = _distinct([point.id for point in wanted.points])
     vectors = np.zeros((len(ids), collection.dim), np.float32)
@@ -66,10 +56,7 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
 def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Plan:
     """Store the targets of an Arrow table: columns `id` and `vector`, and the payload.
 
-    Raises
-    ------
-    InputError
-        naming the column and the row that is wrong.
+    Raises `InputError` naming the column and the row that is wrong.
     """
     return partial(_put, put_of(table, collection), mode or "upsert")
 
@@ -77,10 +64,7 @@ def plan_table(table: pa.Table, mode: str | None, collection: Collection) -> Pla
 def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
     """A plan that is refused unless a target is still as an If-Match header says.
 
-    Raises
-    ------
-    InputError
-        if the header says nothing.
+    Raises `InputError` if the header says nothing.
     """
     tags = _TAG.findall(header)
     if header.strip() != "*" and not tags:
@@ -97,13 +81,7 @@ def expecting(plan: Plan, wanted: str | int, header: str) -> Plan:
 
 
 def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
-    """Change the payload of targets.
-
-    Raises
-    ------
-    InputError
-        if an id stands twice, or the collection has no payload.
-    """
+    """Change the payload of targets. Raises `InputError` if an id stands twice, or the collection has no payload."""
     if collection.parts.payload_schema is None:
         raise InputError("points", "none, as the collection has no payload", f"{len(wanted.points)} points")
     ids = _distinct([point.id for point in wanted.points])
@@ -113,10 +91,7 @@ def plan_patch(wanted: PatchPointsRequest, collection: Collection) -> Plan:
 def plan_delete(wanted: DeletePointsRequest, collection: Collection) -> Plan:
     """Delete the targets of some ids, or those that meet a filter.
 
-    Raises
-    ------
-    InputError
-        if there are neither ids nor a filter, or both.
+    Raises `InputError` if there are neither ids nor a filter, or both.
     """
     if (wanted.ids is None) == (wanted.filter is None):
         raise InputError("ids", "either ids or filter", "neither" if wanted.ids is None else "both")

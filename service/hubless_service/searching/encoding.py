@@ -18,7 +18,7 @@ _SHORT = 1000  # characters of all texts; a bag of words takes about 0.1 ms for 
 class Encoding:
     """The threads that wait for encoders: some for each collection, so that no collection waits for another's."""
 
-    def __init__(self, threads: int, room: int, on_call: Callable[[hubless.Collection], None]) -> None:
+    def __init__(self, threads: int, room: int, on_call: Callable[[], None]) -> None:
         self.on_failure: Callable[[], None] = lambda: None
         self._threads = threads
         self._on_call = on_call
@@ -35,12 +35,8 @@ class Encoding:
     ) -> Sequence[Query]:
         """The queries with a vector in the place of each text, the texts of all encoded by one call.
 
-        Raises
-        ------
-        HttpProblem
-            `too_many_requests`, `deadline_exceeded`.
-        HublessError
-            what the encoder has against a text, in the words of the request, or why it failed.
+        Raises `HttpProblem` `too_many_requests`, `deadline_exceeded`; `HublessError` what the encoder has against a
+        text, in the words of the request, or why it failed.
         """
         texts = {i: query.asked for i, query in enumerate(queries) if isinstance(query.asked, str)}
         vectors = await self.vectors(trace, collection, texts, lambda i: queries[i].where, deadline)
@@ -56,15 +52,12 @@ class Encoding:
     ) -> dict[int, F32]:
         """The vector (1, d) of each text, all encoded by one call.
 
+        Raises `HttpProblem`, `HublessError` as `encode`.
+
         Parameters
         ----------
         texts : by their numbers
         where : what stands before the name of the field `text` of a number, in an error
-
-        Raises
-        ------
-        HttpProblem, HublessError
-            as `encode`.
         """
 
         def encode() -> dict[int, F32]:
@@ -81,7 +74,7 @@ class Encoding:
             try:
                 return [encode()]
             finally:
-                self._on_call(collection)
+                self._on_call()
 
         future = self._queue(collection).submit(trace, deadline, answer, None)
         found: dict[int, F32] = await unless_gone(trace, future)

@@ -22,9 +22,7 @@ _lock = threading.Lock()
 class Counts:
     """N_10 (2, n) of the targets, raw and corrected, and over how many queries.
 
-    Attributes
-    ----------
-    stored : whether it was measured by the build; otherwise it is counted here, over the sample of the bank
+    `stored`: whether it was measured by the build; otherwise it is counted here, over the sample of the bank.
     """
 
     occurrence: NDArray[np.integer]

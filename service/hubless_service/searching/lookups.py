@@ -30,12 +30,7 @@ def matches_of(collection: hubless.Collection, filter: Filter, traces: Iterable[
 
 
 def find_target(collection: hubless.Collection, text: str, extras: Extras) -> LoadedTargets:
-    """The target of an id, as the id stands in a URL.
-
-    Raises
-    ------
-    PointNotFound
-    """
+    """The target of an id, as the id stands in a URL. Raises `PointNotFound`."""
     return _targets(collection, np.array([collection.row(collection.parts.ids.parse(text))]), extras)
 
 

@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,6 @@ from typing import Any
 import hubless
 from hubless.errors import BundleDamaged, HublessError, storage_errors
 from hubless.search.collection import FILTER_CACHE
-from hubless.store.catalog import Catalog
 from hubless.store.durable import is_locked, locked, make_folder, replace_text
 from hubless.store.remote.mirror import Mirror
 from hubless.store.remote.objects import Objects
@@ -35,7 +34,7 @@ class StoreState:
     synced: float = 0.0
 
 
-class RemoteSource:
+class RemoteSource(CatalogSource):
     """The collections of a catalog at an address. What is here is served, also while the store cannot be reached.
 
     All workers of a machine share the folder. One of them looks at the store, and the others see what it brought.
@@ -56,11 +55,10 @@ class RemoteSource:
         encoders: Mapping[str, Mapping[str, Any]] | None = None,
         filter_cache: int = FILTER_CACHE,
     ) -> None:
+        super().__init__(folder, encoders or {}, filter_cache)
         self._mirror = Mirror(Objects(address), folder)
-        self._folder = folder
         self._most_bytes = most_bytes
         self._seconds = seconds
-        self._here = CatalogSource(folder, encoders or {}, filter_cache)
         self._looked = False
 
     @property
@@ -72,55 +70,35 @@ class RemoteSource:
     def state(self) -> StoreState:
         """The result of the last look, of whichever worker."""
         try:
-            return StoreState(**json.loads((self._folder / _STATE).read_text("utf-8")))
+            return StoreState(**json.loads((self.path / _STATE).read_text("utf-8")))
         except (OSError, ValueError, TypeError):
             return StoreState()
 
-    def names(self) -> Sequence[str]:
+    def names(self) -> list[str]:
         """Bring here what is new, and name all collections.
 
-        Raises
-        ------
-        StorageError
-            if the store cannot be reached and nothing is here.
+        Raises `StorageError` if the store cannot be reached and nothing is here.
         """
         self._look()
-        return self._here.names()
-
-    def current(self, name: str) -> str:
-        """The id of the version that is current here."""
-        return self._here.current(name)
+        return super().names()
 
     def open(self, name: str, *, hashes: bool) -> hubless.Collection:
         """Open that version. If its files were damaged here, they are brought again."""
         try:
-            return self._here.open(name, hashes=hashes)
+            return super().open(name, hashes=hashes)
         except BundleDamaged as error:
             log.warning('collection "%s": it is brought again from %s: %s', name, self.address, error)
             self._mirror.forget(name, self.current(name))
             self._mirror.pull(name)
-            return self._here.open(name, hashes=hashes)
+            return super().open(name, hashes=hashes)
 
     def log(self, name: str) -> None:
         """No log: such a catalog is changed by builds."""
 
-    def version_ids(self, name: str) -> Sequence[str]:
-        """The ids of the versions that are here."""
-        return self._here.version_ids(name)
-
-    def aliases(self) -> Mapping[str, hubless.Alias]:
-        """The aliases by name."""
-        return self._here.aliases()
-
-    @property
-    def catalog(self) -> Catalog:
-        """The folder of the copies, to be read."""
-        return self._here.catalog
-
     def _look(self) -> None:
-        with storage_errors(self._folder):
-            make_folder(self._folder)
-            lock = self._folder / _LOCK
+        with storage_errors(self.path):
+            make_folder(self.path)
+            lock = self.path / _LOCK
             lock.touch()
             # the first look of a worker waits for that of another, so that it does not say that there is nothing
             if self._looked and is_locked(lock):
@@ -133,13 +111,13 @@ class RemoteSource:
     def _looked_lately(self) -> bool:
         """Return True if another worker has looked since this one did."""
         try:
-            age = time.time() - (self._folder / _STATE).stat().st_mtime
+            age = time.time() - (self.path / _STATE).stat().st_mtime
         except OSError:
             return False
         return 0 <= age < self._seconds / 2
 
     def _bring(self) -> None:
-        before, here = self.state, self._here.catalog.collections()
+        before, here = self.state, self.catalog.collections()
         troubles = []
         try:
             names = self._mirror.collections()
@@ -162,16 +140,16 @@ class RemoteSource:
         elif before.trouble and not trouble:
             log.info("%s can be reached again", self.address)
         state = {"trouble": trouble, "synced": before.synced if trouble else time.time()}
-        replace_text(self._folder / _STATE, json.dumps(state))
+        replace_text(self.path / _STATE, json.dumps(state))
 
     def _needed(self, name: str) -> int:
         """The bytes of the current versions of the other collections."""
-        catalog = self._here.catalog
+        catalog = self.catalog
         return sum(_size(catalog.folder(other)) for other in catalog.collections() if other != name)
 
     def _make_room(self, name: str) -> None:
         """Remove versions that are not current: all but the newest, and that one too if there is no room."""
-        catalog = self._here.catalog
+        catalog = self.catalog
         if name not in catalog.collections():
             return
         current = catalog.current(name)

@@ -22,13 +22,11 @@ from hubless_service.access.keys import EVERYTHING
 from hubless_service.http.hits import FoundHits
 from hubless_service.http.queries import LikeTarget, Query
 from hubless_service.http.trace import SCOPE_KEY, Trace
-from hubless_service.maintaining.due import merges_due
 from hubless_service.maintaining.maintainer import Maintainer
 from hubless_service.observing.live_hubness import LiveHubness
 from hubless_service.observing.sampling import QuerySampler
-from hubless_service.searching.breakers import Breakers
 from hubless_service.searching.catalog_follower import CatalogFollower, follow
-from hubless_service.searching.collection_source import CollectionSource
+from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.encoding import Encoding
 from hubless_service.searching.search import search
 from hubless_service.searching.shelf import Shelf
@@ -57,7 +55,7 @@ class SearchService:
     draining : whether the process is about to end; requests that come are answered all the same
     """
 
-    def __init__(self, source: CollectionSource, settings: Settings) -> None:
+    def __init__(self, source: CatalogSource, settings: Settings) -> None:
         self.shelf = Shelf()
         self.draining = False
         self._source = source
@@ -80,40 +78,38 @@ class SearchService:
             waiting, together = settings.max_waiting, settings.max_together
             self._remote = WorkQueue(_REMOTE_THREADS, waiting, together, self._prepare, 0.0)
         self._writer = Writer(self.shelf, settings.max_waiting, settings.max_added, self._prepare_behind)
-        self._breakers = Breakers(self.shelf.served)
-        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._breakers.note)
+        self._on_breaker: Callable[[str, bool], None] = lambda collection, is_open: None
+        self._told = set[str]()
+        self._encoding = Encoding(settings.encoder_threads, settings.max_waiting, self._tell_breakers)
         self._follower = CatalogFollower(source, self.shelf, settings, self._prepare_behind)
-        self._follower.on_change = self._breakers.look
-        self._writer.on_replaced = self._follower.look_here
+        self._follower.on_change = self._tell_breakers
+        self._writer.on_replaced = self._follower.wake
         self.maintainer = Maintainer(
             lambda: source.catalog.path,
-            self.shelf.writable,
-            lambda: merges_due(self.shelf.living(), settings.merge_at),
+            self.shelf.living,
+            settings.merge_at,
             settings.keep_versions,
             self._follower.look_now,
         )
-        self.live = LiveHubness(settings, self.shelf.served, self._prepare_behind, lambda: self.waiting > 0)
         self.sampling = (
             QuerySampler(settings.query_sample, settings.query_sample_days, texts=settings.query_sample_texts)
             if settings.query_sample
             else None
         )
+        self.live = LiveHubness(
+            settings, self.shelf.served, self.sampling, self._prepare_behind, lambda: self.waiting > 0
+        )
 
     def start(self, on_loaded: Callable[[], None] = lambda: None) -> None:
         """Begin to open all collections, and to watch for new versions; returns at once. In the event loop's thread.
 
-        Parameters
-        ----------
-        on_loaded : called once, from another thread
+        `on_loaded`: called once, from another thread.
         """
         faiss.omp_set_num_threads(self._openmp_threads)  # for what is answered here
         self._threads_set.enter_context(one_blas_thread)
         for queue in self._queues:
             queue.start()
         self.live.start()
-        if self.sampling:
-            self.sampling.start()
-        self._writer.start()
         self.maintainer.start()
         self._follower.start(on_loaded)
 
@@ -125,10 +121,9 @@ class SearchService:
         self._encoding.stop()
         self._follower.stop()
         self._threads_set.close()
-        sampling = self.sampling.stop() if self.sampling else []
         written = [*self._writer.stop(), *self.maintainer.stop()]
         searching = [thread for queue in self._queues for thread in queue.stop()]
-        return [*searching, *written, *self.live.stop(), *sampling]
+        return [*searching, *written, *self.live.stop()]
 
     def close(self) -> None:
         """Close the logs, once all threads have ended: what stands in their WALs is moved into them."""
@@ -154,7 +149,7 @@ class SearchService:
             queue.on_batch = on_batch
             queue.on_failure = on_failure
         self._encoding.on_failure = self._writer.on_failure = on_failure
-        self._breakers.on_state = on_breaker
+        self._on_breaker = on_breaker
 
     @property
     def waiting(self) -> int:
@@ -204,7 +199,7 @@ class SearchService:
 
     def _with_strength(self, collection: hubless.Collection, queries: Sequence[Query]) -> list[Query]:
         """The queries, those that give no strength with the one that follows live queries."""
-        strength = self.live.strength(collection)
+        strength = self.live.of(collection).following.strength
         return [
             replace(query, options={**query.options, "strength": strength})
             if "strength" not in query.options and not isinstance(query.asked, LikeTarget)
@@ -215,15 +210,8 @@ class SearchService:
     async def reach(self, trace: Trace, collection: hubless.Collection, seq: int | None) -> hubless.Collection:
         """The collection with a write in it, which another worker may have written.
 
-        Parameters
-        ----------
-        seq : the number of the write; None or 0 for none
-
-        Raises
-        ------
-        InputError
-            if there is no such write.
-        StorageError, HttpProblem
+        `seq`: the number of the write; None or 0 for none. Raises `StorageError`, `HttpProblem`; `InputError` if there
+        is no such write.
         """
         if not seq or collection.seq >= seq:
             return collection
@@ -268,6 +256,13 @@ class SearchService:
         queue = self._queue if collection is None else self._queue_of(collection)
         result: T = await queue.submit(trace, trace.started + self._timeout, answer, None)
         return result
+
+    def _tell_breakers(self) -> None:
+        """Tell which encoders are left alone, after a call of one, or when what is served may have changed."""
+        states = {one.name: state for one in self.shelf.served() if (state := one.parts.encoder_left_alone) is not None}
+        told, self._told = self._told, set(states)
+        for name in told | self._told:
+            self._on_breaker(name, states.get(name, False))
 
     @property
     def _queues(self) -> list[WorkQueue]:

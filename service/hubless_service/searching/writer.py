@@ -1,8 +1,7 @@
 """Writes points: a thread appends to the log what waits for one collection together.
 
 A write is answered when it is on the disk and this process serves it. The other workers follow its log. One thread at a
-time writes to a collection, and there are as many as collections are written to at once: a collection whose log another
-process holds keeps no other one waiting.
+time writes to a collection, and a collection whose log another process holds keeps no other one waiting.
 """
 
 import asyncio
@@ -10,8 +9,9 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
@@ -30,9 +30,11 @@ Plan = Callable[[Transaction], tuple[Write | None, dict[str, Any]]]
 """Given the collection as it is after the writes before: what to write, None for nothing, and what to answer."""
 _TOGETHER = 64
 """Most writes that one transaction takes."""
+_COLLECTIONS = 64
+"""Most collections that are written to at once."""
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(eq=False, slots=True, kw_only=True)
 class QueuedWrite:
     """A write that waits.
 
@@ -42,8 +44,6 @@ class QueuedWrite:
     points : how many targets it adds at most
     plan : see `Plan`
     deadline : on the clock of `perf_counter`; too late it is not begun
-    trace : of the request
-    future : of the answer
     durable : whether it is answered only when it is on the disk
     begun : whether it is being written; until then it is refused at its deadline
     """
@@ -52,48 +52,41 @@ class QueuedWrite:
     points: int
     plan: Plan
     deadline: float
+    durable: bool
     trace: Trace
     future: "asyncio.Future[dict[str, Any]]"
-    submitted: float
-    durable: bool = True
+    submitted: float = field(default_factory=perf_counter)
     begun: bool = False
 
 
 class Writer:
-    """The threads that write, and the writes that wait for them."""
+    """The threads that write, and the writes that wait for them.
+
+    Parameters
+    ----------
+    room : how many writes may wait for one collection
+    most_added : most targets that may stand beside the index of a collection
+    prepare : called once in each thread
+    """
 
     def __init__(self, shelf: Shelf, room: int, most_added: int, prepare: Callable[[], object]) -> None:
-        """Make the first thread, to be started.
-
-        Parameters
-        ----------
-        room : how many writes may wait for one collection
-        most_added : most targets that may stand beside the index of a collection
-        prepare : called once in each thread
-        """
         self.on_failure: Callable[[], None] = lambda: None
         self.on_replaced: Callable[[], None] = lambda: None
         self._shelf = shelf
         self._room = room
         self._most_added = most_added
-        self._prepare = prepare
-        self._waiting: deque[QueuedWrite] = deque()
-        self._writing: set[str] = set()  # the collections that a thread writes to now
-        self._changed = threading.Condition()
+        self._waiting: dict[str, deque[QueuedWrite]] = {}  # for each collection that a thread writes to
+        self._lock = threading.Lock()
         self._stopped = False
-        self._idle = 0
-        self._threads: list[threading.Thread] = []
-
-    def start(self) -> None:
-        """Let the first thread begin."""
-        self._add_thread()
+        self._threads = ThreadPoolExecutor(_COLLECTIONS, "write", prepare)
 
     def stop(self) -> list[threading.Thread]:
-        """Write what waits, and take nothing more. Return the threads that run."""
-        with self._changed:
+        """Write what waits, and nothing more. Return a thread that ends with the last of them."""
+        with self._lock:
             self._stopped = True
-            self._changed.notify_all()
-            return list(self._threads)
+        ending = threading.Thread(target=self._threads.shutdown, name="write", daemon=True)
+        ending.start()
+        return [ending]
 
     async def write(
         self, trace: Trace, name: str, points: int, plan: Plan, deadline: float, *, durable: bool = True
@@ -107,67 +100,60 @@ class Writer:
         StorageError
             if the disk refuses. Nothing of the write is served then.
         """
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        with self._changed:
-            if self._stopped:
-                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
-            waiting = sum(task.name == name for task in self._waiting)
-            if waiting >= self._room:
-                raise HttpProblem("too_many_requests", f"{waiting} writes wait already.", headers=RETRY_AFTER)
-            task = QueuedWrite(name, points, plan, deadline, trace, future, perf_counter(), durable)
-            self._waiting.append(task)
-            self._wake()
-        ending = asyncio.get_running_loop().call_later(deadline - perf_counter(), self._give_up, task)
+        loop = asyncio.get_running_loop()
+        task = QueuedWrite(
+            name=name,
+            points=points,
+            plan=plan,
+            deadline=deadline,
+            durable=durable,
+            trace=trace,
+            future=loop.create_future(),
+        )
+        self._add(task)
+        ending = loop.call_later(deadline - perf_counter(), self._give_up, task)
         try:
             # a client that hangs up does not stop a write that has begun
-            return await asyncio.shield(future)
+            return await asyncio.shield(task.future)
         finally:
-            if future.done():
+            if task.future.done():
                 ending.cancel()
+
+    def _add(self, task: QueuedWrite) -> None:
+        with self._lock:
+            if self._stopped:
+                raise HttpProblem("not_ready", "The server is stopping.", headers=RETRY_AFTER)
+            if task.name not in self._waiting:
+                self._threads.submit(self._write_all, task.name)
+            waiting = self._waiting.setdefault(task.name, deque())
+            if len(waiting) >= self._room:
+                raise HttpProblem("too_many_requests", f"{len(waiting)} writes wait already.", headers=RETRY_AFTER)
+            waiting.append(task)
 
     def _give_up(self, task: QueuedWrite) -> None:
         """Refuse a write whose time is over, unless it has begun."""
-        with self._changed:
+        with self._lock:
             if task.begun or task.future.done():
                 return
-            if task in self._waiting:
-                self._waiting.remove(task)
+            if task in self._waiting.get(task.name, ()):
+                self._waiting[task.name].remove(task)
             task.future.set_exception(HttpProblem("deadline_exceeded", "The time was over before it was written."))
             task.future.exception()  # seen, also if its client has hung up
 
-    def _wake(self) -> None:
-        """Have a thread take what waits. The lock is held."""
-        if self._first() is None:
-            return
-        if self._idle:
-            self._changed.notify()
-        else:
-            self._add_thread()
-
-    def _add_thread(self) -> None:
-        thread = threading.Thread(target=self._run, name="write", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _run(self) -> None:
-        self._prepare()
-        while self._write_next():
-            pass
-
-    def _write_next(self) -> bool:
-        """Write what waits for one collection, or wait for it; False once it is stopped and nothing waits."""
-        # a function of its own: its variables must not hold a version while the thread waits
-        if not (tasks := self._next()):
-            return False
-        now = perf_counter()
-        for task in tasks:
-            task.trace.add("queue", now - task.submitted)
-        try:
+    def _write_all(self, name: str) -> None:
+        """Write what waits for a collection until nothing does."""
+        while tasks := self._next(name):
+            now = perf_counter()
+            for task in tasks:
+                task.trace.add("queue", now - task.submitted)
             self._attempt(tasks)
-        finally:
-            with self._changed:
-                self._writing.discard(tasks[0].name)
-        return True
+
+    def _next(self, name: str) -> list[QueuedWrite]:
+        with self._lock:
+            waiting = self._waiting[name]
+            if not waiting:
+                del self._waiting[name]
+            return [waiting.popleft() for _ in range(min(len(waiting), _TOGETHER))]
 
     def _attempt(self, tasks: list[QueuedWrite]) -> None:
         """Write some tasks in one transaction. If that fails, write each half by itself, down to single writes.
@@ -194,25 +180,6 @@ class Writer:
                 self.on_failure()
                 _fail(tasks, internal_error())
 
-    def _first(self) -> str | None:
-        """The collection that has waited longest, of those to which no thread writes now."""
-        return next((task.name for task in self._waiting if task.name not in self._writing), None)
-
-    def _next(self) -> list[QueuedWrite]:
-        """Wait for the writes of the collection that has waited longest; none once it is stopped and nothing waits."""
-        with self._changed:
-            self._idle += 1
-            self._changed.wait_for(lambda: self._stopped or self._first() is not None)
-            self._idle -= 1
-            if (name := self._first()) is None:
-                return []
-            found = [task for task in self._waiting if task.name == name][:_TOGETHER]
-            taken = set(map(id, found))
-            self._waiting = deque(task for task in self._waiting if id(task) not in taken)
-            self._writing.add(name)
-            self._wake()  # for another collection, if this one keeps the thread
-            return found
-
     def _write(self, tasks: list[QueuedWrite]) -> None:
         living = self._living(tasks[0].name)
         if living.log is None:
@@ -220,7 +187,8 @@ class Writer:
         answers: list[tuple[QueuedWrite, dict[str, Any] | Exception]] = []
         durable = any(task.durable for task in tasks)
         with living.log.writing(durable=durable, inside=living.changing) as appender:
-            living.catch_up()
+            if appender.last != living.current.seq:
+                living.catch_up()
             transaction = living.begin()
             for task in self._begin(tasks):
                 try:
@@ -243,7 +211,7 @@ class Writer:
 
     def _begin(self, tasks: list[QueuedWrite]) -> list[QueuedWrite]:
         """Begin the writes that were not refused at their deadline while another process held the log."""
-        with self._changed:
+        with self._lock:
             begun = [task for task in tasks if not task.future.done()]
             for task in begun:
                 task.begun = True
