@@ -51,14 +51,8 @@ class Table(_Record):
     def with_alias(self, alias: str, collection: str, expected: int | None) -> tuple["Table", Alias]:
         """Set an alias. Return all aliases, and this one.
 
-        Parameters
-        ----------
-        expected : revision that the alias must have; 0 if it must not exist, None for any
-
-        Raises
-        ------
-        PreconditionFailed
-            if it has another revision.
+        `expected`: revision that the alias must have; 0 if it must not exist, None for any. Raises `PreconditionFailed`
+        if it has another revision.
         """
         self._check_revision(alias, expected)
         changed = Alias(collection=collection, revision=self.revision + 1)
@@ -86,13 +80,7 @@ class Table(_Record):
 
 
 def read_aliases(catalog: Path) -> Table:
-    """Return the aliases of a catalog.
-
-    Raises
-    ------
-    StorageError
-        if the file cannot be read or is damaged.
-    """
+    """Return the aliases of a catalog. Raises `StorageError` if the file cannot be read or is damaged."""
     path = catalog / ALIASES
     with storage_errors(path):
         try:

@@ -57,15 +57,13 @@ def give_bank(
 ) -> BankOrder:
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
 
+    Raises `StorageError`.
+
     Parameters
     ----------
     home : folder of the collection
     append : whether to add them to those that wait, and to the bank that the collection has
     since : the number of the last order that a version has
-
-    Raises
-    ------
-    StorageError
     """
     folder = home / FOLDER
     with storage_errors(folder):

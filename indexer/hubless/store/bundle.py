@@ -323,15 +323,12 @@ def record_of(path: Path) -> FileRecord:
 def seal(folder: Path, manifest: Manifest) -> Manifest:
     """Make a folder of files a bundle: record the files, sync them, and write the manifest last.
 
+    Raises `OSError` if the disk refuses.
+
     Parameters
     ----------
     folder : holds all files but the manifest
     manifest : `files` is filled in here
-
-    Raises
-    ------
-    OSError
-        if the disk refuses.
     """
     files = {path.name: record_of(path) for path in sorted(folder.iterdir()) if path.name != MANIFEST}
     complete = manifest.model_copy(update={"files": files})
@@ -347,14 +344,8 @@ def seal(folder: Path, manifest: Manifest) -> Manifest:
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a bundle.
 
-    Raises
-    ------
-    BundleDamaged
-        if it is missing or was changed.
-    UnsupportedBundle
-        if an older or a newer hubless made it.
-    StorageError
-        if the disk or the folder refuses.
+    Raises `BundleDamaged` if it is missing or was changed; `UnsupportedBundle` if an older or a newer hubless made it;
+    `StorageError` if the disk or the folder refuses.
     """
     path = folder / MANIFEST
     with reading(path):
@@ -384,12 +375,8 @@ def read_manifest(folder: Path) -> Manifest:
 def verify(folder: Path, manifest: Manifest, *, hashes: bool = True) -> None:
     """Check that all files exist with the size and (with `hashes`) the content of the manifest.
 
-    Raises
-    ------
-    BundleDamaged
-        if a file is missing or differs; names the first one.
-    StorageError
-        if the disk or the folder refuses.
+    Raises `BundleDamaged` if a file is missing or differs; names the first one; `StorageError` if the disk or the
+    folder refuses.
     """
     for name, expected in manifest.files.items():
         path = folder / name
@@ -408,9 +395,7 @@ def warm(folder: Path, manifest: Manifest) -> None:
 
     Afterwards it is in the system's memory. Nothing is read if it would take more than half of the machine's.
 
-    Raises
-    ------
-    StorageError
+    Raises `StorageError`.
     """
     mapped = [name for name in (*manifest.index.files, IDS, PAYLOAD_MAPPED) if name in manifest.files]
     if sum(manifest.files[name].size for name in mapped) > LARGEST_WARM * _memory():

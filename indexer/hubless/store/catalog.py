@@ -85,10 +85,7 @@ class Staging:
     def publish(self, manifest: Manifest) -> Manifest:
         """Seal the folder, move it to its place, and make it the current version.
 
-        Raises
-        ------
-        StorageError
-            if the disk refuses; the current version stays.
+        Raises `StorageError` if the disk refuses; the current version stays.
         """
         with storage_errors(self.folder):
             complete = seal(self.folder, manifest)

@@ -40,12 +40,7 @@ def move(path: Path, new: Path) -> None:
 
 
 def link(file: Path, path: Path) -> None:
-    """Give a file a second name; where the disk has no such thing, copy it.
-
-    Raises
-    ------
-    StorageError
-    """
+    """Give a file a second name; where the disk has no such thing, copy it. Raises `StorageError`."""
     with storage_errors(path):
         path.unlink(missing_ok=True)  # it may be another name of a file that stays
         try:
@@ -101,10 +96,7 @@ def replaced(path: Path) -> Iterator[Path]:
 def check_place(path: Path) -> None:
     """Check that a file can be written, before the work whose result it will hold.
 
-    Raises
-    ------
-    StorageError
-        if it cannot; an existing file stays as it is.
+    Raises `StorageError` if it cannot; an existing file stays as it is.
     """
     with storage_errors(path):
         if path.is_dir():

@@ -42,10 +42,7 @@ class KeptScan(_Record):
 def keep_scan(home: Path, scan: KeptScan) -> Path:
     """Write a scan into the folder of its collection, in the place of the last one. Return the file.
 
-    Raises
-    ------
-    StorageError
-        if the disk refuses.
+    Raises `StorageError` if the disk refuses.
     """
     path = home / SCAN
     with storage_errors(path):
@@ -56,12 +53,7 @@ def keep_scan(home: Path, scan: KeptScan) -> Path:
 def kept_scan(home: Path) -> KeptScan | None:
     """The scan in the folder of a collection; None if none was kept.
 
-    Raises
-    ------
-    BundleDamaged
-        if the file is no scan.
-    StorageError
-        if the disk refuses.
+    Raises `BundleDamaged` if the file is no scan; `StorageError` if the disk refuses.
     """
     path = home / SCAN
     with reading(path):

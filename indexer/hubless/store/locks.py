@@ -12,7 +12,6 @@ moment.
 """
 
 import hashlib
-import json
 import os
 import platform
 import shutil
@@ -84,17 +83,12 @@ def lease(home: Path, work: str) -> Iterator[None]:
 
     On one machine the next job begins at once after a dead one; on another, when that was silent for ten minutes.
 
+    Raises `JobRunning` if another job holds it; names its owner; `StorageError` if the disk refuses.
+
     Parameters
     ----------
     home : folder of the collection; made if it is not there
     work : what the job does, for the message that others get
-
-    Raises
-    ------
-    JobRunning
-        if another job holds it; names its owner.
-    StorageError
-        if the disk refuses.
     """
     path, gate = home / f"{_LEASE}{machine()}", home / _GATE
     with ExitStack() as held:
@@ -102,9 +96,9 @@ def lease(home: Path, work: str) -> Iterator[None]:
             make_folder(home)
             with locked(gate):
                 _check_free(home, file_time(gate))
-                owner = f"{work}, process {os.getpid()} on {platform.node()}"
-                told = {"owner": owner, "since": now().isoformat(timespec="seconds")}
-                held.enter_context(owned(path, json.dumps(told)))
+                since = now().isoformat(timespec="seconds")
+                owner = f"{work}, process {os.getpid()} on {platform.node()}, since {since}"
+                held.enter_context(owned(path, owner))
         try:
             yield
         finally:
@@ -124,9 +118,8 @@ def _check_free(home: Path, moment: float) -> None:
 
 
 def _owner(path: Path) -> str:
-    with suppress(OSError, ValueError, TypeError, KeyError):
-        told = json.loads(path.read_text("utf-8"))
-        return f"{told['owner']}, since {told['since']}"
+    with suppress(OSError):
+        return path.read_text("utf-8") or "a job that has just begun"
     return "a job that has just begun"
 
 
@@ -153,9 +146,7 @@ def unfinished(versions: Path) -> set[str]:
 def remove_dead(versions: Path, current: str | None, moment: float) -> None:
     """Remove what dead builds and deletions left. The collection must be locked.
 
-    Parameters
-    ----------
-    moment : by the clock of the file system
+    `moment`: by the clock of the file system.
     """
     for lock in versions.glob(f"{_STAGING}*{_LOCK}"):
         try:

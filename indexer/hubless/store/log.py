@@ -134,12 +134,8 @@ class Log:
     def since(self, seq: int, most_bytes: int = 2**26) -> list[Entry]:
         """Return the writes after a number, in order; about so many bytes at a time. Empty if there are no more.
 
-        Raises
-        ------
-        LogDamaged
-            naming the first write that is damaged, once those before it were given.
-        LogCut
-            if the writes after `seq` were cut off.
+        Raises `LogDamaged` naming the first write that is damaged, once those before it were given; `LogCut` if the
+        writes after `seq` were cut off.
         """
         with self._reading() as (connection, witness):
             found = [] if connection is None else self._entries(connection, seq, most_bytes)
@@ -205,14 +201,7 @@ class Log:
                 connection.execute("BEGIN IMMEDIATE")
                 with _rolled_back(connection), _notes(self._noted_at) as notes:
                     last = self._ended(connection, self._witness())
-
-                    def committed(seq: int) -> None:
-                        if self._found_files() != self._files:
-                            raise LogDamaged(self.path, "it was deleted or replaced while it was written to")
-                        if durable:
-                            _note(notes, seq)
-
-                    appender = Appender(connection, last, committed)
+                    appender = Appender(connection, last, self._check_files, notes if durable else None)
                     yield appender
                     appender.roll_back()
                     if _wal_size(self.path) > _MOST_WAL and _checkpoint(connection):
@@ -221,6 +210,10 @@ class Log:
             except sqlite3.Error as error:
                 self.close()  # what SQLite holds of a file that failed it may be wrong: read it anew
                 raise _refused(self.path, error) from error
+
+    def _check_files(self) -> None:
+        if self._found_files() != self._files:
+            raise LogDamaged(self.path, "it was deleted or replaced while it was written to")
 
     def _check_home(self) -> None:
         """Raise `CollectionNotFound` if the folder of the collection is not the one it was."""
@@ -249,10 +242,7 @@ class Log:
     def copy(self, home: Path) -> "Log":
         """Copy the log, as it is at one moment, into another folder. Return the copy.
 
-        Raises
-        ------
-        LogDamaged
-            if writes that were answered are missing.
+        Raises `LogDamaged` if writes that were answered are missing.
         """
         copy = Log(home)
         for path in (*copy._paths, Path(copy._noted_at)):
@@ -338,29 +328,21 @@ class Log:
 class Appender:
     """Appends to a log whose lock is held.
 
-    Attributes
-    ----------
-    last : the number of the last write, those that are not committed yet included
+    `last`: the number of the last write, those that are not committed yet included.
     """
 
-    def __init__(self, connection: sqlite3.Connection, last: int, on_commit: Callable[[int], None]) -> None:
-        """Begin after a write.
-
-        Parameters
-        ----------
-        on_commit : called with the number of the last write once that is in the log
-        """
+    def __init__(self, connection: sqlite3.Connection, last: int, check: Callable[[], None], notes: int | None) -> None:
+        """Begin after a write. `check` is called after each commit, whose number goes to the file `notes`."""
         self._connection = connection
-        self._on_commit = on_commit
+        self._check = check
+        self._notes = notes
         self._committed = self.last = last
 
     def add(self, kind: str, body: bytes) -> int:
         """Append a write, and return its number. It is kept once `commit` returns."""
-        if not self._connection.in_transaction:
-            self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.execute(
-            "INSERT INTO writes VALUES (?, ?, ?, ?)", [self.last + 1, kind, body, _crc(kind, body)]
-        )
+        self._begin()
+        row = [self.last + 1, kind, body, _crc(kind, body)]
+        self._connection.execute("INSERT INTO writes VALUES (?, ?, ?, ?)", row)
         self.last += 1
         return self.last
 
@@ -369,7 +351,9 @@ class Appender:
         if self._connection.in_transaction:
             self._connection.execute("COMMIT")
             if self.last > self._committed:
-                self._on_commit(self.last)
+                self._check()
+                if self._notes is not None:
+                    _note(self._notes, self.last)
         self._committed = self.last
 
     def roll_back(self) -> None:
@@ -381,13 +365,16 @@ class Appender:
 
     def cut(self, seq: int) -> None:
         """Remove the writes up to a number, as versions have them."""
-        if not self._connection.in_transaction:
-            self._connection.execute("BEGIN IMMEDIATE")
+        self._begin()
         self._connection.execute("DELETE FROM writes WHERE seq <= ?", [seq])
         self._connection.execute("UPDATE cut SET seq = max(seq, ?)", [seq])
         self._connection.execute("COMMIT")
         self._connection.execute("VACUUM")
         _checkpoint(self._connection)
+
+    def _begin(self) -> None:
+        if not self._connection.in_transaction:
+            self._connection.execute("BEGIN IMMEDIATE")
 
 
 def _opened_folder(log: Log, home: Path) -> int | None:

@@ -136,16 +136,8 @@ def read_sample(path: str | Path) -> QuerySample:
     A query that several files have is there once, with its counts added up. Files that are no such files, are damaged
     or of another dimension or metric than the newest one are left out and named in `skipped`.
 
-    Parameters
-    ----------
-    path : folder of the collection within the sample, or one file of it
-
-    Raises
-    ------
-    InputError
-        if there is no file of live queries.
-    StorageError
-        if the folder or a file cannot be read.
+    `path`: folder of the collection within the sample, or one file of it. Raises `InputError` if there is no file of
+    live queries; `StorageError` if the folder or a file cannot be read.
     """
     folder = Path(path)
     with storage_errors(folder):
@@ -183,33 +175,15 @@ def read_sample(path: str | Path) -> QuerySample:
     )
 
 
-def summary_of(home: Path) -> SampleSummary | None:
-    """Sum up the folder of a collection from the metadata of its files; None if it has none. Skip damaged files."""
-    found: list[tuple[int, _Header]] = []
-    for path in home.glob("*.parquet"):
-        with suppress(InputError, StorageError), _reading(path):
-            file = pq.ParquetFile(path)
-            found.append((file.metadata.num_rows, _header(path, file.schema_arrow)))
-    if not found:
-        return None
-    headers = [header for _, header in found]
-    return SampleSummary(
-        sum(rows for rows, _ in found), sum(each.seen for each in headers), min(each.begins for each in headers)
-    )
-
-
 def forget(path: str | Path, client: str | None = None) -> int:
     """Delete live queries of a collection, and return how many. It is safe while a service runs.
+
+    Raises `StorageError`, `InputError` if there is no such folder, or a file cannot be read or written.
 
     Parameters
     ----------
     path : folder of the collection within the sample
     client : whose queries to delete; None deletes all
-
-    Raises
-    ------
-    StorageError, InputError
-        if there is no such folder, or a file cannot be read or written.
     """
     home, gone = Path(path), 0
     with storage_errors(home), locked(home / _LOCK):
@@ -229,33 +203,24 @@ def forget(path: str | Path, client: str | None = None) -> int:
     return gone
 
 
+@dataclass
 class _Draws:
     """Queries of one collection and day that are not in the file yet, the lowest draws of them."""
 
-    def __init__(self, dim: int) -> None:
-        self.seen = 0
-        self._dim = dim
-        self._lowest = _table(dim, [])
-        self._rows = list[_Row]()
+    lowest: pa.Table
+    rows: list[_Row] = field(default_factory=list)
+    seen: int = 0
 
-    def add(self, vector: F32, draw: int, client: str, text: str | None) -> None:
-        self.seen += 1
-        self._rows.append((vector, draw, 1, client, text))
-        if len(self._rows) > SIZE:
-            self.lowest()
-
-    def lowest(self) -> pa.Table:
-        self._lowest, self._rows = _lowest([self._lowest, _table(self._dim, self._rows)], OF_A_CLIENT), []
-        return self._lowest
+    def thinned(self) -> pa.Table:
+        dim = self.lowest.schema.field("vector").type.list_size
+        self.lowest, self.rows = _lowest([self.lowest, _table(dim, self.rows)], OF_A_CLIENT), []
+        return self.lowest
 
 
 class SampleWriter:
     """Adds live queries to the files of a sample. Processes that share a folder may each have one.
 
-    Raises
-    ------
-    StorageError
-        if the folder cannot be made, or its salt not be read.
+    Raises `StorageError` if the folder cannot be made, or its salt not be read.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -288,8 +253,12 @@ class SampleWriter:
         day = datetime.fromtimestamp(now, UTC).strftime(_DAY)
         key = (collection, metric, len(vector), day)
         if key not in self._drawn:
-            self._drawn[key] = _Draws(len(vector))
-        self._drawn[key].add(vector, draw, client, text if text and len(text) <= LONGEST_TEXT else None)
+            self._drawn[key] = _Draws(_table(len(vector), []))
+        drawn = self._drawn[key]
+        drawn.seen += 1
+        drawn.rows.append((vector, draw, 1, client, text if text and len(text) <= LONGEST_TEXT else None))
+        if len(drawn.rows) > SIZE:
+            drawn.thinned()
 
     def flush(self) -> dict[str, StorageError | None]:
         """Add the recorded queries to their files. Return by collection why its queries are lost, None if they are not.
@@ -306,7 +275,7 @@ class SampleWriter:
                 with storage_errors(path):
                     home.mkdir(mode=0o700, parents=True, exist_ok=True)
                     with locked(home / _LOCK):
-                        tables, seen = [fresh.lowest()], fresh.seen
+                        tables, seen = [fresh.thinned()], fresh.seen
                         if before := _before(path, metric, dim):
                             tables, seen = [before[1], *tables], seen + before[0].seen
                         _write(path, _Header(collection, metric, dim, day, seen), _lowest(tables, OF_A_CLIENT))
@@ -315,16 +284,19 @@ class SampleWriter:
         return outcomes
 
     def summary(self, collection: str) -> SampleSummary | None:
-        """Sum up what is kept of a collection; None if nothing."""
-        return summary_of(self._folder / collection)
+        """Sum up what is kept of a collection, from the metadata of its files; None if nothing."""
+        queries, headers = 0, list[_Header]()
+        for path in (self._folder / collection).glob("*.parquet"):
+            with suppress(InputError, StorageError), _reading(path):  # without those that are damaged
+                file = pq.ParquetFile(path)
+                headers.append(_header(path, file.schema_arrow))
+                queries += file.metadata.num_rows
+        if not headers:
+            return None
+        return SampleSummary(queries, sum(each.seen for each in headers), min(each.begins for each in headers))
 
     def forget_old(self, now: float, days: float) -> None:
-        """Remove the files of days that ended more than some days ago.
-
-        Raises
-        ------
-        StorageError
-        """
+        """Remove the files of days that ended more than some days ago. Raises `StorageError`."""
         oldest = datetime.fromtimestamp(now, UTC) - timedelta(days=days + 1)
         with storage_errors(self._folder):
             for path in self._folder.glob("*/*.parquet"):

@@ -14,16 +14,8 @@ T = TypeVar("T")
 def local(given: T, name: str) -> T | Path:
     """Return what was given, or the folder or file with a copy if it is an address in object storage.
 
-    Parameters
-    ----------
-    name : what errors call it
-
-    Raises
-    ------
-    InputError
-        if the extra for the address is not installed, or the file changes while it is read.
-    StorageError
-        if there is no such file, or the store refuses.
+    `name`: what errors call it. Raises `InputError` if the extra for the address is not installed, or the file changes
+    while it is read; `StorageError` if there is no such file, or the store refuses.
     """
     address = address_of(given) if isinstance(given, str | Path) else None
     if address is None:

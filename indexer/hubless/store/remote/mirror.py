@@ -11,7 +11,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hubless.errors import BundleDamaged, BundleError, CollectionNotFound, StorageError, VersionNotFound, storage_errors
-from hubless.progress import Advance, no_progress
 from hubless.store.aliases import ALIASES
 from hubless.store.bundle import MANIFEST, FileRecord, Manifest, read_manifest, record_of, verify
 from hubless.store.catalog import CURRENT, VERSIONS, Catalog, VersionInfo, is_name
@@ -24,10 +23,7 @@ PULLING = ".pulling-"
 class Mirror:
     """A catalog at an address, and a folder with copies.
 
-    Raises
-    ------
-    StorageError
-        from every method, if the store or the disk refuses.
+    Raises `StorageError` from every method, if the store or the disk refuses.
     """
 
     def __init__(self, objects: Objects, folder: Path) -> None:
@@ -60,24 +56,12 @@ class Mirror:
         current = self.current(name)
         return [VersionInfo.of(each, current, partial(self.manifest, name, each)) for each in self.version_ids(name)]
 
-    def pull(
-        self, name: str, version: str | None = None, *, most_bytes: int | None = None, advance: Advance = no_progress
-    ) -> str:
-        """Make the current version at the address that of the folder, and return its id.
+    def pull(self, name: str, version: str | None = None, *, most_bytes: int | None = None) -> str:
+        """Make the current version at the address that of the folder, and return its id. Bring `version`, too.
 
-        What an interrupted pull has left is taken up again.
+        What an interrupted pull has left is taken up again. Versions of more than `most_bytes` are refused.
 
-        Parameters
-        ----------
-        version : bring this one too
-        most_bytes : refuse versions that are larger
-        advance : told the bytes that came
-
-        Raises
-        ------
-        CollectionNotFound, VersionNotFound
-        BundleError
-            if what came is not what was pushed.
+        Raises `CollectionNotFound`, `VersionNotFound`; `BundleError` if what came is not what was pushed.
         """
         current = self.current(name)
         home = self.folder / name
@@ -87,7 +71,7 @@ class Mirror:
             make_folder(home / VERSIONS)
             for wanted in (current, version):
                 if wanted is not None and not _is_here(home / VERSIONS / wanted):
-                    self._pull_version(name, wanted, most_bytes, advance)
+                    self._pull_version(name, wanted, most_bytes)
             replace_text(home / CURRENT, current)
             for left in (home / VERSIONS).glob(f"{PULLING}*"):  # of versions that are not wanted any more
                 shutil.rmtree(left, ignore_errors=True)
@@ -106,21 +90,13 @@ class Mirror:
         """Return what changes when another version becomes current at the address, for `push`; None without one."""
         return self.objects.tag(f"{name}/{CURRENT}")
 
-    def push(self, name: str, version: str, tag: str | None, advance: Advance = no_progress) -> None:
+    def push(self, name: str, version: str, tag: str | None) -> None:
         """Copy a version of the folder to the address, and make it the current one there.
 
-        Files that an interrupted push has brought there stay.
+        Files that an interrupted push has brought there stay. `tag` is what `tag` gave before the version was made.
 
-        Parameters
-        ----------
-        tag : what `tag` gave before the version was made
-        advance : told the bytes that went
-
-        Raises
-        ------
-        BundleDamaged
-        PreconditionFailed
-            if another version has become current since. This one is there then, but not current.
+        Raises `BundleDamaged`; `PreconditionFailed` if another version has become current since. This one is there
+        then, but not current.
         """
         folder = self.folder / name / VERSIONS / version
         manifest = read_manifest(folder)
@@ -129,7 +105,6 @@ class Mirror:
         for file, record in manifest.files.items():
             if self.objects.size(f"{there}/{file}") != record.size:
                 self.objects.put(f"{there}/{file}", folder / file)
-            advance(record.size)
         self.objects.put(f"{there}/{MANIFEST}", folder / MANIFEST)
         self.objects.replace(f"{name}/{CURRENT}", version.encode(), tag)
 
@@ -150,7 +125,7 @@ class Mirror:
     def _no_version(self, name: str, version: str) -> VersionNotFound:
         return VersionNotFound(f"collection {name!r} has no version {version!r} at {self.address}")
 
-    def _pull_version(self, name: str, version: str, most_bytes: int | None, advance: Advance) -> None:
+    def _pull_version(self, name: str, version: str, most_bytes: int | None) -> None:
         there, versions = f"{name}/{VERSIONS}/{version}", self.folder / name / VERSIONS
         staging = versions / f"{PULLING}{version}"
         make_folder(staging)
@@ -162,7 +137,7 @@ class Mirror:
         for file, record in manifest.files.items():
             if record in held and not (staging / file).exists() and record_of(held[record]) == record:
                 link(held[record], staging / file)
-            self.objects.fetch(f"{there}/{file}", staging / file, record.size, advance)
+            self.objects.fetch(f"{there}/{file}", staging / file, record.size)
         try:
             verify(staging, manifest)
         except BundleDamaged as error:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hubless.errors import InputError, PreconditionFailed, StorageError, how_to_install, one_line
-from hubless.progress import Advance, no_progress
 from hubless.store.address import EXTRA
 from hubless.store.durable import sync
 
@@ -29,16 +28,8 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 class Objects:
     """Objects below an address.
 
-    Parameters
-    ----------
-    address : such as s3://bucket/prefix
-
-    Raises
-    ------
-    InputError
-        if the extra for object storage is not installed.
-    StorageError
-        from every method, if the store refuses or cannot be reached, also after some tries.
+    `address`: such as s3://bucket/prefix. Raises `InputError` if the extra for object storage is not installed;
+    `StorageError` from every method, if the store refuses or cannot be reached, also after some tries.
     """
 
     def __init__(self, address: str) -> None:
@@ -61,10 +52,7 @@ class Objects:
     def read_part(self, key: str, start: int, end: int) -> bytes:
         """Return bytes of an object, from `start` up to `end`.
 
-        Raises
-        ------
-        StorageError
-            also if it is not there, or fewer bytes come.
+        Raises `StorageError` also if it is not there, or fewer bytes come.
         """
         try:
             with self._errors(key):
@@ -75,22 +63,15 @@ class Objects:
             raise StorageError(self._name(key), f"{len(part)} bytes came instead of {end - start}")
         return part
 
-    def fetch(self, key: str, path: Path, size: int, advance: Advance = no_progress) -> None:
-        """Copy an object of a size to a file, on from where the file ends.
-
-        Parameters
-        ----------
-        advance : told the bytes that came
-        """
+    def fetch(self, key: str, path: Path, size: int) -> None:
+        """Copy an object of a size to a file, on from where the file ends."""
         with path.open("ab") as file:
             if file.tell() > size:
                 file.truncate(0)
-            advance(file.tell())
             while (done := file.tell()) < size:
                 part = self.read_part(key, done, min(done + CHUNK, size))
                 file.write(part)
                 file.flush()
-                advance(len(part))
         sync(path)
 
     def tag(self, key: str) -> str | None:
@@ -119,10 +100,7 @@ class Objects:
     def replace(self, key: str, content: bytes, tag: str | None) -> None:
         """Write a small object if it still has a tag, or if it still is not there (None). The store checks this.
 
-        Raises
-        ------
-        PreconditionFailed
-            if somebody else has written it.
+        Raises `PreconditionFailed` if somebody else has written it.
         """
         etag, _, version = (tag or "").partition(" ")
         mode: Any = "create"
@@ -139,10 +117,7 @@ class Objects:
     def names(self, key: str = "") -> list[str]:
         """Return the names below a key, of objects and of folders, in order.
 
-        Raises
-        ------
-        StorageError
-            also if there is no such bucket.
+        Raises `StorageError` also if there is no such bucket.
         """
         with self._written(key):
             found = self._store.list_with_delimiter(key or None)

@@ -17,12 +17,7 @@ from hubless.store.remote.published import RemoteCatalog
 
 @dataclass(frozen=True)
 class Working:
-    """A catalog to change a collection in.
-
-    Attributes
-    ----------
-    catalog : where to make the version
-    """
+    """A catalog to change a collection in. `catalog`: where to make the version."""
 
     catalog: Catalog
     _name: str
@@ -32,11 +27,7 @@ class Working:
     def publish(self) -> None:
         """Push the version that is current now, and make it current at the address. Does nothing on a disk.
 
-        Raises
-        ------
-        StorageError
-        PreconditionFailed
-            if another version has become current there since this began.
+        Raises `StorageError`; `PreconditionFailed` if another version has become current there since this began.
         """
         if self._mirror is not None:
             self._mirror.push(self._name, self.catalog.current(self._name), self._tag)
@@ -51,16 +42,13 @@ class Working:
 def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[Working]:
     """Give a catalog to change a collection in. At an address, one process of this machine at a time gets it.
 
+    Raises `StorageError`, `BundleError`; `InputError` if the name is not allowed, or the extra for the address is not
+    installed.
+
     Parameters
     ----------
     catalog : a folder, or an address in object storage
     pull : the current version is needed
-
-    Raises
-    ------
-    InputError
-        if the name is not allowed, or the extra for the address is not installed.
-    StorageError, BundleError
     """
     check_name(name)
     if (address := address_of(catalog)) is None:
@@ -84,13 +72,8 @@ def working(catalog: str | Path, name: str, *, pull: bool = False) -> Iterator[W
 def readable(catalog: str | Path | Catalog, name: str, version: str | None = None) -> Catalog:
     """Return a catalog to open a collection from. From an address its current version is pulled.
 
-    Parameters
-    ----------
-    version : pull this one too
-
-    Raises
-    ------
-    InputError, StorageError, BundleError, CollectionNotFound, VersionNotFound
+    `version`: pull this one too. Raises `InputError`, `StorageError`, `BundleError`, `CollectionNotFound`,
+    `VersionNotFound`.
     """
     if isinstance(catalog, Catalog):
         return catalog
