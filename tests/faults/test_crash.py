@@ -12,7 +12,7 @@ import time
 from contextlib import ExitStack, closing, contextmanager, suppress
 
 import pytest
-from support import crowd, processes, rivals, writing
+from support import processes, rivals
 from support.disks import disk, filled
 from support.nursery import Nursery, drained
 from support.server_process import served
@@ -46,7 +46,7 @@ class Changes:
         if self._merge is None:
             command = [sys.executable, "-m", "hubless", "merge", "--catalog", self._catalog]
             self._merge = subprocess.Popen(
-                [*command, "--collection", writing.NAME],
+                [*command, "--collection", rivals.NAME],
                 env=processes.environment(),
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
@@ -59,7 +59,7 @@ class Changes:
             self.finish()
         if self._rng.random() < 0.1:
             with suppress(VersionNotFound):
-                hubless.Catalog(self._catalog).rollback(writing.NAME)
+                hubless.Catalog(self._catalog).rollback(rivals.NAME)
 
     def finish(self, *allowed):
         """Wait for the merge that runs. It ends well, is killed, or ends with one of these words."""
@@ -81,8 +81,16 @@ def changes(catalog, rng):
         found.finish()
 
 
+WITH_MERGES = ("put", "put", "insert", "patch", "delete", "delete title")
+"""What clients do while versions change: a point's seq may become that of a version before it is named."""
+
+
+def rivals_of(history, count=4, kinds=WITH_MERGES):
+    return [rivals.Rival(number, history, kinds) for number in range(count)]
+
+
 def url_of(server):
-    return f"http://{server.host}:{server.port}/v1/collections/{writing.NAME}"
+    return f"http://{server.host}:{server.port}/v1/collections/{rivals.NAME}"
 
 
 @contextmanager
@@ -102,88 +110,66 @@ def kill_all(server):
         os.kill(pid, signal.SIGKILL)
 
 
-@pytest.fixture
-def catalog(tmp_path):
-    writing.build(tmp_path / "catalog")
-    return tmp_path / "catalog"
-
-
-@pytest.fixture
-def correction(catalog):
-    return hubless.open(catalog, writing.NAME).correction()
-
-
 @pytest.mark.parametrize("kills", [3, pytest.param(100, marks=LONG)])
-def test_acknowledged_writes_survive_kills_of_the_server_and_of_merges(catalog, correction, tmp_path, kills):
-    rng, (clients, nobodys) = random.Random(kills), crowd.crowd()  # noqa: S311
+def test_acknowledged_writes_survive_kills_of_the_server_and_of_merges(tmp_path, kills):
+    catalog, rng = tmp_path / "catalog", random.Random(kills)  # noqa: S311
+    history = rivals.build(catalog)
+    clients = rivals_of(history)
     with closing(Nursery(catalog, tmp_path)) as nursery, changes(catalog, rng) as changing:
         for number in range(kills + 1):
             with started(nursery) as server:
-                crowd.check(url_of(server), clients, nobodys, correction)
+                rivals.settle(catalog, history, url_of(server))
                 if number == kills:
                     break
-                with crowd.at_work(clients, url_of(server)) as working:
+                with rivals.at_work(clients, url_of(server)) as working:
                     changing.step()
                     working.wait(rng, LONGEST)
                     server.stop(signal.SIGKILL)
-    print(sum(client.writes for client in clients), "writes,", changing.merged, "merges,", changing.killed, "killed")
+    print(history.writes, "writes,", changing.merged, "merges,", changing.killed, "killed")
 
 
-@pytest.mark.parametrize(("lives", "singles"), [(1, 1), pytest.param(30, 3, marks=LONG)])
-def test_acknowledged_writes_survive_kills_of_one_of_two_workers_and_of_all(catalog, correction, lives, singles):
-    rng, (clients, nobodys) = random.Random(lives), crowd.crowd()  # noqa: S311
+@pytest.mark.parametrize(("workers", "lives"), [(2, 2), *(pytest.param(n, 40, marks=LONG) for n in (1, 2, 3))])
+@pytest.mark.parametrize("merging", [True, False])
+def test_history_of_clients_is_possible_though_workers_and_merges_are_killed(tmp_path, workers, lives, merging):
+    """Between two kills of all workers one of several is killed."""
+    catalog, rng = tmp_path, random.Random(workers)  # noqa: S311
+    history = rivals.build(catalog)
+    clients = rivals_of(history, 6) if merging else [rivals.Rival(number, history) for number in range(6)]
     with changes(catalog, rng) as changing:
         for number in range(lives + 1):
-            with served(catalog, "--workers", 2, **SOON) as server:
-                url = f"{server.url}/v1/collections/{writing.NAME}"
-                server.wait_until_all_have_loaded(writing.NAME, 2)
-                crowd.check(url, clients, nobodys, correction)
+            with served(catalog, "--workers", workers, **SOON) as server:
+                url = f"{server.url}/v1/collections/{rivals.NAME}"
+                server.wait_until_all_have_loaded(rivals.NAME, workers)
+                rivals.settle(catalog, history, url)
                 if number == lives:
                     break
-                with crowd.at_work(clients, url) as working:
-                    for _ in range(singles):
+                with rivals.at_work(clients, url) as working:
+                    if merging:
                         changing.step()
-                        working.wait(rng, LONGEST)
-                        os.kill(rng.choice(server.workers()), signal.SIGKILL)
-                        while len(server.workers()) < 2:
-                            time.sleep(0.01)
                     working.wait(rng, LONGEST)
+                    if workers > 1:
+                        os.kill(rng.choice(server.workers()), signal.SIGKILL)
+                        while len(server.workers()) < workers:
+                            time.sleep(0.01)
+                        working.wait(rng, LONGEST)
                     kill_all(server)
-    print(sum(client.writes for client in clients), "writes,", changing.merged, "merges,", changing.killed, "killed")
-
-
-@pytest.mark.parametrize(("workers", "rounds"), [(2, 2), *(pytest.param(n, 40, marks=LONG) for n in (1, 2, 3))])
-def test_history_of_clients_of_the_same_points_is_possible_though_servers_are_killed(tmp_path, workers, rounds):
-    history = rivals.build(tmp_path)
-    rng, clients = random.Random(workers), [rivals.Rival(number, history) for number in range(4)]  # noqa: S311
-    for number in range(rounds + 1):
-        with served(tmp_path, "--workers", workers, **SOON) as server:
-            url = f"{server.url}/v1/collections/{rivals.NAME}"
-            server.wait_until_all_have_loaded(rivals.NAME, workers)
-            rivals.settle(history, url)
-            if number < rounds:
-                with rivals.at_work(clients, url):
-                    reached = history.last + rng.randint(5, 50)
-                    while history.last < reached:
-                        time.sleep(0.001)
-                    kill_all(server)
-    print(history.writes, "writes and", history.reads, "reads with", workers, "workers and", rounds, "kills")
+    print(history.writes, "writes and", history.reads, "reads,", changing.merged, "merges,", changing.killed, "killed")
 
 
 @pytest.mark.parametrize("lives", [1, pytest.param(20, marks=LONG)])
 def test_full_disk_refuses_writes_loses_none_and_takes_them_again_when_there_is_room(tmp_path, lives):
-    rng, (clients, nobodys) = random.Random(lives), crowd.crowd()  # noqa: S311
+    rng = random.Random(lives)  # noqa: S311
     with disk(tmp_path / "disk", 32) as small_disk, ExitStack() as full:
         catalog = small_disk / "catalog"
-        writing.build(catalog)
-        correction = hubless.open(catalog, writing.NAME).correction()
+        history = rivals.build(catalog)
+        clients = rivals_of(history)
         with closing(Nursery(catalog, tmp_path)) as nursery, changes(catalog, rng) as changing:
             for number in range(lives + 1):
                 with started(nursery) as server:
-                    crowd.check(url_of(server), clients, nobodys, correction)
+                    rivals.settle(catalog, history, url_of(server))
                     if number == lives:
                         break
-                    with crowd.at_work(clients, url_of(server)) as working:
+                    with rivals.at_work(clients, url_of(server)) as working:
                         changing.step()
                         working.wait(rng, LONGEST)
                         with filled(catalog, rng.randrange(2**17)):
@@ -194,6 +180,6 @@ def test_full_disk_refuses_writes_loses_none_and_takes_them_again_when_there_is_
                         working.wait(rng, LONGEST, "refused")
                         server.stop(signal.SIGKILL)
                 with started(nursery) as server:  # while the disk is full
-                    crowd.check(url_of(server), clients, nobodys, correction)
+                    rivals.settle(catalog, history, url_of(server))
                 full.close()
-    print(sum(client.writes for client in clients), "writes,", sum(client.refused for client in clients), "refused")
+    print(history.writes, "writes,", sum(client.refused for client in clients), "refused")

@@ -42,19 +42,6 @@ def test_deleted_version_is_served_on_from_what_is_mapped(copy):
         assert ready(server)["words"]["status"] == "ready"
 
 
-def test_catalog_that_vanishes_for_a_while_does_not_stop_what_is_served(copy):
-    with served(copy, **QUICK) as server:
-        gone = copy.rename(copy.with_name("gone"))
-        while not any("the catalog cannot be served" in line for line in server.log):
-            time.sleep(0.01)
-        assert ask(server, "words") == 200
-        assert httpx.get(f"{server.url}/readyz").status_code == 200
-        gone.rename(copy)
-        told = [line for line in server.log if "the catalog cannot be served" in line]
-        assert len(told) == 1
-        assert ask(server, "words") == 200
-
-
 def truncate(catalog, collection):
     os.truncate(hubless.Catalog(catalog).folder(collection) / "index.faiss", 0)
 

@@ -167,11 +167,16 @@ def test_keys_create_by_role_write_and_delete_by_role_admin(tmp_path):
     with serving(create_app(Settings(catalog=tmp_path, **keys))) as url:
         wait_until_ready(url)
         statuses = [
-            (role, httpx.request(method, f"{url}{NOTES}", json=body, headers={"X-API-Key": KEYS[role]}).status_code)
-            for method, body in (("PUT", FREE), ("DELETE", None))
-            for role in KEYS
+            httpx.request(method, f"{url}{NOTES}{path}", json=body, headers={"X-API-Key": key}).status_code
+            for method, path, body in (
+                ("PUT", "", FREE),
+                ("PUT", "/points", {"points": [{"id": "a", "vector": VECTOR}]}),
+                ("POST", "/count", {}),
+                ("DELETE", "", None),
+            )
+            for key in KEYS.values()
         ]
-    assert statuses == [("read", 403), ("write", 201), ("admin", 200), ("read", 403), ("write", 403), ("admin", 200)]
+    assert statuses == [403, 201, 200, 403, 200, 200, 200, 200, 200, 403, 403, 200]
 
 
 def test_every_worker_knows_what_any_of_them_created(tmp_path):

@@ -3,11 +3,9 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-import httpx
 import numpy as np
 import pytest
 from support import small
-from support.server_process import served
 from support.writing import NAME, scrolled, writable
 
 from hubless.store.log import Log
@@ -55,19 +53,3 @@ def test_wrong_write_is_refused_also_where_a_right_one_of_its_group_replaces_it(
             right = clients.submit(put, client, "one")
             time.sleep(0.5)
         assert [sent.result().status_code for sent in (first, wrong, right)] == [200, 422, 200]
-
-
-def test_no_right_write_is_refused_while_many_clients_write_wrongly(catalog):
-    with (
-        served(catalog) as server,
-        ThreadPoolExecutor(12) as clients,
-        httpx.Client(base_url=f"{server.url}/v1/collections/{NAME}", timeout=60) as client,
-    ):
-
-        def write(number):
-            wrong = number % 3 == 0
-            return wrong, put(client, f"point-{number}", TOO_LARGE if wrong else None).status_code
-
-        statuses = [*clients.map(write, range(300))]
-    assert {status for wrong, status in statuses if not wrong} == {200}
-    assert {status for wrong, status in statuses if wrong} == {422}

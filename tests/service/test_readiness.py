@@ -122,22 +122,6 @@ def test_missing_catalog_is_told_by_every_endpoint_that_needs_it(serve, caplog):
     assert "the catalog cannot be served: /srv/secret/catalog: there is no catalog here" in caplog.text
 
 
-@pytest.mark.parametrize("name", ["index.faiss", "offsets.npy", "payload.parquet", "manifest.json", "encoder.npy"])
-def test_bit_that_flipped_on_disk_is_found_before_it_is_served(tmp_path, name):
-    catalogs.build(tmp_path)
-    file = hubless.Catalog(tmp_path).folder("words") / name
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 1
-    file.write_bytes(content)
-    with serving(create_app(Settings(catalog=tmp_path, verify="first"))) as base_url:
-        states = wait_until_ready(base_url).json()["collections"]
-        assert (states["words"]["status"], states["words"]["code"]) == ("failed", "bundle_damaged")
-        assert name in states["words"]["detail"]
-        body = {"vector": [1] * catalogs.DIM}
-        assert httpx.post(f"{base_url}/v1/collections/numbers/query", json=body).status_code == 200
-        assert httpx.post(f"{base_url}/v1/collections/words/query", json=body).status_code == 503
-
-
 def test_collection_that_takes_long_to_open_at_the_start_holds_up_no_other(serve, words):
     with serve({"large": words, "words": words}, held=True) as (client, source):
         source.gates["large"] = threading.Event()
@@ -171,11 +155,6 @@ def test_collection_that_comes_later_and_takes_long_to_open_holds_up_no_other(se
             source.gates["large"].set()
         while client.get("/readyz").json()["collections"]["large"]["status"] != "ready":
             sleep(0.01)
-
-
-def test_stopping_while_loading_does_not_wait_for_it(serve, words):
-    with serve({"words": words}, held=True) as (client, _):
-        assert client.get("/readyz").status_code == 503
 
 
 def test_version_that_is_pruned_while_it_is_opened_gives_way_to_the_next_at_once(catalog):

@@ -285,22 +285,6 @@ def test_write_that_the_disk_refuses_is_not_served(catalog, monkeypatch):
         assert client.post("/points", json={"ids": ["second"]}).json()["missing"] == ["second"]
 
 
-def test_key_that_reads_does_not_write_and_one_that_writes_does_not_administer(catalog):
-    keys = {"read": "reader-0123456789", "write": "writer-0123456789", "admin": "admin-01234567890"}
-    with writing.writable(catalog, **{f"{role}_keys": key for role, key in keys.items()}) as client:
-
-        def write(role, wanted):
-            headers = {"authorization": f"Bearer {keys[role]}"}
-            return client.put("/points", json={"points": [point(wanted, 1)]}, headers=headers)
-
-        problem(write("read", "a"), 403, "forbidden")
-        assert write("write", "b").status_code == write("admin", "c").status_code == 200
-        headers = {"authorization": f"Bearer {keys['write']}"}
-        assert client.post("/count", headers=headers).json()["count"] == small.COUNT + 2
-        version = hubless.open(catalog, NAME).version
-        problem(client.post(f"/versions/{version}/activate", headers=headers), 403, "forbidden")
-
-
 def test_reader_gets_a_write_that_there_is_and_no_other(client):
     seq = client.put("/points", json={"points": [point("new", 1)]}).json()["seq"]
     for path, body in (("/count", {}), ("/scroll", {}), ("/points", {"ids": ["new"]}), ("/query", point("x", 1))):

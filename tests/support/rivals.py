@@ -1,15 +1,21 @@
-"""Clients of real servers that all write to the same points, and the history of what they were told."""
+"""Clients of real servers that all write to the same points, and the history of what they were told.
+
+It must be possible, however servers and merges were killed: see `support.history`.
+"""
 
 import random
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import httpx
 import numpy as np
-from support.history import Attempt, History, Value, request_of, taken, vector
+from support.history import Attempt, History, Value, request_of, taken, unit, vector
 
 import hubless
+from hubless.vectors.sources import ArrayVectors
 
 NAME = "photos"
 IDS = [f"p{number}" for number in range(10)]
@@ -26,10 +32,16 @@ def build(catalog):
 
 
 class Rival:
-    """A client that writes points that others write, too."""
+    """A client that writes points that others write, too.
 
-    def __init__(self, number, history):
-        self._name, self._history, self._count = f"c{number}", history, 0
+    Attributes
+    ----------
+    writes, refused : how many writes it sent, and how many the disk refused
+    """
+
+    def __init__(self, number, history, kinds=("put", "if match", "insert", "patch", "delete", "delete title")):
+        self.writes = self.refused = 0
+        self._name, self._history, self._kinds = f"c{number}", history, kinds
         self._rng = random.Random(number)  # noqa: S311
 
     def work(self, url, ending):
@@ -47,17 +59,23 @@ class Rival:
         self._history.begin(attempt)
         method, path, body, headers = request_of(attempt)
         answer = http.request(method, path, json=body, headers=headers)
-        if answer.status_code == 503 and answer.json()["code"] == "not_ready":
+        code = answer.json().get("code")
+        if code in ("not_ready", "storage"):  # then nothing of it is there
             self._history.forget(attempt)
+            self.refused += code == "storage"
+        else:
+            self._history.answered(attempt, answer.status_code, answer.json())
+        if code == "not_ready":
             raise httpx.TransportError(answer.text)
-        self._history.answered(attempt, answer.status_code, answer.json())
 
     def _attempt(self, http):
-        self._count += 1
-        rng, title = self._rng, f"{self._name}-{self._count}"
+        self.writes += 1
+        rng, title = self._rng, f"{self._name}-{self.writes}"
         chosen = rng.sample(IDS, rng.choice([1, 1, 2, 3]))
-        kind = rng.choices(["put", "if match", "insert", "patch", "delete"], [4, 4, 1, 2, 3])[0]
-        durable = rng.random() < 0.8
+        kind, durable = rng.choice(self._kinds), rng.random() < 0.8
+        if kind == "delete title":
+            titles = [value.title for value in self._history.states[max(self._history.states)].values()]
+            return Attempt(kind, [], rng.choice([title, *titles]), durable=durable)
         if kind in ("patch", "delete"):
             return Attempt(kind, [(wanted, None) for wanted in chosen], title, durable=durable)
         if kind == "if match":
@@ -78,30 +96,62 @@ class Rival:
             history.saw(low, history.most, lambda state: taken(state, wanted), history.values(found))
 
 
+class Work(NamedTuple):
+    """Clients at work, and their futures."""
+
+    rivals: list[Rival]
+    futures: list[Future]
+
+    def wait(self, rng, seconds, of="writes"):
+        """Wait for some seconds at most, drawn at random, and then until one more write was sent, or was refused."""
+        threading.Event().wait(rng.uniform(0, seconds))
+        before = self._count(of)
+        while self._count(of) == before and not any(each.done() for each in self.futures):
+            threading.Event().wait(0.001)
+
+    def _count(self, of):
+        return sum(getattr(rival, of) for rival in self.rivals)
+
+
 @contextmanager
 def at_work(rivals, url):
     """The clients work until the block ends, which has to kill a server for those that wait for it."""
     ending = threading.Event()
     with ThreadPoolExecutor(len(rivals)) as pool:
-        working = [pool.submit(rival.work, url, ending) for rival in rivals]
+        found = Work(rivals, [pool.submit(rival.work, url, ending) for rival in rivals])
         try:
-            yield
+            yield found
         finally:
             ending.set()
-        for each in working:
+        for each in found.futures:
             each.result()
 
 
-def settle(history, url):
-    """Compare what there is with the history, when nobody writes."""
+def settle(catalog, history, url):
+    """Compare all that there is with the history, when nobody writes; and what is found with all that there is."""
+    history.merged |= {version.manifest.log_seq for version in hubless.Catalog(catalog).versions(NAME)}
     with httpx.Client(base_url=url, timeout=120) as http:
-        last = http.post("/points/delete", json={"ids": ["nobody"]}).raise_for_status().json()["seq"]
+
+        def ask(path, **body):
+            return http.post(path, json=body).raise_for_status().json()
+
+        last = ask("/points/delete", ids=["nobody"])["seq"]
         found, cursor = [], None
         while True:
-            asked = {"limit": 4, "cursor": cursor, "with": ["payload", "vector"], "min_seq": last}
-            page = http.post("/scroll", json=asked).raise_for_status().json()
+            page = ask("/scroll", limit=4, cursor=cursor, min_seq=last, **{"with": ["payload", "vector"]})
             found += page["points"]
             if (cursor := page["cursor"]) is None:
                 break
-        assert http.post("/count", json={"min_seq": last}).json()["count"] == len(found)
+        assert ask("/count", min_seq=last)["count"] == len(found) == len({point["id"] for point in found})
         history.settle(last, history.values(found))
+        if not found:
+            return
+        vectors = np.array([point["vector"] for point in found], np.float32)
+        offsets = hubless.open(catalog, NAME).correction().offsets(ArrayVectors(vectors, "vectors"))
+        np.testing.assert_allclose([point["offset"] for point in found], offsets, atol=1e-5)
+        hits = ask("/query", vector=vector("asked"), limit=100)["hits"]
+        ranked = np.argsort(offsets - vectors @ unit("asked"), kind="stable")
+        assert [hit["id"] for hit in hits] == [found[row]["id"] for row in ranked]
+        titles = Counter(point["payload"]["title"] for point in found)
+        for title, count in titles.items():
+            assert ask("/count", filter={"field": "title", "eq": title})["count"] == count

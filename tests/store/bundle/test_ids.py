@@ -6,7 +6,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.errors import DuplicateIds, InputError, PointNotFound
+from hubless.errors import InputError, PointNotFound
 from hubless.vectors.ids import IdTable, write_ids
 
 NUMBERS = [0, -1, 1, 2**53 + 1, 2**63 - 1, -(2**63), 10, 2]
@@ -51,11 +51,6 @@ def test_string_ids_are_found_by_strings_only(tmp_path, wanted):
         table(tmp_path, small.IDS).row(wanted)
 
 
-def test_numpy_integers_are_whole_numbers(tmp_path):
-    stored = table(tmp_path, NUMBERS)
-    assert stored.row(np.int64(10)) == stored.row(np.uint8(10)) == 6
-
-
 @pytest.mark.parametrize("number", NUMBERS)
 def test_text_of_a_number_is_its_id(tmp_path, number):
     assert table(tmp_path, NUMBERS).parse(str(number)) == number
@@ -67,24 +62,6 @@ def test_text_of_a_number_is_its_id(tmp_path, number):
 def test_text_that_is_not_how_a_number_is_written_is_no_id(tmp_path, text):
     with pytest.raises(PointNotFound, match="whole numbers"):
         table(tmp_path, NUMBERS).parse(text)
-
-
-@pytest.mark.parametrize("text", small.IDS[:8])
-def test_text_is_a_string_id_as_it_is(tmp_path, text):
-    assert table(tmp_path, small.IDS).parse(text) == text
-
-
-@pytest.mark.parametrize(
-    ("ids", "message"),
-    [
-        ([5, 3, 5], "5 in rows 0 and 2"),
-        (["a", "b", "", ""], "'' in rows 2 and 3"),
-        (["ä", "a\u0308", "ä"], "'ä' in rows 0 and 2"),
-    ],
-)
-def test_duplicate_ids_are_refused_naming_the_id_and_its_rows(tmp_path, ids, message):
-    with pytest.raises(DuplicateIds, match=message):
-        table(tmp_path, ids)
 
 
 def test_ids_are_stored_with_their_type(tmp_path):

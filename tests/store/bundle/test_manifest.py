@@ -13,7 +13,7 @@ import pytest
 from support import small
 
 import hubless
-from hubless.store.bundle import read_manifest, seal
+from hubless.store.bundle import read_manifest
 
 
 def sha256sum(path):
@@ -106,12 +106,6 @@ def test_provenance_of_a_folder_of_shards_counts_all_of_them(tmp_path):
     assert record.name == "shards"
 
 
-def test_provenance_of_an_array_is_of_its_float32_bytes(tmp_path):
-    record = small.build(tmp_path).provenance.inputs["targets"]
-    data = small.targets().tobytes()
-    assert (record.size, record.sha256) == (len(data), hashlib.sha256(data).hexdigest())
-
-
 def test_input_whose_name_is_no_unicode_is_recorded_with_a_replacement(tmp_path):
     path = tmp_path / os.fsdecode(b"t\xff.npy")
     try:
@@ -171,28 +165,11 @@ def test_numpy_scalars_are_parameters_like_any_number(tmp_path):
     assert results.rows.shape == (1, 3)
 
 
-def test_sealing_records_whatever_is_in_the_folder(tmp_path, template):
-    manifest = hubless.open(template, "photos").manifest
-    (tmp_path / "any").write_bytes(b"any")
-    sealed = seal(tmp_path, manifest)
-    assert sealed.files["any"].size == 3
-    assert list(sealed.files) == ["any"]
-    assert read_manifest(tmp_path) == sealed
-
-
 def test_encoder_comes_back_as_it_was_given(template):
     encoder, opened = small.encoder(), hubless.open(template, "photos")
     texts = ["amber birch", "fjord fjord delta"]
     assert opened.parts.encoder is not None
     assert opened.encode(texts) == pytest.approx(encoder.encode(texts), abs=0)
-
-
-def test_collection_without_an_encoder_says_so(tmp_path):
-    small.build(tmp_path)
-    opened = hubless.open(tmp_path, "photos")
-    assert opened.parts.encoder is None
-    with pytest.raises(hubless.HublessError, match="no encoder"):
-        opened.encode(["amber"])
 
 
 @pytest.mark.parametrize("correction", sorted(hubless.CORRECTIONS))

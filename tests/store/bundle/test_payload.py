@@ -83,14 +83,6 @@ def test_category_of_other_words_in_each_part_of_a_file_comes_back(tmp_path):
     assert hubless.open(tmp_path / "catalog", "photos").payload([0, N - 1]) == [{"word": "x"}, {"word": "y"}]
 
 
-def test_collection_without_payload_has_none_for_each_row(tmp_path):
-    small.build(tmp_path)
-    opened = hubless.open(tmp_path, "photos")
-    assert opened.manifest.payload_columns == []
-    assert opened.payload([0, 1]) == [None, None]
-    assert opened.point(3).payload is None
-
-
 def test_payload_beside_the_targets_in_their_file_is_kept_in_its_rows(tmp_path):
     vectors = pa.array(small.targets().tolist(), pa.list_(pa.float32()))
     titles = [f"title {row}" for row in range(N)]
@@ -101,11 +93,6 @@ def test_payload_beside_the_targets_in_their_file_is_kept_in_its_rows(tmp_path):
     for row in (0, 6, 7, 39):
         assert opened.point(f"id {row}").payload == {"title": f"title {row}"}
         assert opened.point(f"id {row}", vector=True).row == row
-
-
-def test_missing_keys_of_a_row_are_null(tmp_path):
-    small.build(tmp_path, payload=[{"a": 1, "b": 2}, *[{"a": row} for row in range(1, N)]])
-    assert hubless.open(tmp_path, "photos").payload([0, 1]) == [{"a": 1, "b": 2}, {"a": 1, "b": None}]
 
 
 @pytest.mark.parametrize(
