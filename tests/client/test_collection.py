@@ -33,11 +33,6 @@ def test_collections_say_what_they_are(client, words):
     assert texts.strength == words.strength
 
 
-def test_strength_of_a_collection_is_1_where_an_old_server_does_not_say(ask):
-    assert ask(Server(INFO), "collection", "songs").strength == 1
-    assert ask(Server(INFO | {"strength": 0.25}), "collection", "songs").strength == 0.25
-
-
 def test_collection_is_created_and_deleted(ask):
     server = Server(INFO)
     ask(server, "create_collection", "songs", 2, "cosine", "string", {"title": "string"})

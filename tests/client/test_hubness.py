@@ -3,21 +3,6 @@
 import pytest
 from support import catalogs
 
-from hubless_client.hubness import Drift, HubnessByChance, LiveHubness, RankingHubness
-
-
-def test_older_server_says_nothing_of_chance_and_gives_no_advice():
-    figures = {"queries": 1.0, "skewness": 0.5, "top_hub_share": 0.1, "antihub_share": 0.2, "hubs": []}
-    assert RankingHubness.from_json(figures).chance is None
-    assert RankingHubness.from_json(figures | {"chance": {"skewness": 0.1, "antihub_share": 0.3}}).chance == (
-        HubnessByChance(0.1, 0.3)
-    )
-    body = {"k": 10, "window": 2048, "seen": 1, "collection": "words", "version": "v"}
-    body |= {"served": None, "corrected": None, "raw": None, "drift": {"drift": 4.0, "queries": 60}}
-    assert LiveHubness.from_json(body, None).drift == Drift(4.0, 60, None)
-    body["drift"]["advice"] = "build again"
-    assert LiveHubness.from_json(body, None).drift.advice == "build again"
-
 
 def test_hubness_is_that_of_the_answers(client, words):
     query = catalogs.words().query_bank[0]

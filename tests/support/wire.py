@@ -21,6 +21,12 @@ INFO = {
     "payload_columns": ["title"],
     "payload_types": {"title": "string"},
     "text": True,
+    "versions": ["v1"],
+    "aliases": [],
+    "strength": 1.0,
+    "live": None,
+    "payload": "columns",
+    "confidence": None,
 }
 POINT = {"id": 7, "offset": 0.25, "payload": {"title": "x"}, "collection": "songs", "version": "v1"}
 ALIAS = {"alias": "a", "collection": "songs", "etag": '"3"'}

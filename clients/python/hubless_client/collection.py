@@ -26,7 +26,7 @@ class CollectionInfo:
     id_type : "int64" or "string"
     payload : "columns", each with its type; "json" for objects with any keys; None without payload
     payload_types : the type of each payload column, which filters must match
-    strength : that of a query that gives none; 1 if the server is too old to say
+    strength : that of a query that gives none
     live : the strength that live queries speak for, their number, and whether that is enough; None if not known
     text : whether it takes queries by text
     versions : the ids of all stored versions, oldest first
@@ -46,12 +46,12 @@ class CollectionInfo:
     payload_columns: tuple[str, ...]
     payload_types: dict[str, str]
     text: bool
-    versions: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
-    strength: float = 1.0
-    live: dict[str, Any] | None = None
-    payload: str | None = None
-    confidence: dict[str, Any] | None = None
+    versions: tuple[str, ...]
+    aliases: tuple[str, ...]
+    strength: float
+    live: dict[str, Any] | None
+    payload: str | None
+    confidence: dict[str, Any] | None
 
     @classmethod
     def from_json(cls, body: Json, _request_id: str | None = None) -> Self:
@@ -70,12 +70,12 @@ class CollectionInfo:
             payload_columns=tuple(body["payload_columns"]),
             payload_types=body["payload_types"],
             text=body["text"],
-            versions=tuple(body.get("versions", ())),
-            aliases=tuple(body.get("aliases", ())),
-            strength=body.get("strength", 1.0),
-            live=body.get("live"),
-            payload=body.get("payload", "columns" if body["payload_columns"] else None),
-            confidence=body.get("confidence"),
+            versions=tuple(body["versions"]),
+            aliases=tuple(body["aliases"]),
+            strength=body["strength"],
+            live=body["live"],
+            payload=body["payload"],
+            confidence=body["confidence"],
         )
 
     @classmethod

@@ -44,21 +44,21 @@ class RankingHubness:
     top_hub_share: float
     antihub_share: float
     hubs: tuple[Hub, ...]
-    chance: HubnessByChance | None = None
+    chance: HubnessByChance
 
     @classmethod
     def from_json(cls, body: Json | None) -> Self | None:
         """Read it. None if the ranking had no queries."""
         if body is None:
             return None
-        chance = body.get("chance")
+        chance = body["chance"]
         return cls(
             queries=body["queries"],
             skewness=body["skewness"],
             top_hub_share=body["top_hub_share"],
             antihub_share=body["antihub_share"],
             hubs=tuple(Hub(hub["id"], hub["occurrence"], hub["share"]) for hub in body["hubs"]),
-            chance=chance and HubnessByChance(chance["skewness"], chance["antihub_share"]),
+            chance=HubnessByChance(chance["skewness"], chance["antihub_share"]),
         )
 
 
@@ -66,12 +66,12 @@ class RankingHubness:
 class Drift:
     """The distance of the live queries from the query bank, where 1 is the border of chance; and their number.
 
-    `advice` says what to do if they have left the bank. It is None if not, or if the server is older than 0.2.
+    `advice` says what to do if they have left the bank. It is None if not.
     """
 
     drift: float
     queries: int
-    advice: str | None = None
+    advice: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class LiveHubness:
     @classmethod
     def from_json(cls, body: Json, request_id: str | None) -> Self:
         """Read the answer about the hubness of a collection."""
-        drift = body.get("drift")
+        drift = body["drift"]
         return cls(
             k=body["k"],
             window=body["window"],
@@ -110,7 +110,7 @@ class LiveHubness:
             served=RankingHubness.from_json(body["served"]),
             corrected=RankingHubness.from_json(body["corrected"]),
             raw=RankingHubness.from_json(body["raw"]),
-            drift=Drift(drift["drift"], drift["queries"], drift.get("advice")) if drift else None,
+            drift=Drift(drift["drift"], drift["queries"], drift["advice"]) if drift else None,
             collection=body["collection"],
             version=body["version"],
             request_id=request_id,
