@@ -151,6 +151,8 @@ export interface components {
             created: string;
             /** @description How many dimensions a query vector must have. */
             dim: number;
+            /** @description To how many dimensions vectors are reduced; null where all are kept. */
+            dims: number | null;
             /** @enum {string} */
             id_type: "int64" | "string";
             index: components["schemas"]["IndexRecord"];

@@ -48,6 +48,7 @@ def build(
     memory: int | str | None = None,
     latency: float | str | None = None,
     shard_targets: int | None = None,
+    dims: int | str | None = None,
     seed: int = 0,
     device: str = CPU,
     executor: str = LOCAL,
@@ -91,6 +92,9 @@ def build(
         faiss only
     shard_targets : the most targets in one file of the index, from 1,000. A collection of more gets several, which are
         searched together; so a build needs memory for one of them. None for files of at most 4 GiB
+    dims : reduce all vectors to so many dimensions, of a basis that is fitted on bank and targets and stored in the
+        version; "auto" for the fewest that keep the ranking, by held-out bank queries. None keeps all. Queries and
+        writes have all dimensions as before
     seed : for the choice of held-out bank queries and the training of the index
     device : computes offsets: "cpu", or with torch "cuda", "cuda:1", "torch:NAME"; equal up to rounding
     executor : makes the passes over all targets: "local", this process; "processes:4", processes of this machine; "ray"
@@ -134,6 +138,7 @@ def build(
         memory=memory,
         latency=latency,
         shard_targets=shard_targets,
+        dims=dims,
         seed=seed,
         device=device,
         executor=executor,
@@ -168,7 +173,7 @@ def build(
                 with seen.unchanged():
                     # first, so that mistakes in them are found before the long work
                     inputs.contents.write(staged.folder)
-                    vectors = read_vectors(inputs, recipe.metric, recipe.seed, staged.folder)
+                    vectors = read_vectors(inputs, recipe, staged.folder)
                 draft = fit_version(vectors, bench, bank_of_targets=bank_of_targets, strength=strength)
                 steps.step("writing")
                 draft.write(staged.folder, projection)

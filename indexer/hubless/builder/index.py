@@ -39,11 +39,12 @@ from hubless.store.catalog import Catalog
 from hubless.store.log import Log
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F64, I64, check_dim
+from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.ids import ID_COLUMN, Ids, IdTable, as_ids
 from hubless.vectors.payload import PayloadLike, PayloadTypes, as_payload, parted_ids
-from hubless.vectors.sources import ArrayVectors, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, in_memory
 
 UNNAMED, UNSAVED = "index", "unsaved"
 """Collection and version of an index that was not saved."""
@@ -66,6 +67,7 @@ class Index(Collection):
         recall: float = RECALL,
         memory: int | str | None = None,
         latency: float | str | None = None,
+        dims: int | str | None = None,
         seed: int = 0,
         device: str = CPU,
         filter_cache: int = FILTER_CACHE,
@@ -78,6 +80,7 @@ class Index(Collection):
             recall=recall,
             memory=memory,
             latency=latency,
+            dims=dims,
             seed=seed,
             device=device,
         )
@@ -157,7 +160,7 @@ class Index(Collection):
                 table = IdTable.of(held.ids)
                 if held.payload is not None:
                     rows = held_payload(held.payload, held.payload_columns)
-                vectors = read_vectors(inputs, recipe.metric, recipe.seed)
+                vectors = read_vectors(inputs, recipe)
             draft = fit_version(vectors, Workbench(recipe, InFile(), steps), bank_of_targets=bank_of_targets)
             self._changes = self._home = None
             self._become(
@@ -173,6 +176,7 @@ class Index(Collection):
                     bank_sample=draft.bank_sample,
                     correction=lambda: draft.correction,
                     canary=lambda: draft.canary,
+                    basis=draft.basis,
                     confidence=draft.confidence,
                 )
             )
@@ -209,13 +213,15 @@ class Index(Collection):
         with self._changing:
             parts = self.parts
             given = as_items(vectors, "vectors").vectors
-            check_dim(given.shape[1], self.dim, given.name)
+            basis = parts.basis
+            if basis is None or given.shape[1] != basis.kept:
+                check_dim(given.shape[1], self.dim, given.name)
             changes = self._changes or Delta.of(parts, self.filter_cache)
             schema = None if parts.payload is None else parts.payload.schema
             ids, payload = _parted(ids, payload, schema)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
             rows = added_payload(payload, schema, given.shape[0])
-            prepared = in_memory(under_metric(given, self.metric))
+            prepared = in_memory(as_compared(given, self.metric, basis))
             with on_device(self._recipe.device):
                 prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
                 offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)

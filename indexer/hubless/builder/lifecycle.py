@@ -37,6 +37,7 @@ from hubless.store.bundle import CorrectionRecord, InputRecord, Manifest
 from hubless.store.catalog import Catalog, check_name
 from hubless.store.locks import lease
 from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.free_payload import FREE_SCHEMA, is_free
 from hubless.vectors.ids import IdTable
@@ -276,6 +277,7 @@ def refit(
                 target_prior=_prior(rows),
                 relevant=labels,
                 calibrated=parts.confidence if recipe.correction == before.correction.name else None,
+                basis=parts.basis,
             )
             recipe.check_inputs(bank, vectors.target_prior)
             # live queries chose the strength for the bank that was
@@ -325,6 +327,8 @@ def _bank(parts: Parts, given: VectorSource | None, append: bool) -> tuple[Vecto
     known = _fitted_bank(parts) if append or given is None else None
     held = [] if known is None else [HeldVectors(known, _BANK)]
     if given is not None:
+        if parts.basis is not None:
+            given = as_compared(given, parts.manifest.metric, parts.basis)
         check_dim(given.shape[1], parts.targets.dim, given.name, "targets")
         given = StackedVectors([*held, given], _BANK) if held else given
         if given.shape[0] < FEWEST:

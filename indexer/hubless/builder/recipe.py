@@ -43,6 +43,7 @@ class Recipe:
     memory: int | str | None = None
     latency: float | str | None = None
     shard_targets: int | None = None
+    dims: int | str | None = None
     seed: int = 0
     device: str = CPU
     executor: str = LOCAL
@@ -58,6 +59,8 @@ class Recipe:
             for name in ("memory", "latency", "shard_targets"):
                 if getattr(self, name) is not None:
                     raise InputError(name, f"none, as the engine is {self.engine}, which has its own settings", "one")
+        if isinstance(self.dims, int):
+            check_at_least("dims", self.dims, 1)
         check_executor(self.executor, self.device)
         check_metric(self.metric)
         plain = {name: _plain(value) for name, value in (self.parameters or {}).items()}
@@ -91,6 +94,7 @@ class Recipe:
             latency=None if aims is None else aims.latency_ms,
             seed=manifest.provenance.seed,
             shard_targets=record.shard_targets,
+            dims=manifest.dims,
         )
 
     def in_process(self) -> "Recipe":

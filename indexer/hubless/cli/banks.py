@@ -22,7 +22,7 @@ from hubless.store.durable import replaced
 from hubless.store.query_sample import QuerySample, forget, holds_sample, read_sample
 from hubless.vectors.arrays import F32
 from hubless.vectors.files import as_items
-from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, under_metric
+from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory
 
 NOT_GOOD = 4
 """Exit code of `check` if something speaks against the bank."""
@@ -114,11 +114,11 @@ def thin_command(
     if bank is not None:
         parts: list[tuple[VectorSource, float]] = [(ArrayVectors(made, "live queries"), share)]
         if share != 1:
-            parts.insert(0, (under_metric(as_items(bank, "bank").vectors, gallery.metric), 1 - share))
+            parts.insert(0, (gallery.queries(bank, "bank"), 1 - share))
         made = mix(parts, size, seed)
-    _save(output, made)
+    _save(output, gallery.restored(made))
     if fresh is not None:
-        _save(fresh, vectors[held_out])
+        _save(fresh, gallery.restored(vectors[held_out]))
     if target_prior is not None:
         _save(target_prior, demand(thinned, gallery.targets.shape[0]))
     counts = {

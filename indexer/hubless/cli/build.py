@@ -168,7 +168,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
     return {
         "collection": manifest.collection,
         "version": manifest.version,
-        "targets": f"{manifest.count:,} of {manifest.dim} dimensions, {manifest.metric}",
+        "targets": f"{manifest.count:,} of {_dimensions(manifest)}, {manifest.metric}",
         "correction": f"{manifest.correction.name} {_pairs(manifest.correction.parameters)}".strip(),
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
@@ -180,6 +180,11 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "text queries": "yes" if manifest.encoder else "no",
         "size": f"{sum(record.size for record in manifest.files.values()) / 1e6:,.1f} MB",
     }
+
+
+def _dimensions(manifest: hubless.Manifest) -> str:
+    kept = "" if manifest.dims is None else f", {manifest.dims} kept"
+    return f"{manifest.dim} dimensions{kept}"
 
 
 def _shards(manifest: hubless.Manifest) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from hubless.errors import InputError
@@ -15,6 +16,7 @@ from hubless.exporting.target_rows import ID, TargetRows
 from hubless.exporting.writers import check_new, check_output, new_folder, write_parquet, write_rows
 from hubless.progress import Advance, progress_bars
 from hubless.search.collection import Collection
+from hubless.store.bundle import BASIS
 
 DATA, SCRIPT, SETTINGS = "targets.parquet", "recipe.py", "settings.json"
 _STEP = "Writing targets"
@@ -63,7 +65,7 @@ def export(
             rows = TargetRows(collection, database) if path.suffix == ".lance" else TargetRows(collection)
             check_output(path)
             write_rows(rows, path, steps.step(_STEP, rows.count))
-            return Exported(path, rows.count, rows.width, rows.left_out, tuple(_renamed(rows)))
+            return Exported(path, rows.count, rows.width, rows.left_out, tuple(_notes(rows)))
         rows = TargetRows(collection, database)
         check_new(path)
         return _for_database(rows, to, path, steps.step(_STEP, rows.count))
@@ -73,7 +75,7 @@ def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Ex
     """Write the targets, the script of the database, and what it has to know of this export."""
     collection, database = rows.collection, DATABASES[to]
     name = database.collection.fitted(collection.name)
-    notes = list(_renamed(rows))
+    notes = list(_notes(rows))
     if name != collection.name:
         notes.insert(0, f"{collection.name} is named {name}, as {database.title} allows names.")
     types = database.types or {}
@@ -83,6 +85,7 @@ def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Ex
         "name": name,
         "count": rows.count,
         "width": rows.width,
+        "dim": collection.dim,
         "metric": collection.metric,
         "strength": collection.strength,
         "whole_ids": pa.types.is_integer(rows.schema.field(ID).type),
@@ -92,6 +95,8 @@ def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Ex
     with new_folder(path) as folder:
         write_parquet(rows, folder / DATA, advance)
         (folder / SETTINGS).write_text(json.dumps(settings, indent=1, ensure_ascii=False), "utf-8")
+        if collection.parts.basis is not None:
+            np.save(folder / BASIS, collection.parts.basis.directions)
         shutil.copyfile(SCRIPTS / "recipe_base.py", folder / "recipe_base.py")
         shutil.copyfile(SCRIPTS / f"{to}.py", folder / SCRIPT)
     return Exported(path, rows.count, rows.width, rows.left_out, tuple(notes))
@@ -107,7 +112,9 @@ def _is_json(rows: TargetRows, column: str) -> bool:
     return rows.types[column] is ExportedType.JSON and pa.types.is_large_string(rows.schema.field(column).type)
 
 
-def _renamed(rows: TargetRows) -> Iterator[str]:
+def _notes(rows: TargetRows) -> Iterator[str]:
+    if (kept := rows.width - 1) < rows.collection.dim:
+        yield f"Vectors have {kept} of {rows.collection.dim} dimensions: multiply queries by {BASIS} of the version."
     for old, new in rows.columns.items():
         if new != old and not rows.is_free:
             yield f"Payload column {old!r} is named {new!r}."

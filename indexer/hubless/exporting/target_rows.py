@@ -45,7 +45,7 @@ class TargetRows:
     @property
     def width(self) -> int:
         """Numbers of a vector, d + 1."""
-        return self.collection.dim + 1
+        return self.collection.stored_dim + 1
 
     @cached_property
     def _rows(self) -> I64:

@@ -13,6 +13,7 @@ from hubless.errors import InputError
 from hubless.lab.matrices import OpenMatrices, SimilarityMatrices
 from hubless.search.collection import Collection
 from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.basis import as_compared
 from hubless.vectors.files import Vectors, as_items
 from hubless.vectors.ids import Ids, as_ids
 from hubless.vectors.payload import PayloadLike, as_payload, parted_ids
@@ -45,8 +46,15 @@ class Gallery:
     def queries(self, vectors: Vectors, parameter: str) -> VectorSource:
         """Return vectors, from a file or not, as they are compared with these targets."""
         source = as_items(vectors, parameter).vectors
-        check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
-        return under_metric(source, self.metric)
+        basis = None if self.collection is None else self.collection.parts.basis
+        if basis is None:
+            check_dim(source.shape[1], self.targets.shape[1], source.name, self.targets.name)
+        return as_compared(source, self.metric, basis)
+
+    def restored(self, rows: F32) -> F32:
+        """Return compared vectors with as many dimensions as vectors are given with."""
+        basis = None if self.collection is None else self.collection.parts.basis
+        return rows if basis is None else basis.restored(rows)
 
 
 def as_gallery(

@@ -103,6 +103,11 @@ class Collection:
         return self.manifest.dim
 
     @property
+    def stored_dim(self) -> int:
+        """Dimensions of the stored vectors, k: d unless the version was built with fewer."""
+        return self.manifest.stored_dim
+
+    @property
     def strength(self) -> float:
         """λ of queries that give none."""
         return self.manifest.strength
@@ -351,21 +356,26 @@ class Collection:
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
         """Queries as they are compared with targets: checked, (m, d), of length 1 under metric cosine.
 
+        With a version of fewer dimensions they are reduced to (m, k).
+
         Parameters
         ----------
-        vectors : (d,) or (m, d)
+        vectors : (d,) or (m, d); with fewer dimensions also (k,) or (m, k), reduced already, such as stored ones
         name : what errors call them
 
         Raises
         ------
         InputError, DimensionMismatch, NotFinite, ZeroVector
         """
-        manifest = self._state[0].manifest
-        cosine = manifest.metric == "cosine"
-        if cosine and (quick := unit_row(vectors, manifest.dim)) is not None:
-            return quick
-        queries = as_vectors(vectors, name, manifest.dim, f'collection "{manifest.collection}"')
-        return (unit_rows if cosine else short_rows)(queries, name, None if len(queries) == 1 else 0)
+        manifest, basis = self._state[0].manifest, self._state[0].basis
+        cosine, dim = manifest.metric == "cosine", manifest.dim
+        if basis is not None and np.shape(vectors)[-1:] == (basis.kept,):
+            dim, basis = basis.kept, None
+        queries = unit_row(vectors, dim) if cosine else None
+        if queries is None:
+            queries = as_vectors(vectors, name, dim, f'collection "{manifest.collection}"')
+            queries = (unit_rows if cosine else short_rows)(queries, name, None if len(queries) == 1 else 0)
+        return queries if basis is None else basis.reduced(queries)
 
     def encode(self, texts: Sequence[str], seconds: float | None = None) -> F32:
         """Texts as query vectors (m, d).

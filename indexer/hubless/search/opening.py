@@ -23,6 +23,7 @@ from hubless.search.engines.sharded import Embedded, embedded
 from hubless.search.parts import Parts
 from hubless.store.bundle import (
     BANK_SAMPLE,
+    BASIS,
     CANARY,
     CONFIDENCE,
     CORRECTION,
@@ -43,6 +44,7 @@ from hubless.store.bundle import (
 from hubless.store.catalog import Catalog
 from hubless.store.remote.working import readable
 from hubless.vectors.arrays import F32
+from hubless.vectors.basis import Basis
 from hubless.vectors.ids import IdTable
 from hubless.vectors.npy import open_npz, read_npy
 from hubless.vectors.payload import Payload
@@ -136,6 +138,7 @@ def _read_version(folder: Path, manifest: Manifest, encoder: Mapping[str, Any] |
         correction=cache(lambda: _read_correction(folder, manifest)),
         canary=lambda: _read_later(folder, CANARY),
         confidence=_read_confidence(folder, manifest),
+        basis=_read_basis(folder, manifest),
         folder=folder,
         seq=manifest.log_seq,
     )
@@ -150,7 +153,7 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
     for path in files:
         with reading(path):
             indexes.append(read_index(path))
-    wanted = augmented_dim(manifest.dim)
+    wanted = augmented_dim(manifest.stored_dim)
     for path, index in zip(files, indexes, strict=True):
         if index.d != wanted:
             raise BundleDamaged(path, f"has vectors of {index.d} dimensions, and not of {wanted}")
@@ -163,7 +166,7 @@ def _read_targets(folder: Path, manifest: Manifest) -> Embedded:
     if sum(counts) + manifest.vectorless != manifest.count:
         raise BundleDamaged(folder / MANIFEST, f"says {manifest.count} targets, and the shards hold {sum(counts)}")
     pivot = _read_pivot(folder, manifest)
-    return embedded(kind, indexes, manifest.dim, manifest.index.parameters, pivot, manifest.vectorless)
+    return embedded(kind, indexes, manifest.stored_dim, manifest.index.parameters, pivot, manifest.vectorless)
 
 
 def _read_correction(folder: Path, manifest: Manifest) -> CentredCorrection:
@@ -242,9 +245,20 @@ def _read_pivot(folder: Path, manifest: Manifest) -> F32 | None:
         return None
     with reading(path):
         pivot: F32 = read_npy(path)
-    if pivot.shape != (manifest.dim,):
-        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.dim} dimensions")
+    if pivot.shape != (manifest.stored_dim,):
+        raise BundleDamaged(path, f"has the shape {pivot.shape}, the vectors have {manifest.stored_dim} dimensions")
     return pivot
+
+
+def _read_basis(folder: Path, manifest: Manifest) -> Basis | None:
+    if manifest.dims is None:
+        return None
+    path = folder / BASIS
+    with reading(path):
+        directions: F32 = read_npy(path)
+    if directions.shape != (wanted := (manifest.dim, manifest.dims)):
+        raise BundleDamaged(path, f"has the shape {directions.shape}, the manifest says {wanted}")
+    return Basis(directions, manifest.metric)
 
 
 def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
@@ -253,8 +267,8 @@ def _read_bank_sample(folder: Path, manifest: Manifest) -> F32 | None:
         return None
     with reading(path):
         sample: F32 = read_npy(path)
-    if sample.ndim != 2 or sample.shape[1] != manifest.dim:
-        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.dim} dimensions")
+    if sample.ndim != 2 or sample.shape[1] != manifest.stored_dim:
+        raise BundleDamaged(path, f"has the shape {sample.shape}, the vectors have {manifest.stored_dim} dimensions")
     return sample
 
 
@@ -264,7 +278,7 @@ def _read_confidence(folder: Path, manifest: Manifest) -> ConfidenceModel | None
         return None
     state = read_arrays(path)
     with reading(path):
-        return ConfidenceModel.from_state(state, manifest.dim)
+        return ConfidenceModel.from_state(state, manifest.stored_dim)
 
 
 def _read_query_time(folder: Path, manifest: Manifest) -> QueryTime | None:

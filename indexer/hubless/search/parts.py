@@ -22,6 +22,7 @@ from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading
 from hubless.vectors.arrays import F32, F64, I64
+from hubless.vectors.basis import Basis
 from hubless.vectors.free_payload import is_free
 from hubless.vectors.payload import PayloadRows
 from hubless.vectors.sources import block_rows
@@ -178,6 +179,7 @@ class Parts:
     correction: Callable[[], CentredCorrection]
     canary: Callable[[], Canary]
     confidence: ConfidenceModel | None = None
+    basis: Basis | None = None
     folder: Path | None = None
     numbering: Numbering | None = None
     seq: int = 0
@@ -297,7 +299,7 @@ def all_scores(parts: Parts, queries: F32, strengths: Sequence[float]) -> list[F
     """Return the scores (m, n) of prepared queries with all targets, for each strength, as an exact index ranks."""
     count, vectors = len(parts.offsets), parts.targets.vectors
     similarities = np.empty((len(queries), count), np.float32)
-    step = block_rows(parts.manifest.dim)
+    step = block_rows(parts.manifest.stored_dim)
     for start in range(0, count, step):
         rows = np.arange(start, min(start + step, count))
         similarities[:, rows[0] : rows[-1] + 1] = queries @ vectors(rows).T

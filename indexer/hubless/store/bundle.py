@@ -35,6 +35,7 @@ PAYLOAD_MAPPED = "payload.arrow"
 CANARY = "canary.npz"
 CONFIDENCE = "confidence.npz"
 BANK_SAMPLE = "bank_sample.npy"
+BASIS = "basis.npy"
 PROJECTION = "projection.npz"
 SOURCES = "sources.arrow"
 
@@ -271,6 +272,7 @@ class Manifest(_Record):
     strength_choice: StrengthRecord | None = None
     target_prior: PriorRecord | None = None
     confidence: ConfidenceRecord | None = Field(None, description="null without a query bank.")
+    dims: int | None = Field(None, description="Dimensions of the stored vectors; null for all that were given.")
     notes: list[str] = []
     vectorless: int = Field(0, description="How many targets, the last ones, have no vector and are not in the index.")
     log_seq: int = Field(0, description="The last write of the collection's log that this version has.")
@@ -282,6 +284,11 @@ class Manifest(_Record):
     )
     provenance: Provenance
     files: dict[str, FileRecord]
+
+    @property
+    def stored_dim(self) -> int:
+        """Dimensions of the stored vectors."""
+        return self.dim if self.dims is None else self.dims
 
     def __repr__(self) -> str:
         return f"<Manifest {self}>"

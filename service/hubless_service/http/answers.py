@@ -190,6 +190,7 @@ class CollectionAnswer(TypedDict):
     created: Annotated[str, about("When the version was built, ISO 8601.")]
     count: Annotated[int, about("How many targets it has.")]
     dim: Annotated[int, about("How many dimensions a query vector must have.")]
+    dims: Annotated[int | None, about("To how many dimensions vectors are reduced; null where all are kept.")]
     metric: Literal["cosine", "dot"]
     correction: CorrectionRecord
     index: IndexRecord

@@ -69,7 +69,7 @@ def vectors_of(
     lengths = np.full(len(given), kind.list_size) if pa.types.is_fixed_size_list(kind) else pc.list_value_length(given)
     if len(wrong := np.flatnonzero(np.asarray(lengths) != collection.dim)):
         collection.prepare(np.zeros(int(np.asarray(lengths)[wrong[0]])), f"{where}[{np.flatnonzero(there)[wrong[0]]}]")
-    rows = np.zeros((len(table), collection.dim), np.float32)
+    rows = np.zeros((len(table), collection.stored_dim), np.float32)
     if len(given):
         values = numbers.cast(pa.float32()).to_numpy(zero_copy_only=False).reshape(-1, collection.dim)
         rows[there] = collection.prepare(values, where)

@@ -31,7 +31,7 @@ def put_of(table: pa.Table, collection: hubless.Collection) -> Put:
     if ID not in table.column_names:
         raise InputError(ID, "a column of ids", "none")
     ids = _ids(table[ID], collection)
-    vectors, there = np.zeros((len(table), collection.dim), np.float32), np.zeros(len(table), np.bool_)
+    vectors, there = np.zeros((len(table), collection.stored_dim), np.float32), np.zeros(len(table), np.bool_)
     if VECTOR in table.column_names:
         vectors, there = vectors_of(table, collection, all_needed=False)
     others = table.select([name for name in table.column_names if name not in (ID, VECTOR)])

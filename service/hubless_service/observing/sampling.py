@@ -66,11 +66,12 @@ class QuerySampler:
         """
         if NO_SAMPLE in request.headers:
             return
-        client, metric = _client_of(request), collection.manifest.metric
+        client, metric, basis = _client_of(request), collection.manifest.metric, collection.parts.basis
         for query, encoded in zip(asked, vectors, strict=True):
             if isinstance(encoded.asked, np.ndarray) and "skip" not in query.options:
                 text = query.asked if self._texts and isinstance(query.asked, str) else None
-                self._answered.append((collection.name, metric, encoded.asked[0].copy(), client, text))
+                vector = encoded.asked[0].copy() if basis is None else basis.restored(encoded.asked)[0]
+                self._answered.append((collection.name, metric, vector, client, text))
 
     def summary(self, collection: str) -> SampleSummary | None:
         """Return what is kept of a collection; None if nothing."""

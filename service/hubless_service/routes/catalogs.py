@@ -115,6 +115,7 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "created": manifest.created,
         "count": manifest.count,
         "dim": manifest.dim,
+        "dims": manifest.dims,
         "metric": manifest.metric,
         "correction": manifest.correction,
         "index": manifest.index,

@@ -44,7 +44,7 @@ def plan_put(wanted: PutPointsRequest, collection: Collection, encoded: Mapping[
     `encoded`: the vectors (1, d) of texts, by the numbers of their points. Raises `InputError` if an id stands twice.
     """
     ids = _distinct([point.id for point in wanted.points])
-    vectors = np.zeros((len(ids), collection.dim), np.float32)
+    vectors = np.zeros((len(ids), collection.stored_dim), np.float32)
     has_vector = np.zeros(len(ids), np.bool_)
     for row, point in enumerate(wanted.points):
         if (vector := encoded.get(row, point.vector)) is not None:

@@ -21,6 +21,7 @@ from hubless.store import bundle
 from hubless.store.bundle import FileRecord, InputRecord
 from hubless.store.remote.input_copies import local
 from hubless.vectors.arrays import I64, check_dim
+from hubless.vectors.basis import Basis
 from hubless.vectors.files import Items, Vectors, as_items
 from hubless.vectors.free_payload import free_table, is_free
 from hubless.vectors.ids import Ids, IdTable, as_ids, write_ids
@@ -159,6 +160,7 @@ class BuildVectors:
     live_queries: VectorSource | None = None
     target_prior: TargetPrior | None = None
     prior_column: str | None = None
+    basis: Basis | None = None
     records: dict[str, InputRecord] = field(default_factory=dict)
     bank_given: bool = True
     bank_among_targets: float | None = None

@@ -18,10 +18,13 @@ from hubless.builder.banks.bank_checks import looked_up
 from hubless.builder.banks.live_strength import drawn
 from hubless.builder.executors import SHARED
 from hubless.builder.inputs.build_inputs import BuildVectors, OpenInputs, files_record
+from hubless.builder.inputs.dimensions import fit_basis
+from hubless.builder.recipe import Recipe
 from hubless.kernels import sharding
 from hubless.measures.likeness import Lookup
 from hubless.store.bundle import InputRecord
 from hubless.vectors.arrays import F32, short_rows, unit_rows
+from hubless.vectors.basis import Basis
 from hubless.vectors.npy import NpyVectors
 from hubless.vectors.sources import (
     ArrayVectors,
@@ -37,12 +40,13 @@ Seer = Callable[[F32], None]
 """Called with all rows as they are compared, block by block."""
 
 
-def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None = None) -> BuildVectors:
+def read_vectors(inputs: OpenInputs, recipe: Recipe, folder: Path | None = None) -> BuildVectors:
     """Read all vectors, each input once. On the way, look up bank queries and live queries among the targets.
 
     Temporary files go to the disk of `folder`; None for the system's place for such.
     """
     given = inputs.vectors
+    basis = fit_basis(recipe, given.targets, given.query_bank, given.target_bank)
     read: dict[str, Any] = {}
     records: dict[str, InputRecord] = {}
 
@@ -50,11 +54,13 @@ def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None
         # a bank is kept in the state of most corrections, so there is memory for it
         held, files = name == "query_bank", inputs.files.get(name)
         if (source := getattr(given, name)) is not None:
-            read[name], records[name] = read_source(source, metric, folder, held=held, files=files, seers=seers)
+            read[name], records[name] = read_source(
+                source, recipe.metric, folder, held=held, files=files, seers=seers, basis=basis
+            )
 
     for name in ("query_bank", "target_bank", "live_queries"):
         read_input(name)
-    bank = Lookup(looked_up(read["query_bank"], seed))
+    bank = Lookup(looked_up(read["query_bank"], recipe.seed))
     live = Lookup(drawn(read["live_queries"])) if "live_queries" in read else None
     read_input("targets", bank.add, *([] if live is None else [live.add]))
     if not given.bank_given:
@@ -62,6 +68,7 @@ def read_vectors(inputs: OpenInputs, metric: str, seed: int, folder: Path | None
     return replace(
         given,
         **read,
+        basis=basis,
         records={"targets": records.pop("targets"), **records, **given.records},
         bank_among_targets=bank.share,
         live_among_targets=None if live is None else live.share,
@@ -76,20 +83,23 @@ def read_source(
     held: bool,
     files: Sequence[Path] | None = None,
     seers: Sequence[Seer] = (),
+    basis: Basis | None = None,
 ) -> tuple[VectorSource, InputRecord]:
     """Read one source as `read_vectors` does: its rows as they are compared, and its record."""
     count, dim = source.shape
+    if basis is not None and dim == basis.kept:  # reduced already
+        basis = None
     hashes: list[str] = []
-    rows = _checked(_hashed(source, files, hashes), source.name, metric, seers)
+    rows = _checked(_hashed(source, files, hashes), source.name, metric, seers, basis)
     read: VectorSource
-    if isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
+    if basis is None and isinstance(source, ArrayVectors) and source.in_memory and not sharding.current():
         for _ in rows:
             pass
         read = UnitVectors(source) if metric == "cosine" else source
     elif held and not sharding.current():
         read = HeldVectors(np.concatenate(list(rows)), source.name)
     else:
-        read = in_file(rows, source.shape, folder, source.name)
+        read = in_file(rows, (count, dim if basis is None else basis.kept), folder, source.name)
     if files is not None:
         return read, files_record(files, hashes)
     return read, InputRecord(name=source.name, size=4 * count * dim, sha256=hashes[0])
@@ -115,11 +125,15 @@ def _hashed(source: VectorSource, files: Sequence[Path] | None, hashes: list[str
         yield from source.blocks(rows)
 
 
-def _checked(blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer]) -> Iterator[F32]:
+def _checked(
+    blocks: Iterable[F32], name: str, metric: str, seers: Sequence[Seer], basis: Basis | None
+) -> Iterator[F32]:
     """Yield all rows as they are compared, block by block."""
     start = 0
     for block in blocks:
         rows = (unit_rows if metric == "cosine" else short_rows)(block, name, start)
+        if basis is not None:
+            rows = basis.reduced(rows)
         for each in seers:
             each(rows)
         yield rows

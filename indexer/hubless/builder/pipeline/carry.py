@@ -198,7 +198,7 @@ def carry_over(
     came = rows.came
     about["frozen"] = min(rows.count, before.manifest.frozen + came)
     about["grown"] = 0 if draft.trained else before.manifest.grown + came
-    return replace(draft.extended(rows.count), about=about, confidence=before.confidence)
+    return replace(draft.extended(rows.count), about=about, confidence=before.confidence, basis=before.basis)
 
 
 _CARRIED = (
@@ -233,6 +233,7 @@ def copy_version(parts: Parts, targets: Embedded, path: Path) -> VersionDraft:
         bank_sample=parts.bank_sample,
         canary=parts.canary(),
         confidence=parts.confidence,
+        basis=parts.basis,
         index=before.index,
         measured=before.measured,
         trained=False,

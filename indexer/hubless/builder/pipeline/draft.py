@@ -33,6 +33,7 @@ from hubless.store.bundle import (
     Provenance,
 )
 from hubless.vectors.arrays import F32
+from hubless.vectors.basis import Basis
 from hubless.vectors.npy import write_array
 
 
@@ -48,6 +49,7 @@ class VersionDraft:
     bank_sample: F32 | None = None
     canary: Canary
     confidence: ConfidenceModel | None = None
+    basis: Basis | None = None
     index: IndexRecord
     measured: Measured | None = None
     trained: bool = True
@@ -66,6 +68,7 @@ class VersionDraft:
             bundle.PIVOT: self.targets.pivot,
             bundle.BANK_SAMPLE: self.bank_sample,
             bundle.OCCURRENCE: self.occurrence,
+            bundle.BASIS: None if self.basis is None else self.basis.directions,
         }
         for name, array in arrays.items():
             if array is not None:
@@ -91,7 +94,8 @@ class VersionDraft:
             version=version,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             count=len(self.offsets),
-            dim=self.targets.dim,
+            dim=self.targets.dim if self.basis is None else self.basis.dim,
+            dims=None if self.basis is None else self.basis.kept,
             index=self.index,
             id_type="int64" if pa.types.is_integer(contents.ids.type) else "string",
             payload_columns=contents.payload_columns,

@@ -92,7 +92,7 @@ def fit_version(
         "target_prior": _prior_record(vectors),
         "notes": [*notes, *_notes(measured, shipped), *warnings(chosen)],
     }
-    return replace(draft, about=about)
+    return replace(draft, about=about, basis=vectors.basis)
 
 
 def index_version(

@@ -19,9 +19,10 @@ from hubless.search.parts import Parts
 from hubless.search.ranker import Ranker
 from hubless.store.bundle import Hubness
 from hubless.vectors.arrays import F32, check_dim
+from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.files import as_items
 from hubless.vectors.ids import read_ids
-from hubless.vectors.sources import in_memory, under_metric
+from hubless.vectors.sources import in_memory
 
 TOP = 10
 NO_VERSION = "there is no version to compare with"
@@ -86,7 +87,7 @@ def measure_gates(
             changed = [1 - len({*old} & {*new}) / len(old) for old, new in pairs]
             values["canaries.max_changed"] = (float(np.mean(changed)), "")
     if (gate := job.gates.r_at_1) is not None:
-        right = _first_right(gate, job, folder, now)
+        right = _first_right(gate, job, folder, now, draft.basis)
         values["r_at_1.min"] = (right(now), "")
         values["r_at_1.max_drop"] = (
             (None, NO_VERSION) if earlier is None else (max(0.0, right(earlier) - right(now)), "")
@@ -125,11 +126,14 @@ def _counted(count: int, before: Parts | None) -> dict[str, Value]:
     return {"rows.min": (count, ""), "rows.max": (count, ""), "rows.max_change": change}
 
 
-def _first_right(gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched) -> Callable[[_Searched], float]:
+def _first_right(
+    gate: FirstRightGate, job: ReindexJob, folder: Path, now: _Searched, basis: Basis | None
+) -> Callable[[_Searched], float]:
     """Return a function that measures R@1. Queries whose target is not in the collection do not count."""
     queries = as_items(folder / gate.queries, "gates.r_at_1.queries").vectors
-    check_dim(queries.shape[1], now.ranker.targets.dim, queries.name, "targets")
-    prepared = in_memory(under_metric(queries, job.metric))
+    compared = as_compared(queries, job.metric, basis)
+    check_dim(compared.shape[1], now.ranker.targets.dim, queries.name, "targets")
+    prepared = in_memory(compared)
     right = read_ids(folder / gate.relevant)
     if len(right) != len(prepared):
         raise InputError("gates.r_at_1.relevant", f"{len(prepared)} ids, one a query", len(right))

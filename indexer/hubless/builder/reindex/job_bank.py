@@ -17,6 +17,7 @@ from hubless.errors import InputError
 from hubless.search.parts import prior_of
 from hubless.store.query_sample import is_sample, read_sample
 from hubless.vectors.arrays import F64, check_dim
+from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.files import as_items
 from hubless.vectors.sources import (
     HeldVectors,
@@ -47,7 +48,7 @@ def is_thinned(plan: Plan) -> bool:
     )
 
 
-def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
+def open_bank(plan: Plan, targets: VectorSource | None = None, basis: Basis | None = None) -> JobBank:
     """Return the bank of the job. Samples of live queries are thinned by the targets, and several parts are mixed."""
     job, parts, notes = plan.job, list[VectorSource](), list[str]()
     prior = np.ones(0 if targets is None else targets.shape[0])
@@ -55,6 +56,7 @@ def open_bank(plan: Plan, targets: VectorSource | None = None) -> JobBank:
         entry = f"query_bank.{number}"
         part, clients = open_vectors(bank.path, entry, NAME, plan)
         if targets is not None and (clients is not None or bank.same is not None):
+            part = part if basis is None else as_compared(part, job.metric, basis)
             check_dim(part.shape[1], targets.shape[1], entry, targets.name)
             compared = in_memory(under_metric(part, job.metric))
             left = thin(compared, targets, clients, same=SAME if bank.same is None else bank.same)

@@ -15,15 +15,21 @@ from hubless.encoders import Encoder
 from hubless.errors import InputError, one_line
 from hubless.search.parts import Parts
 from hubless.vectors.arrays import I64
+from hubless.vectors.basis import Basis, as_compared
 from hubless.vectors.free_payload import is_free
-from hubless.vectors.sources import VectorSource, block_rows, under_metric
+from hubless.vectors.sources import VectorSource, block_rows
 
 _COUNTED = "\0counted"
 """A column of nulls that keeps the number of rows of a table without any other."""
 
 
 def job_targets(
-    before: Parts | None, changes: RowChanges, metric: str, encoder: Encoder | None, folder: Path
+    before: Parts | None,
+    changes: RowChanges,
+    metric: str,
+    encoder: Encoder | None,
+    folder: Path,
+    basis: Basis | None = None,
 ) -> NextTargets:
     """Put the targets of the files into a collection as it is now, and take out those that left the files."""
     puts = list(changes.put())
@@ -35,7 +41,7 @@ def job_targets(
         ids = [before.ids.array.take(pa.array(kept)), *ids, before.ids.array.take(pa.array(bare))]
     payload = _payload(before, kept, bare, puts)
     contents = Contents.of_table(pa.concat_arrays(ids) if ids else changes.gone[:0], payload, encoder)
-    return NextTargets(before, kept, bare, _spooled(puts, metric, folder), contents, payload)
+    return NextTargets(before, kept, bare, _spooled(puts, metric, basis, folder), contents, payload)
 
 
 def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> I64:
@@ -49,10 +55,10 @@ def kept_rows(before: Parts | None, put: Sequence[pa.Array], gone: pa.Array) -> 
     return np.flatnonzero(~pc.is_in(known, leaving).to_numpy(zero_copy_only=False))
 
 
-def _spooled(puts: Sequence[FileTargets], metric: str, folder: Path) -> VectorSource | None:
+def _spooled(puts: Sequence[FileTargets], metric: str, basis: Basis | None, folder: Path) -> VectorSource | None:
     if not puts:
         return None
-    sources = [under_metric(put.vectors, metric) for put in puts]
+    sources = [as_compared(put.vectors, metric, basis) for put in puts]
     shape = sum(source.shape[0] for source in sources), sources[0].shape[1]
     blocks = (block for source in sources for block in source.blocks(block_rows(shape[1])))
     return in_file(blocks, shape, folder, TARGETS)

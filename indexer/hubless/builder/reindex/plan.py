@@ -23,6 +23,7 @@ from hubless.search.delta.writes import KINDS, Put
 from hubless.store import bundle
 from hubless.store.bundle import FileStamp, JobRecord, Manifest, read_manifest
 from hubless.store.catalog import Catalog
+from hubless.vectors.basis import AUTO
 from hubless.vectors.input_stamps import InputStamps
 
 WORK = ".reindex"
@@ -161,6 +162,7 @@ def _recipe(job: ReindexJob, folder: Path) -> Recipe:
         correction=name,
         parameters=parameters,
         index=job.index.type,
+        dims=job.dims,
         seed=job.seed,
         device=job.executor.device,
         executor=job.executor.type,
@@ -180,6 +182,9 @@ def _current(catalog: Catalog, job: ReindexJob) -> Manifest | None:
     if base.metric != job.metric:
         expected = f"{base.metric}, as the collection has; another needs another collection"
         raise InputError("metric", expected, job.metric)
+    if (job.dims is not None and base.dims is None) or job.dims not in (None, AUTO, base.dims):
+        expected = f"{base.stored_dim}, as the collection has; another needs another collection"
+        raise InputError("dims", expected, job.dims)
     follows = base.job is not None and base.job.fit.get("target_prior")
     if base.target_prior is not None and job.target_prior is None and not follows:
         # a fit without it would rank otherwise, and nobody would notice

@@ -14,6 +14,7 @@ from hubless.builder.banks.bank_checks import COVERED, narrow_notes
 from hubless.builder.banks.bank_split import MeasuringQueries, hold_out
 from hubless.builder.executors import executing
 from hubless.builder.inputs.build_inputs import BuildVectors
+from hubless.builder.inputs.dimensions import fit_basis
 from hubless.builder.inputs.reading import read_source
 from hubless.builder.pipeline.carry import TARGETS, NextTargets, carry_over, current_parts
 from hubless.builder.pipeline.checkpoints import Checkpoints
@@ -46,7 +47,8 @@ from hubless.store.durable import make_folder, replace_text
 from hubless.store.locks import lease
 from hubless.store.remote.working import working
 from hubless.vectors.arrays import check_dim
-from hubless.vectors.sources import VectorSource, in_memory, sample
+from hubless.vectors.basis import Basis
+from hubless.vectors.sources import StackedVectors, VectorSource, in_memory, sample
 
 log = logging.getLogger("hubless.banks")
 
@@ -185,17 +187,18 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
             with plan.seen.unchanged():
                 encoder = None if before is None else before.encoder
                 if job.encoder is not None:
-                    dim = before.targets.dim if before is not None else plan.rows.dim
+                    dim = before.manifest.dim if before is not None else plan.rows.dim
                     encoder = load_encoder(plan.folder / job.encoder, dim)
                     if dim is not None:
                         check_dim(encoder.dim, dim, "encoder", "targets")
-                rows = job_targets(before, plan.rows, job.metric, encoder, staged.folder)
+                basis = _first_basis(plan) if before is None else before.basis
+                rows = job_targets(before, plan.rows, job.metric, encoder, staged.folder, basis)
                 rows.contents.write(staged.folder)
                 write_table(plan.rows.table, staged.folder / bundle.SOURCES)
                 if not rows.count_with_vector:
                     raise InputError(TARGETS, "at least one target", "none")
                 make = _fit if plan.refit or before is None else _carry
-                draft, why = make(plan, rows, bench, staged.folder)
+                draft, why = make(plan, rows, bench, staged.folder, basis)
             steps.step("measuring the gates")
             results = measure_gates(job, plan.folder, draft, rows.contents.ids, before)
             record = _record(plan, draft, [*plan.why, *why], results)
@@ -212,7 +215,18 @@ def _build(plan: Plan, steps: Steps) -> Outcome:
         return Outcome(plan, staged.publish(made), True, results)
 
 
-def _fit(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple[VersionDraft, list[str]]:
+def _first_basis(plan: Plan) -> Basis | None:
+    """Return the basis of the first version; None if it keeps all dimensions."""
+    puts = [] if plan.recipe.dims is None else list(plan.rows.put())
+    if not puts:
+        return None
+    targets = StackedVectors([put.vectors for put in puts], TARGETS)
+    return fit_basis(plan.recipe, targets, open_bank(plan).queries, None)
+
+
+def _fit(
+    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
+) -> tuple[VersionDraft, list[str]]:
     """Fit the correction anew, and train the index anew. Return the version, and notes on the bank."""
     metric, job = plan.job.metric, plan.job
     given: dict[str, VectorSource | None] = {}
@@ -220,10 +234,10 @@ def _fit(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple
         given[name], path = None, getattr(job, name)
         if path is not None:
             source, _ = open_vectors(path, name, name.replace("_", " "), plan)
-            given[name], _ = read_source(source, metric, folder, held=False)
+            given[name], _ = read_source(source, metric, folder, held=False, basis=basis)
     targets = rows.vectors(folder)
-    opened_bank = open_bank(plan, targets)
-    bank, _ = read_source(opened_bank.queries, metric, folder, held=True)
+    opened_bank = open_bank(plan, targets, basis)
+    bank, _ = read_source(opened_bank.queries, metric, folder, held=True, basis=basis)
     for each in (bank, *given.values()):
         if each is not None:
             check_dim(each.shape[1], targets.shape[1], each.name, targets.name)
@@ -238,6 +252,7 @@ def _fit(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple
         target_prior=prior,
         prior_column=column,
         calibrated=_calibrated(rows.before, plan.recipe),
+        basis=basis,
     )
     draft = fit_version(vectors, bench, bank_of_targets=job.bank_of_targets)
     return draft.extended(rows.count), opened_bank.notes
@@ -248,7 +263,9 @@ def _calibrated(before: Parts | None, recipe: Recipe) -> ConfidenceModel | None:
     return None if before is None or before.manifest.correction.name != recipe.correction else before.confidence
 
 
-def _carry(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tuple[VersionDraft, list[str]]:
+def _carry(
+    plan: Plan, rows: NextTargets, bench: Workbench, folder: Path, basis: Basis | None
+) -> tuple[VersionDraft, list[str]]:
     """Keep the fitted correction: new rows get their offsets from it. Return the version, and why it was trained."""
     before, grow = rows.parts, not plan.retrain
     draft = carry_over(
@@ -258,7 +275,7 @@ def _carry(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tup
         # the collection follows a log, and so has no folder of its own
         file=plan.catalog.folder(plan.job.collection, before.manifest.version) / bundle.INDEX,
         grow=grow,
-        measuring=_measuring(plan),
+        measuring=_measuring(plan, basis),
     )
     bank = _bank_now(before, draft)
     notes = [] if bank is None else narrow_notes(bank)
@@ -272,7 +289,7 @@ def _carry(plan: Plan, rows: NextTargets, bench: Workbench, folder: Path) -> tup
     return replace(draft, about={**draft.about, "bank": bank, "notes": notes, "bank_order": 0}), why
 
 
-def _measuring(plan: Plan) -> MeasuringQueries | None:
+def _measuring(plan: Plan, basis: Basis | None) -> MeasuringQueries | None:
     """Return the queries that a fit on the bank would hold out, so that all versions are measured with the same ones.
 
     The kept fit has seen them. None if the bank has changed since.
@@ -283,7 +300,7 @@ def _measuring(plan: Plan) -> MeasuringQueries | None:
         return None
     if is_thinned(plan):  # what is left of it depends on the targets, and they were others
         return None
-    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True)
+    bank, _ = read_source(open_bank(plan).queries, plan.job.metric, None, held=True, basis=basis)
     return MeasuringQueries(hold_out(bank, plan.job.seed)[1].queries, held_out=False)
 
 

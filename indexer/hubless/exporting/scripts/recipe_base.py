@@ -20,8 +20,10 @@ HERE = Path(__file__).resolve().parent
 DATA = HERE / "targets.parquet"
 SETTINGS = json.loads((HERE / "settings.json").read_text("utf-8"))
 NAME, METRIC, WHOLE_IDS = SETTINGS["name"], SETTINGS["metric"], SETTINGS["whole_ids"]
-COUNT, WIDTH = SETTINGS["count"], SETTINGS["width"]
-"""Targets, and numbers of a vector with its offset."""
+COUNT, WIDTH, DIM = SETTINGS["count"], SETTINGS["width"], SETTINGS["dim"]
+"""Targets, numbers of a vector with its offset, and dimensions of a query."""
+BASIS = None if DIM == WIDTH - 1 else np.load(HERE / "basis.npy")
+"""Directions that queries are reduced to, if the targets have fewer dimensions."""
 STRENGTH = SETTINGS["strength"]
 """1 for the full correction, 0 for the raw ranking."""
 COLUMNS = SETTINGS["columns"]
@@ -33,8 +35,10 @@ LEAST = 0.99
 def augmented(vector, strength=STRENGTH):
     """Return what to ask with: [q, strength], the vector q of length 1 if the metric is cosine."""
     query = np.asarray(vector, np.float32)
-    if query.shape != (WIDTH - 1,) or not np.isfinite(query).all():
-        raise ValueError(f"vector: expected {WIDTH - 1} finite numbers, got an array of shape {query.shape}")
+    if query.shape != (DIM,) or not np.isfinite(query).all():
+        raise ValueError(f"vector: expected {DIM} finite numbers, got an array of shape {query.shape}")
+    if BASIS is not None:
+        query = query @ BASIS
     if METRIC == "cosine":
         if not query.any():
             raise ValueError("vector: expected a direction, got zeros")

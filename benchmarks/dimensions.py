@@ -1,0 +1,149 @@
+"""Ranking quality with fewer dimensions: `python -m benchmarks.dimensions FOLDER [FOLDER ...]`.
+
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md). All vectors are
+reduced by the basis that a build fits on the query bank and the target bank. `first half` keeps the first half of the
+coordinates instead, as models do that are trained for it. The column `dims="auto"` is what a build chooses without
+labels, by the banks; R@1 is that of other queries.
+
+`--speed` measures memory, build time, queries a second and recall of random vectors beside all dimensions instead.
+
+Prints Markdown: R@1 in per cent, and the dimensions that `auto` takes. Everything is kept in
+`docs/images/dimensions.json`.
+"""
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+import hubless
+from benchmarks.gains import IMAGES, NAMES
+from benchmarks.real_sets import Set, hits, open_set, trial
+from hubless.builder.inputs.dimensions import fit_basis
+from hubless.builder.recipe import Recipe
+from hubless.lab.experiments.methods import Method
+from hubless.lab.experiments.trials import Trial
+from hubless.vectors.arrays import F32
+from hubless.vectors.basis import Basis
+from hubless.vectors.sources import ArrayVectors
+
+SHARES = {"½": 0.5, "¼": 0.25, "⅛": 0.125}
+FIRST = "first half"
+SEEDS = 3
+KEPT = IMAGES / "dimensions.json"
+AUTO = Method("auto")
+
+
+def reduced(given: Trial, basis: Basis) -> Trial:
+    """Return the trial with all vectors reduced."""
+    extra = None if given.target_bank is None else basis.reduced(given.target_bank)
+    both = {name: basis.reduced(getattr(given.pairs, name)) for name in ("queries", "targets")}
+    pairs = replace(given.pairs, **both)
+    return replace(given, pairs=pairs, query_bank=basis.reduced(given.query_bank), target_bank=extra)
+
+
+def basis_of(given: Trial, dims: int | str) -> Basis | None:
+    """Return the basis that a build would have."""
+    sides = (given.targets, given.query_bank, given.target_bank)
+    targets, bank, extra = (None if side is None else ArrayVectors(side, "side") for side in sides)
+    assert targets is not None
+    assert bank is not None
+    return fit_basis(Recipe("cosine", dims=dims), targets, bank, extra)
+
+
+def right(given: Trial) -> tuple[float, float]:
+    """R@1 in per cent, raw and by `auto`."""
+    found = hits(given, [Method("none"), AUTO])
+    return 100 * float(found["none"].mean()), 100 * float(found[AUTO.label].mean())
+
+
+def measure(data: Set, seeds: int) -> dict[str, Any]:
+    """Return the mean R@1 of the splits, raw and by `auto`, for each number of dimensions, and what `auto` takes."""
+    figures: dict[str, list[tuple[float, float]]] = {}
+    chosen, dim = [], data.pairs.targets.shape[1]
+    for seed in range(seeds):
+        given = trial(replace(data, bank=None), None, seed)
+        assert given is not None
+        figures.setdefault("all", []).append(right(given))
+        for name, share in SHARES.items():
+            basis = basis_of(given, int(share * dim))
+            assert basis is not None
+            figures.setdefault(name, []).append(right(reduced(given, basis)))
+        first = Basis(np.eye(dim, dim // 2, dtype=np.float32), "cosine")
+        figures.setdefault(FIRST, []).append(right(reduced(given, first)))
+        found = basis_of(given, "auto")
+        chosen.append(dim if found is None else found.kept)
+        figures.setdefault("auto", []).append(right(given if found is None else reduced(given, found)))
+    means = {name: [round(float(value), 2) for value in np.mean(values, axis=0)] for name, values in figures.items()}
+    return {"set": data.name, "dim": dim, "chosen": chosen, "figures": means}
+
+
+def markdown(sets: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """A line a set: raw and `auto` with all dimensions, then raw / auto with fewer."""
+    yield f'| set | d | all | {" | ".join(SHARES)} | {FIRST} | `dims="auto"` | takes |'
+    yield "| --- | ---: |" + " ---: |" * (len(SHARES) + 4)
+    for found in sets:
+        figures = found["figures"]
+        cells = [f"{raw:.1f} / {auto:.1f}" for raw, auto in (figures[name] for name in ("all", *SHARES, FIRST))]
+        name = NAMES.get(found["set"], found["set"]).replace("\n", " ")
+        takes = " to ".join(str(value) for value in sorted({min(found["chosen"]), max(found["chosen"])}))
+        yield f"| {name} | {found['dim']} | {' | '.join(cells)} | {figures['auto'][1]:.1f} | {takes} |"
+
+
+def speed(count: int, dim: int) -> Iterator[str]:
+    """A line for all, half and a quarter of the dimensions, of random vectors near a subspace."""
+    rng = np.random.default_rng(0)
+    turn = np.linalg.qr(rng.normal(size=(dim, dim)))[0].astype(np.float32) * np.geomspace(
+        1, 0.05, dim, dtype=np.float32
+    )
+
+    def rows(number: int) -> F32:
+        made: F32 = rng.normal(size=(number, dim)).astype(np.float32) @ turn.T
+        return made
+
+    targets, bank, queries = rows(count), rows(1000), rows(1024)
+    yield f"| {count:,} × {dim} | MB | build s | queries/s | recall |"
+    yield "| --- | ---: | ---: | ---: | ---: |"
+    for dims in (None, dim // 2, dim // 4):
+        with tempfile.TemporaryDirectory() as folder:
+            started = perf_counter()
+            manifest = hubless.build(folder, "c", targets, bank, dims=dims, progress=False)
+            built = perf_counter() - started
+            opened = hubless.open(folder, "c")
+            opened.query(queries[:32])
+            started = perf_counter()
+            for start in range(0, len(queries), 32):
+                opened.query(queries[start : start + 32])
+            rate = len(queries) / (perf_counter() - started)
+        size = sum(file.size for name, file in manifest.files.items() if name.startswith("index")) / 1e6
+        recall = manifest.measured.recall_at_10 if manifest.measured else 0.0
+        cells = [f"{size:,.0f}", f"{built:.0f}", f"{rate:,.0f}", f"{recall:.3f}"]
+        yield f"| {dims or dim} dimensions, {manifest.index.type} | {' | '.join(cells)} |"
+
+
+def main() -> None:
+    """Measure all folders, or the speed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="*", type=Path)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    parser.add_argument("--speed", type=int, metavar="TARGETS")
+    parser.add_argument("--output", type=Path, default=KEPT)
+    given = parser.parse_args()
+    if given.speed:
+        print("\n".join(speed(given.speed, 512)))
+        return
+    sets = [measure(open_set(folder), given.seeds) for folder in given.folders]
+    sets = sets or json.loads(given.output.read_text())["sets"]
+    lines = ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets)
+    given.output.write_text(f'{{"sets": [\n{lines}\n]}}\n')
+    print("\n".join(markdown(sets)))
+
+
+if __name__ == "__main__":
+    main()

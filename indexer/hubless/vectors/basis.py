@@ -1,0 +1,101 @@
+"""A basis of fewer dimensions, which targets, banks and queries are reduced to first."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hubless.errors import InputError
+from hubless.vectors.arrays import F32, I64, check_dim
+from hubless.vectors.sources import VectorSource, _ChangedRows, in_memory, sample, under_metric
+
+SAMPLE = 10_000
+"""So many rows of each side tell the directions."""
+_SHORTEST = np.float32(1e-12)
+
+
+@dataclass(frozen=True, eq=False)
+class Basis:
+    """Orthonormal directions (d, k), as columns. A reduced vector has k numbers, and length 1 under metric cosine.
+
+    Vectors of k dimensions count as reduced already, such as the stored ones.
+    """
+
+    directions: F32
+    metric: str
+
+    @property
+    def dim(self) -> int:
+        """Dimensions of the vectors as they are given, d."""
+        return int(self.directions.shape[0])
+
+    @property
+    def kept(self) -> int:
+        """Dimensions of the reduced vectors, k."""
+        return int(self.directions.shape[1])
+
+    def reduced(self, rows: F32) -> F32:
+        """Return rows (m, d), which are checked already, reduced to (m, k)."""
+        found = rows @ self.directions
+        if self.metric == "cosine":
+            found /= np.maximum(np.sqrt(np.einsum("ij,ij->i", found, found)), _SHORTEST)[:, np.newaxis]
+        return found
+
+    def restored(self, rows: F32) -> F32:
+        """Return the vectors (m, d) that reduced ones (m, k) stand for. Reducing them gives the same again."""
+        found: F32 = rows @ self.directions.T
+        return found
+
+    def same_as(self, other: "Basis | None") -> bool:
+        """Return whether reduced vectors mean the same in another basis."""
+        return other is not None and np.array_equal(self.directions, other.directions)
+
+
+@dataclass(frozen=True)
+class ReducedVectors(_ChangedRows):
+    """A source with its rows reduced. They have been checked."""
+
+    basis: Basis
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.source.shape[0], self.basis.kept
+
+    def _changed(self, rows: F32, numbers: int | I64) -> F32:
+        return self.basis.reduced(rows)
+
+
+def as_compared(source: VectorSource, metric: str, basis: Basis | None) -> VectorSource:
+    """Return a source with its rows as they are compared: under the metric, and reduced if there is a basis."""
+    checked = under_metric(source, metric)
+    if basis is None or source.shape[1] == basis.kept:
+        return checked
+    check_dim(source.shape[1], basis.dim, source.name, "targets")
+    return ReducedVectors(checked, basis)
+
+
+def check_dims(dims: int | str | None, dim: int) -> None:
+    """Raise `InputError` unless some dimensions can be left out."""
+    if dims is None or dims == AUTO:
+        return
+    if type(dims) is not int or not 1 <= dims < dim:
+        raise InputError("dims", f'a whole number from 1 to {dim - 1}, below the {dim} of the targets, or "auto"', dims)
+
+
+AUTO = "auto"
+
+
+def fit_directions(bank: VectorSource, others: VectorSource, metric: str) -> F32:
+    """Return orthonormal directions (d, d), those with the largest second moments of both sides first.
+
+    They are the eigenvectors of E[bb'] + E[vv'], not centred: so that products of the two sides change least.
+
+    Parameters
+    ----------
+    bank : (b, d) query bank
+    others : (g, d) target bank, or targets
+    """
+    total = np.zeros((bank.shape[1], bank.shape[1]))
+    for side in (bank, others):
+        rows = in_memory(under_metric(sample(side, SAMPLE), metric))
+        total += (rows.T @ rows).astype(np.float64) / len(rows)
+    return np.ascontiguousarray(np.linalg.eigh(total)[1][:, ::-1], np.float32)
