@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
+from support import catalogs
 from support.hubs import pairs, unit
 from support.printed import COUNT, write_sample
+
+import hubless
 
 
 @pytest.fixture
@@ -124,3 +127,16 @@ def test_forget_wants_to_know_what(run, prepared):
     assert run("bank", "forget", "--queries", home).code == 2
     assert run("bank", "forget", "--queries", home, "--all", "--client", "shop").code == 2
     assert run("bank", "show", "--queries", home, "--json").json["queries"] == COUNT
+
+
+def test_thin_makes_a_bank_of_the_payload_that_a_build_takes(run, tmp_path):
+    catalog = ("--catalog", tmp_path / "catalog", "--collection", "words")
+    data, encoder = catalogs.words(), catalogs.encoder()
+    payload = [{"title": " ".join(catalogs.words_of(row))} for row in range(len(data.ids))]
+    options = {"correction": "none", "ids": data.ids, "payload": payload, "encoder": encoder, "progress": False}
+    hubless.build(tmp_path / "catalog", "words", data.targets, **options)
+    run("bank", "thin", "--queries", "payload:title", *catalog, "--output", tmp_path / "bank.npy")
+    bank = np.load(tmp_path / "bank.npy")
+    assert bank.shape[0] > 50
+    hubless.refit(tmp_path / "catalog", "words", bank, progress=False)
+    assert hubless.open(tmp_path / "catalog", "words").manifest.correction.name == "auto"

@@ -11,6 +11,7 @@ import typer
 
 from hubless.builder.banks.bank_review import Review, review
 from hubless.builder.banks.bank_split import mix
+from hubless.builder.banks.payload_queries import payload_queries
 from hubless.builder.banks.thinning import demand, thin
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption, SetOption, open_collection
 from hubless.cli.parameters import parameters_of, read_settings
@@ -18,6 +19,7 @@ from hubless.cli.printing import facts, print_json, print_table, table_of, warn
 from hubless.corrections import correction as make_correction
 from hubless.errors import storage_errors
 from hubless.lab.gallery import gallery_of
+from hubless.search.collection import Collection
 from hubless.store.durable import replaced
 from hubless.store.query_sample import QuerySample, forget, holds_sample, read_sample
 from hubless.vectors.arrays import F32
@@ -29,7 +31,8 @@ NOT_GOOD = 4
 _MIXED: dict[str, Any] = {"share": float, "size": int, "seed": int, "fresh": Path, "target_prior": Path}
 _DEFAULTS: dict[str, Any] = {"share": 0.9, "size": None, "seed": 0, "fresh": None, "target_prior": None}
 
-_LIVE = "Live queries: a folder of the query sample, or a file of vectors."
+PAYLOAD = "payload:"
+_LIVE = "Live queries: a folder of the query sample, or a file of vectors; `thin` takes payload:COLUMN,… too."
 
 LiveOption = Annotated[Path, typer.Option("--queries", metavar="PATH", help=_LIVE)]
 
@@ -95,7 +98,8 @@ def thin_command(
 
     What many people ask counts once, or the correction would push down what
     they rightly want. No client has more than its share. Queries far from all
-    targets are left out. With --set fresh=FILE up to 200 queries stay out of
+    targets are left out. Without a log of queries, --queries payload:title,caption
+    encodes what the targets are called. With --set fresh=FILE up to 200 queries stay out of
     it: they tell `hubless bank check` and `hubless build` if it is good.
 
     With --bank, live queries make up the share of the new bank that --set
@@ -105,7 +109,7 @@ def thin_command(
     values = read_settings(set_, {**parameters_of(thin, skip=("queries", "targets", "clients")), **_MIXED})
     share, size, seed, fresh, target_prior = (values.pop(name, default) for name, default in _DEFAULTS.items())
     gallery = gallery_of(open_collection(catalog, collection))
-    given, sample = _read(queries)
+    given, sample = _read(queries, gallery.collection)
     vectors = in_memory(gallery.queries(given, "queries"))
     rows, held_out = _held_out(len(vectors), seed, fresh is not None)
     clients = [sample.clients[row] for row in rows.tolist()] if sample else None
@@ -194,12 +198,15 @@ def forget_command(
         typer.echo(f"deleted {gone:,} {'query' if gone == 1 else 'queries'}")
 
 
-def _read(path: Path) -> tuple[F32, QuerySample | None]:
+def _read(path: Path, collection: Collection | None = None) -> tuple[F32, QuerySample | None]:
+    name = str(path)
+    if name.startswith(PAYLOAD) and collection is not None:
+        return payload_queries(collection, name.removeprefix(PAYLOAD).split(",")), None
     if not holds_sample(path):
         return in_memory(as_items(path, "queries").vectors), None
     sample = read_sample(path)
-    for name, why in sample.skipped.items():
-        warn(f"{name} is left out: it is {why}")
+    for file, why in sample.skipped.items():
+        warn(f"{file} is left out: it is {why}")
     return sample.vectors, sample
 
 

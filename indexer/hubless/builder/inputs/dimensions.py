@@ -12,8 +12,8 @@ from hubless.vectors.sources import ArrayVectors, VectorSource, in_memory, sampl
 
 SHARES = (1 / 8, 1 / 4, 3 / 8, 1 / 2, 3 / 4)
 """Shares of the dimensions that are tried, ascending."""
-CHANGED = 0.5
-"""The basis may change this part of as many first hits as the correction changes."""
+CHANGED = 1 / 4
+"""The basis may change this part of the number of first hits that the correction changes."""
 MOST_TARGETS, MOST_BANK, MOST_ASKED, HELD_OUT = 4096, 2048, 400, 0.2
 """Rows that the number of dimensions is chosen with; the last is the share of bank queries that are asked."""
 

@@ -1,0 +1,60 @@
+"""Queries from the payload of targets: a title or a caption is much like what people ask."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from hubless.errors import InputError, UnknownField, UnknownWords
+from hubless.search.collection import Collection
+from hubless.vectors.arrays import F32
+from hubless.vectors.free_payload import is_free
+
+MOST = 10_000
+"""A bank of more queries corrects hardly better."""
+_BATCH = 256
+
+
+def payload_queries(collection: Collection, columns: Sequence[str], most: int = MOST, seed: int = 0) -> F32:
+    """Return texts of the payload as query vectors (b, d), by the encoder of the collection.
+
+    Each text of each column is a query; of more than `most` a random part. Empty texts are left out, and those of which
+    the encoder knows no word.
+
+    Raises
+    ------
+    UnknownField
+        naming a column that is not there.
+    InputError
+        if a column has no texts. Also what `Collection.encode` raises.
+    """
+    schema, table = collection.parts.payload_schema, collection.parts.payload_table
+    if schema is None or table is None or is_free(schema):
+        raise InputError("payload", "columns of texts", "none")
+    texts: list[str] = []
+    for name in columns:
+        if name not in schema.names:
+            raise UnknownField("payload", f"one of the columns {', '.join(schema.names)}", name)
+        if not (pa.types.is_string(schema.field(name).type) or pa.types.is_large_string(schema.field(name).type)):
+            raise InputError(f"payload column {name}", "texts", str(schema.field(name).type))
+        texts += [text for text in table.column(name).to_pylist() if text and text.strip()]
+    texts = list(dict.fromkeys(texts))
+    if len(texts) > most:
+        texts = [texts[row] for row in np.sort(np.random.default_rng(seed).choice(len(texts), most, replace=False))]
+    encoded = [
+        rows for start in range(0, len(texts), _BATCH) if len(rows := _encoded(collection, texts[start:][:_BATCH]))
+    ]
+    if not encoded:
+        raise InputError("payload", f"texts in {', '.join(columns)} that the encoder knows", "none")
+    return np.concatenate(encoded)
+
+
+def _encoded(collection: Collection, texts: list[str]) -> F32:
+    """Encode texts. Halve them to leave out those of which no word is known."""
+    try:
+        return collection.encode(texts)
+    except UnknownWords:
+        if len(texts) == 1:
+            return np.empty((0, collection.dim), np.float32)
+        half = len(texts) // 2
+        return np.concatenate([_encoded(collection, texts[:half]), _encoded(collection, texts[half:])])
