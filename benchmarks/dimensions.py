@@ -113,7 +113,7 @@ def speed(count: int, dim: int) -> Iterator[str]:
     for dims in (None, dim // 2, dim // 4):
         with tempfile.TemporaryDirectory() as folder:
             started = perf_counter()
-            manifest = hubless.build(folder, "c", targets, bank, dims=dims, progress=False)
+            manifest = hubless.build(folder, "c", targets, bank, dims=dims, index="fastscan", progress=False)
             built = perf_counter() - started
             opened = hubless.open(folder, "c")
             opened.query(queries[:32])

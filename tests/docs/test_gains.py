@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import few_queries
+from benchmarks import dimensions, few_queries
 from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences
 
 ROOT = Path(__file__).parents[2]
@@ -26,9 +26,10 @@ def test_table_of_the_readme_is_that_of_the_measurements():
         assert share.rstrip("%,") + " %" in readme
 
 
-def test_table_of_few_queries_is_that_of_the_measurements():
-    sets = json.loads(few_queries.KEPT.read_text("utf-8"))["sets"]
-    assert "\n".join(few_queries.markdown(sets)) in (ROOT / "docs" / "auto.md").read_text("utf-8")
+@pytest.mark.parametrize(("benchmark", "page"), [(few_queries, "auto.md"), (dimensions, "indexes.md")])
+def test_table_of_a_page_is_that_of_the_measurements(benchmark, page):
+    sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
+    assert "\n".join(benchmark.markdown(sets)) in (ROOT / "docs" / page).read_text("utf-8")
 
 
 def test_sentences_of_the_readme_on_the_demo_are_those_of_the_measurements():

@@ -39,7 +39,7 @@ OTHER_LENGTH = 4.0
 """Lengths that differ by this factor, under metric "dot", come from another model."""
 
 NO_QUERIES = (
-    "No queries yet? Encode captions or titles of other items as queries, or questions that a language model writes "
+    "No queries yet? Encode captions or titles of your items as queries, or questions that a language model writes "
     "about items. Or start with correction none (--correction none), which needs no bank, let the service keep a "
     "sample of live queries (HUBLESS_QUERY_SAMPLE), and build again with these: they are the best bank"
 )
