@@ -54,7 +54,7 @@ def basis_of(given: Trial, dims: int | str) -> Basis | None:
     targets, bank, extra = (None if side is None else ArrayVectors(side, "side") for side in sides)
     assert targets is not None
     assert bank is not None
-    return fit_basis(Recipe("cosine", dims=dims), targets, bank, extra)
+    return fit_basis(Recipe(metric="cosine", dims=dims), targets, bank, extra)
 
 
 def right(given: Trial) -> tuple[float, float]:

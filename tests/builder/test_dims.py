@@ -78,7 +78,7 @@ def test_index_in_memory_gives_the_same_answers_as_a_build(catalog):
 
 
 def test_target_bank_takes_the_place_of_the_targets_in_the_basis():
-    recipe = Recipe("cosine", dims=K)
+    recipe = Recipe(metric="cosine", dims=K)
     sides = (GIVEN.targets, GIVEN.bank, GIVEN.target_bank)
     basis = fit_basis(recipe, *(ArrayVectors(side, "side") for side in sides))
     want = directions(GIVEN.bank, GIVEN.target_bank)
