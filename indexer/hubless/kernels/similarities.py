@@ -7,7 +7,6 @@ gives them.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -29,21 +28,12 @@ STEP_SIZE = 2**17
 """Factors that are read for one sum and then, still in the cache, for the other."""
 
 
-class Similarities(Protocol):
-    """The similarities of b bank queries and n targets, divided by a temperature."""
+def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> "Factors | Kept | Recomputed":
+    """Return the similarities, divided by the temperature, in the form that fits.
 
-    def over_bank(self, potentials: F64) -> F64:
-        """LSE_i(q_i·t_j/τ + a_i) for each target j: (b,) → (n,)."""
-
-    def over_targets(self, potentials: F64) -> F64:
-        """LSE_j(q_i·t_j/τ + c_j) for each bank query i: (n,) → (b,)."""
-
-    def step(self, potentials: F64) -> tuple[F64, F64]:
-        """Return r_i = LSE_j(q_i·t_j/τ + c_j), and LSE_i(q_i·t_j/τ − r_i): (n,) → (b,) and (n,)."""
-
-
-def similarities(bank: VectorSource, targets: VectorSource, temperature: float) -> Similarities:
-    """Return the similarities, kept in the form that fits.
+    Each form has `over_bank`, LSE_i(q_i·t_j/τ + a_i) for each target, (b,) → (n,); `over_targets`,
+    LSE_j(q_i·t_j/τ + c_j) for each bank query, (n,) → (b,); and `step`, both: r = `over_targets`(c), and
+    `over_bank`(−r).
 
     Parameters
     ----------

@@ -23,6 +23,8 @@ WIDTH_OF_LETTER = 0.56
 """Of the size of the font, about."""
 LINE = 19
 """Height of a line of text."""
+TOP = 12
+"""Room above the plot."""
 MARKERS = {
     "o": "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
     "s": "M-4-4h8v8h-8z",
@@ -100,7 +102,7 @@ class Chart:
     points : (x, y, low, high) of each point with a spread, in the order drawn
     """
 
-    def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = SIZE, title: str = "") -> None:
+    def __init__(self, x: Axis, y: Axis, size: tuple[int, int] = SIZE) -> None:
         self.x, self.y = x, y
         self.lines: dict[str, tuple[F64, F64]] = {}
         self.points: list[tuple[float, float, float, float]] = []
@@ -109,10 +111,9 @@ class Chart:
         self._legend: list[tuple[str, Element]] = []
         longest = max((len(line) for tick in y.ticks.values() for line in tick.split("\n")), default=0)
         self._left = 12 + (LINE if y.label else 0) + longest * FONT * WIDTH_OF_LETTER
-        self._top = 12 + (1.5 * LINE if title else 0)
         self._width = size[0] - self._left - 18
-        self._height = size[1] - self._top - 12 - LINE * bool(x.ticks) - LINE * bool(x.label)
-        self._draw_frame(title)
+        self._height = size[1] - 2 * TOP - LINE * bool(x.ticks) - LINE * bool(x.label)
+        self._draw_frame()
 
     def __repr__(self) -> str:
         return f"<Chart of {self.y.label or 'rows'} by {self.x.label}>"
@@ -163,11 +164,11 @@ class Chart:
         if name:
             _mark(self._sample(name), marker, colour, 13, 0)
 
-    def text(self, x: float, y: float, words: str, colour: str = INK, *, up: float = 0, anchor: str = "middle") -> None:
+    def text(self, x: float, y: float, words: str, colour: str = INK, *, up: float = 0) -> None:
         """Write words at a position, `up` pixels above it, on a white ground."""
         [across], [height] = self._pixels([x], [y])
         ground: dict[str, Any] = {"stroke": "#fff", "stroke-width": 3, "paint-order": "stroke"}
-        _write(self._plot, words, across, height - up, anchor, fill=colour, **ground)
+        _write(self._plot, words, across, height - up, "middle", fill=colour, **ground)
 
     def svg(self, ground: str = "") -> str:
         """Return the chart as an element `svg`, on a ground of this colour or on none."""
@@ -209,15 +210,15 @@ class Chart:
         return self.svg("#fff")
 
     def _pixels(self, x: ArrayLike, y: ArrayLike) -> tuple[F64, F64]:
-        return self._left + self._width * self.x.shares(x), self._top + self._height * (1 - self.y.shares(y))
+        return self._left + self._width * self.x.shares(x), TOP + self._height * (1 - self.y.shares(y))
 
     def _sample(self, name: str) -> Element:
         sample = Element("g")
         self._legend.append((name, sample))
         return sample
 
-    def _draw_frame(self, title: str) -> None:
-        left, top, right, bottom = self._left, self._top, self._left + self._width, self._top + self._height
+    def _draw_frame(self) -> None:
+        left, top, right, bottom = self._left, TOP, self._left + self._width, TOP + self._height
         across, _ = self._pixels(list(self.x.ticks), np.full(len(self.x.ticks), self.y.low))
         _, up = self._pixels(np.full(len(self.y.ticks), self.x.low), list(self.y.ticks))
         lines = [f"M{place:.1f} {top:.1f}V{bottom:.1f}" for place in across if self.x.grid]
@@ -232,7 +233,6 @@ class Chart:
         _write(self._plot, self.x.label, (left + right) / 2, below, "middle")
         middle = (top + bottom) / 2
         _write(self._plot, self.y.label, FONT, middle, "middle", transform=f"rotate(-90 {FONT} {middle:.1f})")
-        _write(self._plot, title, 8, LINE, "start", **{"font-size": str(FONT + 3), "font-weight": "600"})
 
 
 def occurrence_chart(curves: Mapping[str, I64]) -> Chart:

@@ -254,12 +254,9 @@ def _examine(
 
 def _entropies(similarities: F32, temperature: float) -> F64:
     """Return the entropy, in nats, of the softmax of each row."""
-    entropies = np.empty(len(similarities))
-    for row, line in enumerate(similarities):
-        exponents = (line - line.max()).astype(np.float64) / temperature
-        weights = np.exp(exponents)
-        entropies[row] = np.log(weights.sum()) - weights @ exponents / weights.sum()
-    return entropies
+    from scipy.special import entr, softmax
+
+    return np.array([entr(softmax(line.astype(np.float64) / temperature)).sum() for line in similarities])
 
 
 def _distances(bank: VectorSource, targets: VectorSource, seed: int) -> tuple[float | None, float | None, list[str]]:
