@@ -9,10 +9,8 @@ import pytest
 from support.labelled import compare, pairs, saved
 
 import hubless
-from hubless.builder.recipe import read_strength
 from hubless.cli.application import main
 from hubless.corrections.prior import TargetPrior
-from hubless.errors import InputError
 from hubless.lab.experiments.compare import compare_strictly
 from hubless.lab.experiments.evaluate import evaluate
 from hubless.lab.experiments.methods import Method
@@ -96,18 +94,3 @@ class TestCommands:
         of_collection = ["--catalog", tmp_path, "--collection", "c", "--set", f"target_prior={files['counts']}"]
         code, _, err = run("evaluate", *labelled, *of_collection)
         assert (code, "there is no target_prior" in err) == (2, True)
-
-    def test_build_takes_the_strength_that_tune_wrote(self, run, files, tmp_path):
-        path = tmp_path / "tuned.json"
-        path.write_text(json.dumps({"correction": "csls", "tuned": {"strength": {"strength": 0.5}}}))
-        assert read_strength(path) == 0.5
-        given = ["--catalog", tmp_path / "catalog", "--collection", "c", "--targets", files["targets"]]
-        code, out, _ = run("build", *given, "--query-bank", files["bank"], "--correction", path, "--json")
-        assert (code, json.loads(out)["strength"]) == (0, 0.5)
-
-    @pytest.mark.parametrize("strength", ["much", 3, True])
-    def test_strength_of_a_file_that_is_none_is_refused(self, tmp_path, strength):
-        path = tmp_path / "tuned.json"
-        path.write_text(json.dumps({"correction": "csls", "tuned": {"strength": {"strength": strength}}}))
-        with pytest.raises(InputError, match=r"correction from \(tuned.json\), strength: expected"):
-            read_strength(path)

@@ -20,10 +20,9 @@ from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
 from hubless.knn.aims import RECALL
 from hubless.knn.choice import AUTO
-from hubless.search.collection import MOST_STRENGTH
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
-from hubless.vectors.arrays import check_at_least, check_between
+from hubless.vectors.arrays import check_at_least
 
 Metric = Literal["cosine", "dot"]
 FAISS = "faiss"
@@ -139,14 +138,3 @@ def read_correction(path: str | Path) -> tuple[str, dict[str, Any]]:
         raise InputError(f"{name}, parameters", "an object", type(parameters).__name__)
     correction_named(read["correction"], parameters)
     return read["correction"], parameters
-
-
-def read_strength(path: str | Path) -> float | None:
-    """Return the strength that live queries chose, from a file that `read_correction` has read; None without any."""
-    evidence = json.loads(Path(path).read_text("utf-8")).get("tuned")
-    chosen = evidence.get("strength") if isinstance(evidence, dict) else None
-    if chosen is None:
-        return None
-    strength: Any = chosen.get("strength") if isinstance(chosen, dict) else chosen
-    check_between(f"correction from ({Path(path).name}), strength", strength, 0, MOST_STRENGTH)
-    return float(strength)

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 import hubless
-from hubless.builder.recipe import read_correction, read_strength
+from hubless.builder.recipe import read_correction
 from hubless.cli.completion import one_of
 from hubless.cli.options import (
     CatalogOption,
@@ -89,10 +89,7 @@ def build_command(
         check_choice(index, [*_INDEXES, *(kind for name in engine_names() for kind in engine(name).indexes)], "--index")
     given, parameters = _settings(correction, set_)
     if correction not in CORRECTIONS:
-        tuned = Path(correction)
-        correction, parameters = read_correction(tuned)
-        if "live_queries" not in given:
-            given.setdefault("strength", read_strength(tuned))
+        correction, parameters = read_correction(Path(correction))
     manifest = hubless.build(
         catalog,
         collection,

@@ -58,7 +58,7 @@ def tune_command(
     if output is not None:
         check_place(output)
     values = read_settings(set_, {**SIMILARITIES, **parameters_of(tune, skip=_OPTIONS)})
-    of_vectors = {f"set {name}": values.get(name) for name in ("metric", "live_queries", "query_bank", "target_bank")}
+    of_vectors = {f"set {name}": values.get(name) for name in ("metric", "query_bank", "target_bank")}
     matrices = similarities_from(values, {"queries": queries, "targets": targets, **of_vectors})
     given = matrices or queries
     if given is None or (matrices is None and targets is None):

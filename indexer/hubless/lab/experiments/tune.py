@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from hubless import measures
-from hubless.builder.banks.live_strength import strength_by_offsets, verdict
 from hubless.builder.recipe import Metric
 from hubless.corrections.prior import PriorLike
 from hubless.errors import InputError, storage_errors
@@ -17,15 +16,12 @@ from hubless.lab.experiments.abstain import Abstention, abstain
 from hubless.lab.experiments.methods import Grid, Method, grid_methods, left_out_of_grids
 from hubless.lab.experiments.relevance import Relevant, left_out_note
 from hubless.lab.experiments.trials import Pairs, Trial, open_labelled
-from hubless.lab.gallery import live_vectors
 from hubless.lab.matrices import AUTO_NOTE, COMPARE_TARGETS, SimilarityMatrices
 from hubless.measures import PairedDifference, paired_difference
-from hubless.measures.evenness import ChosenStrength
 from hubless.progress import progress_bars
 from hubless.store.durable import replace_text
-from hubless.vectors.arrays import F32, F64, I64, check_at_least
+from hubless.vectors.arrays import F64, I64, check_at_least
 from hubless.vectors.files import Vectors
-from hubless.vectors.sources import ArrayVectors
 
 SEEDS = 10
 FOLDS = 5
@@ -53,7 +49,6 @@ class Tuned:
     best : label of the candidate with the highest R@1
     tried : number of candidates
     candidates : all of them, from the simplest to the strongest
-    strength : that live queries choose for the choice; None without any, or if it does not fold
     abstention : confidence with the choice, if an accuracy was asked for: its threshold, and how many it answers
     """
 
@@ -69,7 +64,6 @@ class Tuned:
     folds: int
     candidates: list[Candidate]
     notes: list[str]
-    strength: ChosenStrength | None = None
     abstention: Abstention | None = None
 
     def as_json(self) -> dict[str, Any]:
@@ -102,7 +96,6 @@ def tune(
     folds: int = FOLDS,
     bank_of_targets: bool = False,
     target_prior: PriorLike | None = None,
-    live_queries: Vectors | None = None,
     accuracy: float | None = None,
     progress: bool | None = None,
 ) -> Tuned:
@@ -123,8 +116,6 @@ def tune(
     folds : of the queries; those with the same relevant target are in the same fold
     bank_of_targets : take a query bank that holds targets
     target_prior : (n,) how often each target should be found, for the corrections that take one
-    live_queries : (l, d) queries that people asked, without labels: they choose the strength for the chosen correction.
-        Without a query bank it is that of the first split
     accuracy : share of answers that should be right, such as 0.9: also measure at which confidence that is so, and how
         many queries are answered then
 
@@ -150,8 +141,6 @@ def tune(
         target_prior=target_prior,
     )
     pairs = given.pairs
-    searched = ArrayVectors(pairs.targets, "targets")
-    live = None if live_queries is None else live_vectors(live_queries, searched, metric)
     fold_of = _folds(pairs, folds)
     trials = list(given.trials(seeds))
     smallest = min(len(trial.query_bank) for trial in trials)
@@ -190,7 +179,7 @@ def tune(
     if accuracy is not None:
         made = abstain(given, correction=methods[chosen], seeds=seeds, accuracy=accuracy, progress=progress)
         tuned = replace(tuned, abstention=made, notes=[*notes, made.threshold_sentence()])
-    return tuned if live is None or chosen == 0 else _with_strength(tuned, methods[chosen], live, trials[0])
+    return tuned
 
 
 def best_of(hits: F64, weights: F64) -> int:
@@ -218,15 +207,6 @@ def _choose(hits: F64, weights: F64, fold_of: I64, folds: int) -> tuple[int, Pai
     if not gain.interval.above_zero:
         return 0, gain, "the gain on held-out queries may be zero, so the raw ranking is kept"
     return chosen, gain, "the simplest candidate within one standard error of the best one"
-
-
-def _with_strength(tuned: Tuned, method: Method, live: F32, trial: Trial) -> Tuned:
-    """Return the same with the strength that live queries choose for the correction, if it folds."""
-    scorer = method.fit(trial)
-    if scorer.query_time is not None:
-        return tuned
-    chosen = strength_by_offsets(live, ArrayVectors(trial.targets, "targets"), scorer.offsets)
-    return replace(tuned, strength=chosen, notes=[*tuned.notes, verdict(chosen).rstrip(".")])
 
 
 def _folds(pairs: Pairs, folds: int) -> I64:
