@@ -1,4 +1,4 @@
-"""HTTP over one connection: uvicorn's protocol, with limits of size and of time, and problem documents.
+"""HTTP over connections: uvicorn's protocol, with limits of size, time and number, and problem documents.
 
 uvicorn reads a head of any size, queues any number of requests, and waits for ever for a client that has sent a part of
 a body after its answer. Its parser, llhttp, is strict about where a request ends; this module keeps that parser. All
@@ -6,8 +6,11 @@ names of uvicorn's insides stand here; pyproject.toml bounds its version for the
 """
 
 import asyncio
+import logging
+import resource
+import sys
 from collections.abc import Callable
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, cast
 from urllib.parse import unquote
 
@@ -25,10 +28,11 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
 from hubless_service.http.edge.heads import FORWARDED, malformed, problem_of, too_large, without_upgrade
-from hubless_service.http.edge.watch import Watch
 from hubless_service.http.problems import HttpProblem, clip
 from hubless_service.http.trace import EXCHANGE, REFUSAL
 from hubless_service.settings import Settings
+
+log = logging.getLogger("hubless.connections")
 
 LEAST_BYTES = 65_536
 """Bytes of its answers that a client has to take in each period, or all if less is left."""
@@ -37,6 +41,10 @@ _LINGER_SECONDS = 2.0
 _FLOOD = 65_536  # bytes that came at once
 _PAUSE_SECONDS = 0.001
 _BODY_TO_FRAMING = 8  # a byte of framing is allowed for so many of a body
+_OTHER_DESCRIPTORS = 64  # that connections leave to the process: its listener, its log, files while they are opened
+_LOOKS = 10  # in the shortest of the times that are watched
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.05, 1.0  # seconds between two looks
+_SECONDS_BETWEEN_WARNINGS = 60.0
 
 
 class _Stop(Exception):
@@ -52,11 +60,8 @@ class Cycle(RequestResponseCycle):
     on_gone : called if the client hangs up before it is answered
     """
 
+    arrived: float
     on_gone: Callable[[], object] | None = None
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.arrived = perf_counter()
 
     def whole_body(self) -> bytes | None:
         """Return the body, if all of it has come and nobody has asked for a part of it."""
@@ -91,7 +96,7 @@ class Protocol(HttpToolsProtocol):
     """
 
     settings: Settings
-    watch: Watch
+    watch: "Watch"
 
     def __init__(self, *positional: Any, **named: Any) -> None:
         super().__init__(*positional, **named)
@@ -107,7 +112,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
-        self._wait(self.settings.receive_seconds)
+        self._due = self.loop.time() + self.settings.receive_seconds
         self.watch.add(self, self.loop)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -165,7 +170,7 @@ class Protocol(HttpToolsProtocol):
         self._in_message, self._in_body = True, False
         self._body = self._framing = 0
         if not self._running:
-            self._wait(self.settings.receive_seconds)
+            self._due = self.loop.time() + self.settings.receive_seconds
         self.url, self.headers, self.expect_100_continue = b"", [], False
 
     def on_headers_complete(self) -> None:
@@ -177,9 +182,18 @@ class Protocol(HttpToolsProtocol):
         if problem := problem_of(version, self.url, self.headers, self.settings):
             self._stop(problem)
         # whether a proxy is believed costs more to find out than the app's other layers
-        app = self.app if any(name in FORWARDED for name, _ in self.headers) else self._unproxied
-        before = self.cycle
-        self.cycle = self._cycle_of_request(version)
+        app = self._unproxied if FORWARDED.isdisjoint(dict(self.headers)) else self.app
+        parts, before = parse_url(self.url), self.cycle
+        path = parts.path.decode("ascii")
+        about = {
+            "http_version": version,
+            "method": self.parser.get_method().decode("ascii"),
+            "path": unquote(path) if "%" in path else path,
+            "raw_path": parts.path,
+            "query_string": parts.query or b"",
+            "headers": self.headers,
+        }
+        self.cycle = self._new_cycle(about, self.transport, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, app)
         else:
@@ -206,7 +220,7 @@ class Protocol(HttpToolsProtocol):
                 self.cycle.more_body = False
                 self.cycle.message_event.set()
             if not self._running:
-                self._wait(self.settings.keep_alive_seconds)
+                self._due = self.loop.time() + self.settings.keep_alive_seconds
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
@@ -218,15 +232,16 @@ class Protocol(HttpToolsProtocol):
         elif self._deaf:
             self.linger()
         else:
-            self._wait(self.settings.receive_seconds if self._in_message else self.settings.keep_alive_seconds)
-            self.watch.waits(self)
+            seconds = self.settings.receive_seconds if self._in_message else self.settings.keep_alive_seconds
+            self._due = self.loop.time() + seconds
+            self.watch.waiting[self] = None
         if not self.pipeline:
             self.flow.resume_reading()
 
     def check(self, now: float) -> None:
         """End the connection if the client is late: with a request, the rest of one, or taking what was sent."""
         if self._is_too_slow(self.transport.get_write_buffer_size(), now):
-            self.drop()
+            self.transport.abort()
         elif not self._running and now >= self._due and not self.transport.is_closing():
             self.transport.close()
 
@@ -242,10 +257,6 @@ class Protocol(HttpToolsProtocol):
         self._unsent, self._unsent_since = unsent, now
         return not new and before - unsent < LEAST_BYTES
 
-    def drop(self) -> None:
-        """End the connection now."""
-        self.transport.abort()
-
     def linger(self) -> None:
         """Send the end, and give the client a moment to read and to end too. What it still sends is discarded."""
         self._deaf = True
@@ -253,14 +264,11 @@ class Protocol(HttpToolsProtocol):
             return
         self.flow.resume_reading()
         self.transport.write_eof()
-        self._wait(_LINGER_SECONDS)
-
-    def _wait(self, seconds: float) -> None:
-        self._due = self.loop.time() + seconds
+        self._due = self.loop.time() + _LINGER_SECONDS
 
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cast(Cycle, cycle)
-        self.watch.is_answered(self)
+        self.watch.waiting.pop(self, None)
         super()._start_asgi_task(cycle, app)
 
     def _stop(self, problem: HttpProblem) -> None:
@@ -295,46 +303,90 @@ class Protocol(HttpToolsProtocol):
             self._running = None
         return True
 
-    def _cycle_of_request(self, version: str) -> Cycle:
-        parts, method = parse_url(self.url), self.parser.get_method().decode("ascii")
-        path = parts.path.decode("ascii")
-        about = {
-            "path": unquote(path) if "%" in path else path,
-            "query_string": parts.query or b"",
-            "headers": self.headers,
-        }
-        keep_alive = version != "1.0" and self.parser.should_keep_alive()
-        return self._cycle_of(version, method, parts.path, about, self.transport, keep_alive=keep_alive)
-
     def _cycle_of_refusal(self, problem: HttpProblem) -> Cycle:
         """Return what the app answers as it answers a request, so that it is logged and counted."""
         url = self.url if self._messages else b""
-        about = {"path": "", "query_string": b"", "headers": [], REFUSAL: problem}
-        method = self.parser.get_method().decode() if url else "-"
-        raw_path = clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-"
+        about = {
+            "http_version": "1.1",
+            "method": self.parser.get_method().decode() if url else "-",
+            "path": "",
+            "raw_path": clip(url.partition(b"?")[0].decode("latin-1")).encode() or b"-",
+            "query_string": b"",
+            "headers": [],
+            REFUSAL: problem,
+        }
         self.expect_100_continue = False
-        return self._cycle_of("1.1", method, raw_path, about, Lingering(self), keep_alive=False)
+        return self._new_cycle(about, Lingering(self), keep_alive=False)
 
-    def _cycle_of(
-        self, version: str, method: str, raw_path: bytes, about: dict[str, Any], transport: Any, *, keep_alive: bool
-    ) -> Cycle:
-        scope: dict[str, Any] = {
+    def _new_cycle(self, about: dict[str, Any], transport: Any, keep_alive: bool) -> Cycle:
+        scope: Any = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
-            "http_version": version,
-            "method": method,
             "server": self.server,
             "client": self.client,
             "scheme": self.scheme,
             "root_path": "",
-            "raw_path": raw_path,
             "state": self.app_state.copy(),
             **about,
         }
         log, defaults = self.logger, self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
         scope[EXCHANGE] = cycle = Cycle(scope, transport, self.flow, log, log, False, defaults, *rest)
+        cycle.arrived = perf_counter()
         return cycle
+
+
+class Watch:
+    """All connections of a process: one timer ends those that are late, and a full house makes room for a new one.
+
+    One timer for all costs a request nothing, and no state of a connection can be forgotten.
+
+    Attributes
+    ----------
+    waiting : the connections that wait for a request; the one that has waited longest comes first
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        free = sys.maxsize if descriptors == resource.RLIM_INFINITY else max(1, descriptors - _OTHER_DESCRIPTORS)
+        self._most = min(settings.max_connections, free)
+        shortest = min(settings.receive_seconds, settings.keep_alive_seconds) / _LOOKS
+        self._seconds = min(max(shortest, _SHORTEST_WAIT), _LONGEST_WAIT)
+        self._connections: set[Protocol] = set()
+        self.waiting: dict[Protocol, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
+        self._warned = 0.0
+
+    def add(self, connection: Protocol, loop: asyncio.AbstractEventLoop) -> None:
+        """Watch a new connection. If there are too many, end the one that has waited longest for a request."""
+        if len(self._connections) >= self._most:
+            self._warn()
+            longest = next(iter(self.waiting), connection)
+            self.remove(longest)
+            longest.transport.abort()
+            if longest is connection:
+                return
+        self._connections.add(connection)
+        self.waiting[connection] = None
+        if self._timer is None:
+            self._timer = loop.call_later(self._seconds, self._look, loop)
+
+    def remove(self, connection: Protocol) -> None:
+        """Watch a connection no more, as it has ended."""
+        self._connections.discard(connection)
+        self.waiting.pop(connection, None)
+
+    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
+        now = loop.time()
+        for connection in tuple(self._connections):
+            connection.check(now)
+        self._timer = loop.call_later(self._seconds, self._look, loop) if self._connections else None
+
+    def _warn(self) -> None:
+        now = monotonic()
+        if now - self._warned >= _SECONDS_BETWEEN_WARNINGS:
+            self._warned = now
+            log.warning("%d connections are open, no more are allowed: ending those that wait longest", self._most)
 
 
 def protocol_of(settings: Settings) -> type[Protocol]:
