@@ -1,7 +1,7 @@
 """The first queries after opening: `python -m benchmarks.opening [--targets 400000]`.
 
 Each row opens the collection in a new process and asks one query after the other, on one thread. The files of the index
-are in the system's memory, or not, as after a start of the machine. `warmed` is after `Collection.warm`, which the
+are in the system's memory, or not, as after a start of the machine. `warmed` is after `Parts.warm`, which the
 service calls before it answers; its seconds are those of opening and warming.
 """
 
@@ -43,7 +43,7 @@ def first_queries(catalog, name, queries, cached, warmed):
     started = perf_counter()
     collection = open_collection(catalog, name, hashes=False)
     if warmed:
-        collection.warm()
+        collection.parts.warm()
     collection.check_canaries()
     opened, seconds = perf_counter() - started, []
     for query in queries:

@@ -37,8 +37,11 @@ def _recommended(collection: Collection, slot: Slot, live: LiveVersion) -> float
 OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], float | None]]] = {
     "load_seconds": ("Time to open and prove the version that is served", lambda _, slot, live: slot.seconds),
     "drift": ("How far queries are from the query bank: 1 is the border of chance", _drift),
-    "added_points": ("Targets that stand beside the index", lambda one, slot, live: one.added),
-    "removed_points": ("Targets of the version that are gone or were replaced", lambda one, slot, live: one.removed),
+    "added_points": ("Targets that stand beside the index", lambda one, slot, live: one.parts.added),
+    "removed_points": (
+        "Targets of the version that are gone or were replaced",
+        lambda one, slot, live: one.parts.removed,
+    ),
     "frozen_share": (
         "Share of the targets that came after the correction was fitted",
         lambda one, slot, live: one.parts.frozen_share,

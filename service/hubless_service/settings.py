@@ -1,6 +1,7 @@
 """The one table of settings. Environment variables, command options and docs/settings.md are made from it."""
 
 import re
+from functools import cached_property
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -146,7 +147,7 @@ class Settings(BaseSettings):
     hubness_compared: ClassVar[int] = 512
     max_connections: ClassVar[int] = 4096
 
-    @property
+    @cached_property
     def default_limit(self) -> int:
         """Hits in an answer if the query gives no limit."""
         return min(self.usual_limit, self.max_limit)

@@ -39,7 +39,7 @@ def put(*names, seed=0, payload=None):
 
 def test_created_collection_is_empty_raw_and_whole(catalog):
     index = hubless.open(catalog.path, "notes")
-    index.check_hashes()
+    index.parts.check_hashes()
     index.check_canaries()
     assert (index.count, index.manifest.correction.name, index.manifest.measured) == (0, "none", None)
     found = index.query(small.targets()[:2], explain=True, filter={"field": "title", "exists": True})
@@ -85,7 +85,7 @@ def test_merge_makes_a_version_with_an_index_of_what_was_written(catalog):
     assert (made.count, made.measured, made.log_seq) == (29, None, 2)
     after = hubless.open(catalog.path, "notes")
     after.check_canaries()
-    assert after.added == 0
+    assert after.parts.added == 0
     queries = small.targets()[:5]
     assert after.query(queries).ids == before.query(queries).ids
     assert after.payload([0, 1]) == [{}, {"n": 1}]

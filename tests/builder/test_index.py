@@ -132,7 +132,7 @@ class TestAnew:
                     assert {hit.id for hit in mine[:-1]} <= {hit.id for hit in other} | {hit.id for hit in mine[-2:]}
                     assert [hit.explanation.rank for hit in mine] == [hit.explanation.rank for hit in other]
         assert index.matches(filter).count == anew.matches(filter).count
-        assert index.page(0, 10, filter).tolist() == anew.page(0, 10, filter).tolist()
+        assert index.matches(filter).rows.tolist() == anew.matches(filter).rows.tolist()
         point, same = (one.point(last[0], vector=True) for one in (index, anew))
         assert (point.id, point.row, point.payload) == (same.id, same.row, same.payload)
         assert point.offset == pytest.approx(same.offset, abs=1e-6)

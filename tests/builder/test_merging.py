@@ -40,7 +40,7 @@ def test_merged_version_answers_as_what_it_was_merged_from(catalog):
     np.testing.assert_allclose(after.scores, before.scores, atol=1e-5)
     merged = hubless.open(catalog, NAME)
     assert merged.payload([merged.row("new-3")]) == opened.payload([opened.row("new-3")])
-    assert (merged.added, merged.removed, merged.seq) == (0, 0, 4)
+    assert (merged.parts.added, merged.parts.removed, merged.seq) == (0, 0, 4)
 
 
 def test_nothing_written_nothing_built(catalog):

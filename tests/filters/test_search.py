@@ -15,6 +15,7 @@ from hubless.knn import INDEXES, make_index, selected
 from hubless.knn.augment import AugmentedVectors, centre, pivot_of
 from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
+from hubless.search.collection import filter_of
 from hubless.search.engines.sharded import embedded
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
@@ -184,7 +185,7 @@ class TestCollection:
         assert [hit.id for hit in words.query(query, limit=100, filter=asked)[0]] == wanted
 
     def test_filter_is_parsed_once_and_used_often(self, words):
-        parsed = words.filter({"field": "rank", "lt": 3})
+        parsed = filter_of(words.parts, {"field": "rank", "lt": 3})
         assert words.matches(parsed).rows.tolist() == [0, 1, 2]
         assert words.query(words.encode(["amber"]), filter=parsed).rows.shape == (1, 3)
 

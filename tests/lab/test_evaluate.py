@@ -32,7 +32,7 @@ def brute_force(collection, queries, relevant, strength=1.0):
     rows = [[row] if np.ndim(row) == 0 else list(row) for row in relevant]
     asked = [query for query, right in enumerate(rows) if right]
     queries, targets = queries.astype(np.float64), PROBLEM.targets.astype(np.float64)
-    if collection.metric == "cosine":
+    if collection.manifest.metric == "cosine":
         queries, targets = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (queries, targets))
     raw = queries[asked] @ targets.T
     for scores in (raw, raw - strength * collection.offsets):

@@ -64,7 +64,7 @@ def test_measure_that_is_unknown_or_several_is_refused_with_what_there_is(compar
 
 
 def test_index_draws_its_own_counts_without_targets_that_were_added(index, tmp_path):
-    raw, corrected = (np.sort(counts)[::-1] for counts in index.occurrence)
+    raw, corrected = (np.sort(counts)[::-1] for counts in index.parts.occurrence())
     index.save(tmp_path, "photos")
     with hubless.open(tmp_path, "photos") as opened:
         opened.add(QUERIES[:3], ids=[1000, 1001, 1002])

@@ -9,6 +9,7 @@ from support import small
 import hubless
 from hubless.errors import InputError
 from hubless.measures.projection import project
+from hubless.search.parts import projection
 
 pytestmark = pytest.mark.filterwarnings("ignore:Tensorflow not installed:ImportWarning")
 
@@ -40,11 +41,11 @@ def test_neighbours_are_together_and_queries_among_them():
 def test_version_keeps_its_map_and_so_does_the_next_one(tmp_path):
     targets, bank = groups()[0], groups(1)[0]
     hubless.build(tmp_path, "all", targets, bank, correction="csls", projection="umap", progress=False)
-    stored = hubless.open(tmp_path, "all").projection()
+    stored = projection(hubless.open(tmp_path, "all").parts)
     assert stored.method == "umap"
     assert stored.targets.shape == (200, 2)
     hubless.refit(tmp_path, "all", bank[:100], progress=False)
-    assert hubless.open(tmp_path, "all").projection().method == "umap"
+    assert projection(hubless.open(tmp_path, "all").parts).method == "umap"
 
 
 @pytest.mark.skipif(HERE, reason="umap-learn is here")

@@ -41,13 +41,13 @@ def mapped_bytes(collection):
 
 def test_warm_reads_all_that_is_mapped(catalog):
     collection = open_collection(catalog, "c", hashes=False)
-    assert bytes_read(collection.warm) >= mapped_bytes(collection)
+    assert bytes_read(collection.parts.warm) >= mapped_bytes(collection)
 
 
 def test_files_that_would_fill_the_memory_are_not_read(catalog, monkeypatch):
     collection = open_collection(catalog, "c", hashes=False)
     monkeypatch.setattr(bundle, "LARGEST_WARM", 0)
-    assert bytes_read(collection.warm) < mapped_bytes(collection) / 2
+    assert bytes_read(collection.parts.warm) < mapped_bytes(collection) / 2
 
 
 def test_warm_says_which_file_is_gone(catalog, tmp_path):
@@ -56,11 +56,11 @@ def test_warm_says_which_file_is_gone(catalog, tmp_path):
     collection = open_collection(tmp_path, "c", hashes=False)
     (hubless.Catalog(tmp_path).folder("c") / bundle.INDEX).unlink()
     with pytest.raises(StorageError, match=bundle.INDEX):
-        collection.warm()
+        collection.parts.warm()
 
 
 def test_index_in_memory_has_nothing_to_warm():
     rows = np.random.default_rng(0).standard_normal((40, 8)).astype(np.float32)
     index = hubless.Index(metric="cosine").fit(rows[:15] + 0.5, rows, bank_of_targets=True)
-    index.warm()
+    index.parts.warm()
     assert len(index.query(rows[:1])) == 1

@@ -9,6 +9,7 @@ from support import small, writing
 from support.writing import check, model, point, put, writable
 
 import hubless
+from hubless.search.delta.overlay import seqs_of
 from hubless.store.log import Log
 from hubless_service.http.arrow import ARROW
 
@@ -67,7 +68,7 @@ def test_seq_of_a_point_is_that_of_the_write_that_changed_it_last(client, tmp_pa
     }
     hubless.merge(tmp_path, writing.NAME)
     merged = hubless.open(tmp_path, writing.NAME)
-    assert merged.seqs(np.arange(2)).tolist() == [patched, patched]
+    assert seqs_of(merged.parts, np.arange(2)).tolist() == [patched, patched]
 
 
 @pytest.mark.parametrize("tag", ['"1"', "1", '"7", "1"', "*"])

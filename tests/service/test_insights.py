@@ -3,6 +3,7 @@
 import shutil
 import sys
 import types
+from dataclasses import replace
 from importlib import machinery
 
 import httpx
@@ -75,9 +76,9 @@ def test_findings_of_a_number_and_of_no_target(http):
     assert http.get(path, params={"id": "5", "x": 1}).json()["code"] == "unknown_field"
 
 
-def test_version_without_counts_has_them_counted_over_the_bank_sample(http, words, serve, monkeypatch):
-    monkeypatch.setattr(type(words), "occurrence", None)
-    with serve({"words": words}) as (client, _):
+def test_version_without_counts_has_them_counted_over_the_bank_sample(words, serve):
+    uncounted = hubless.Collection(replace(words.parts, occurrence=lambda: None))
+    with serve({"words": uncounted}) as (client, _):
         answer = client.get(f"{WORDS}/occurrence").json()
     sample = words.parts.bank_sample
     rows = words.query(sample, K, 0.0).rows
@@ -128,7 +129,7 @@ def test_projection_by_umap_has_no_shares_of_the_variance(tmp_path, monkeypatch)
 
 def test_projection_of_a_version_that_does_not_store_it_is_the_same(catalog, words):
     folder = hubless.Catalog(catalog).folder("words")
-    made = measures.projection.project(words.count, words.vectors, words.parts.bank_sample, words.occurrence)
+    made = measures.projection.project(words.count, words.vectors, words.parts.bank_sample, words.parts.occurrence())
     assert np.load(folder / bundle.PROJECTION)["targets"] == pytest.approx(made.targets, abs=1e-5)
 
 

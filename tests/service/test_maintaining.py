@@ -56,7 +56,7 @@ def test_merge_that_is_asked_for_makes_a_version_and_cuts_the_log(home, start):
     start().ask(NAME, "merge")
     until(lambda: (status := read_status(home)) is not None and status.state == "done")
     merged = hubless.open(home.parent, NAME)
-    assert (merged.added, merged.count) == (0, len(model()) + 1)
+    assert (merged.parts.added, merged.count) == (0, len(model()) + 1)
     assert read_status(home).version == merged.version != before
     assert hubless.Catalog(home.parent).version_ids(NAME) == [merged.version]
     assert hubless.Catalog(home.parent).log(NAME).first() == 2
@@ -85,8 +85,8 @@ def test_work_waits_while_another_job_changes_the_collection(home, start, monkey
         start().ask(NAME, "merge")
         until(lambda: is_running(home))
         until(lambda: not is_running(home))
-        assert hubless.open(home.parent, NAME).added == 1
-    until(lambda: hubless.open(home.parent, NAME).added == 0)
+        assert hubless.open(home.parent, NAME).parts.added == 1
+    until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
 
 
 def test_work_whose_process_is_killed_has_failed_and_says_so(home, start):
@@ -96,7 +96,7 @@ def test_work_whose_process_is_killed_has_failed_and_says_so(home, start):
     until(lambda: not is_running(home))
     assert hubless.open(home.parent, NAME).count == len(model()) + 1
     made.ask(NAME, "merge")
-    until(lambda: hubless.open(home.parent, NAME).added == 0)
+    until(lambda: hubless.open(home.parent, NAME).parts.added == 0)
 
 
 def child():

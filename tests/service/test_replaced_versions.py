@@ -8,6 +8,7 @@ from support.until import until
 from support.writing import NAME, point
 
 import hubless
+from hubless.search.parts import projection
 from hubless_service.app import create_app
 from hubless_service.searching.collection_source import CatalogSource
 from hubless_service.searching.search_service import SearchService
@@ -80,10 +81,10 @@ def test_write_to_a_version_that_was_pruned_waits_for_the_newer_one(tmp_path, cl
 def test_map_of_a_version_that_was_pruned_is_computed(tmp_path):
     writing.build(tmp_path)
     opened = hubless.open(tmp_path, NAME)
-    stored = opened.projection()
+    stored = projection(opened.parts)
     writing.build(tmp_path)
     hubless.Catalog(tmp_path).prune(NAME, keep=1)
-    assert len(opened.projection().rows) == len(stored.rows)
+    assert len(projection(opened.parts).rows) == len(stored.rows)
 
 
 def test_followed_write_of_a_version_that_was_pruned_needs_the_newer_one(tmp_path, client_of):
@@ -112,5 +113,5 @@ def test_open_takes_the_newer_version_if_its_own_is_merged_and_pruned_meanwhile(
 
     monkeypatch.setattr(hubless.Index, "follow", merged_before)
     with hubless.open(tmp_path, NAME) as opened:
-        assert (opened.seq, opened.added) == (1, 0)
+        assert (opened.seq, opened.parts.added) == (1, 0)
         assert opened.version != followed[0].version

@@ -12,6 +12,7 @@ from support.serving import serving, wait_until_ready
 
 import hubless
 from hubless.errors import StorageError
+from hubless.search.parts import Parts
 from hubless_service.app import create_app
 from hubless_service.settings import Settings
 
@@ -33,15 +34,15 @@ def damaged(catalog, tmp_path):
 @pytest.fixture
 def checked(monkeypatch):
     """The names of collections of which the hashes were compared after they had been opened."""
-    names, check = [], hubless.Collection.check_hashes
+    names, check = [], Parts.check_hashes
 
     def noting(self):
         try:
             check(self)
         finally:
-            names.append(self.name)
+            names.append(self.manifest.collection)
 
-    monkeypatch.setattr(hubless.Collection, "check_hashes", noting)
+    monkeypatch.setattr(Parts, "check_hashes", noting)
     return names
 
 
@@ -66,14 +67,14 @@ def test_large_collection_delays_the_hashes_of_no_other(damaged, monkeypatch):
     numbers = catalogs.numbers()
     for name in ("a", "z"):
         hubless.build(damaged, name, np.tile(numbers.targets, (20, 1)), numbers.query_bank, progress=False)
-    check, gate, in_vain = hubless.Collection.check_hashes, threading.Event(), []
+    check, gate, in_vain = Parts.check_hashes, threading.Event(), []
 
-    def check_held(collection):
-        if collection.count > catalogs.COUNT and not gate.wait(20):
-            in_vain.append(collection.name)
-        check(collection)
+    def check_held(parts):
+        if len(parts.offsets) > catalogs.COUNT and not gate.wait(20):
+            in_vain.append(parts.manifest.collection)
+        check(parts)
 
-    monkeypatch.setattr(hubless.Collection, "check_hashes", check_held)
+    monkeypatch.setattr(Parts, "check_hashes", check_held)
     try:
         with serving(create_app(Settings(catalog=damaged))) as base_url:
             wait_until_ready(base_url)
@@ -115,7 +116,7 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
         if hashes:
             raise StorageError(folder, "too many open files")
 
-    monkeypatch.setattr("hubless.search.collection.verify", refuse)
+    monkeypatch.setattr("hubless.search.parts.verify", refuse)
     with serving(create_app(Settings(catalog=catalog, poll_seconds=0.02))) as base_url:
         wait_until_ready(base_url)
         while len(checked) < 2:
@@ -127,18 +128,18 @@ def test_disk_that_cannot_be_read_just_then_does_not_stop_what_is_served(catalog
 
 def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(catalog, tmp_path, monkeypatch, caplog):
     home = shutil.copytree(catalog, tmp_path / "home")
-    check = hubless.Collection.check_hashes
+    check = Parts.check_hashes
     tried = []
 
-    def check_elsewhere(collection):
+    def check_elsewhere(parts):
         home.rename(tmp_path / "away")
         try:
-            tried.append(collection.name)
-            check(collection)
+            tried.append(parts.manifest.collection)
+            check(parts)
         finally:
-            monkeypatch.setattr(hubless.Collection, "check_hashes", lambda collection: None)
+            monkeypatch.setattr(Parts, "check_hashes", lambda parts: None)
 
-    monkeypatch.setattr(hubless.Collection, "check_hashes", check_elsewhere)
+    monkeypatch.setattr(Parts, "check_hashes", check_elsewhere)
     with serving(create_app(Settings(catalog=home, poll_seconds=0.02))) as base_url:
         wait_until_ready(base_url)
         while not any("hashes could not be compared" in record.message for record in caplog.records):
@@ -150,13 +151,13 @@ def test_catalog_that_is_out_of_reach_just_then_does_not_stop_what_is_served(cat
 
 @pytest.mark.parametrize(("verify", "warmed"), [("never", True), ("background", True), ("first", False)])
 def test_files_are_read_before_the_first_query_unless_their_hashes_were_compared(catalog, monkeypatch, verify, warmed):
-    names, warm = [], hubless.Collection.warm
+    names, warm = [], Parts.warm
 
     def noting(self):
-        names.append(self.name)
+        names.append(self.manifest.collection)
         warm(self)
 
-    monkeypatch.setattr(hubless.Collection, "warm", noting)
+    monkeypatch.setattr(Parts, "warm", noting)
     with serving(create_app(Settings(catalog=catalog, verify=verify))) as base_url:
         wait_until_ready(base_url)
         assert ("words" in names) == warmed

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -89,10 +89,12 @@ class Index(Collection):
         self._home: tuple[Path, str] | None = None  # the catalog and the collection whose log is followed
         self._changing = RLock()
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_state":
-            raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
-        return super().__getattr__(name)
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_state":
+                raise InputError("index", "one that is fitted and open", "one that was closed or not fitted yet")
+            return super().__getattr__(name)
 
     def __repr__(self) -> str:
         if "_state" in self.__dict__:
@@ -221,7 +223,7 @@ class Index(Collection):
             ids, payload = _parted(ids, payload, schema)
             named = _new_ids(ids, parts.ids.type, given.shape[0], changes.next_id if parts.ids.type == "int64" else 0)
             rows = added_payload(payload, schema, given.shape[0])
-            prepared = in_memory(as_compared(given, self.metric, basis))
+            prepared = in_memory(as_compared(given, self.manifest.metric, basis))
             with on_device(self._recipe.device):
                 prior = _added_prior(target_prior, parts.manifest, rows, given.shape[0])
                 offsets = parts.correction().offsets(ArrayVectors(prepared, given.name), prior=prior)

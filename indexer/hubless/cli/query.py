@@ -14,6 +14,7 @@ import hubless
 from hubless.cli.options import CatalogOption, CollectionOption, JsonOption
 from hubless.cli.parameters import read_settings
 from hubless.cli.printing import print_json, print_table, shortened, table_of, table_width
+from hubless.search.collection import filter_of
 from hubless.vectors.files import open_items
 from hubless.vectors.sources import under_metric
 
@@ -69,7 +70,7 @@ def query_command(
         refused = "explain: it shows the raw ranks" if explain else "--strength 0: that is the raw ranking"
         raise typer.BadParameter(f"cannot be combined with {refused}", param_hint="--compare")
     opened = hubless.open(catalog, collection, version=parameters.pop("version", None))
-    wanted = None if filter_ is None else opened.filter(_json(filter_, "--filter"))
+    wanted = None if filter_ is None else filter_of(opened.parts, _json(filter_, "--filter"))
     how: dict[str, Any] = {"limit": limit, "skip": skip, "parameters": parameters, "filter": wanted}
     asked = list(_asked(opened, vectors, text or [], id_ or []))
     if compare:
@@ -98,7 +99,7 @@ def _asked(
     else:
         source = open_items(vectors, "vectors").vectors
         # an error must name the row of the file, not of the block
-        for block in under_metric(source, opened.metric).blocks(_BLOCK):
+        for block in under_metric(source, opened.manifest.metric).blocks(_BLOCK):
             yield {"vectors": block}
 
 

@@ -86,7 +86,7 @@ def _for_database(rows: TargetRows, to: str, path: Path, advance: Advance) -> Ex
         "count": rows.count,
         "width": rows.width,
         "dim": collection.dim,
-        "metric": collection.metric,
+        "metric": collection.manifest.metric,
         "strength": collection.strength,
         "whole_ids": pa.types.is_integer(rows.schema.field(ID).type),
         "json_columns": [new for new in rows.columns.values() if _is_json(rows, new)],

@@ -185,7 +185,8 @@ def plot_occurrence(index: Collection) -> Chart:
     InputError
         if the index has no counts.
     """
-    counts = np.empty((2, 0), np.int64) if index.occurrence is None else np.asarray(index.occurrence, np.int64)
+    stored = index.parts.occurrence()
+    counts = np.empty((2, 0), np.int64) if stored is None else np.asarray(stored, np.int64)
     known = counts[:, (counts >= 0).all(axis=0)]
     if not known.size:
         raise InputError("index", "one that stores how often its targets are found", "no counts")

@@ -72,7 +72,11 @@ def as_gallery(
         return gallery_of_matrices(targets.open(), ids=ids, payload=payload)
     if not isinstance(targets, Collection):
         return open_gallery(targets, ids=ids, payload=payload, metric=check_metric(metric))
-    given = {"ids": ids is not None, "payload": payload is not None, "metric": metric not in (None, targets.metric)}
+    given = {
+        "ids": ids is not None,
+        "payload": payload is not None,
+        "metric": metric not in (None, targets.manifest.metric),
+    }
     for name in (name for name, there in given.items() if there):
         raise InputError(name, "none, as the index has its own", "one")
     return gallery_of(targets)
@@ -129,7 +133,7 @@ def gallery_of(collection: Collection) -> Gallery:
         called = collection.ids(np.asarray(wanted, np.int64))
         return [NamedTarget(*one) for one in zip(wanted, called, collection.payload(wanted), strict=True)]
 
-    metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
+    metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
     return Gallery(f"collection {collection.name}", collection.parts.source, metric, describe, collection)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,18 +12,15 @@ from hubless.corrections.centred import CentredCorrection
 from hubless.errors import InputError, NoEncoder
 from hubless.filters import FILTER_LIMITS, Filter, FilterLimits, parse_filter
 from hubless.measures.confidence.model import DEPTH
-from hubless.measures.projection import Projection
 from hubless.search import canaries
 from hubless.search.delta.changes import rows_of
-from hubless.search.delta.overlay import DeltaTargets
 from hubless.search.matches import Matches, MatchesCache
 from hubless.search.opening import open_parts
 from hubless.search.parts import Parts
-from hubless.search.parts import projection as projection_of_parts
 from hubless.search.ranker import Ranked
 from hubless.search.results import RAW_DEPTH, Explanation, Point, Results, SideBySide, WithPayload, taken, taking
 from hubless.search.selection import selection
-from hubless.store.bundle import CANARY, Manifest, verify, warm
+from hubless.store.bundle import CANARY, Manifest
 from hubless.store.catalog import Catalog
 from hubless.vectors.arrays import F32, I64, as_vectors, check_at_least, check_between, short_rows, unit_row, unit_rows
 
@@ -52,10 +49,12 @@ class Collection:
         # one assignment, so that a query that runs now uses either all old parts or all new ones
         self._state = parts, matches
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "_state":
-            raise InputError("collection", "an open one", "one that was closed")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    if not TYPE_CHECKING:  # or every name would be one of its attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name == "_state":
+                raise InputError("collection", "an open one", "one that was closed")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return (
@@ -113,26 +112,9 @@ class Collection:
         return self.manifest.strength
 
     @property
-    def metric(self) -> str:
-        """`cosine` or `dot`."""
-        return self.manifest.metric
-
-    @property
     def seq(self) -> int:
         """The last write of the collection's log that is in here; 0 for none."""
         return self.parts.seq
-
-    @property
-    def added(self) -> int:
-        """The number of targets beside the index of the version."""
-        numbering = self.parts.numbering
-        return 0 if numbering is None else numbering.added
-
-    @property
-    def removed(self) -> int:
-        """The number of targets of the version that are gone or were replaced."""
-        numbering = self.parts.numbering
-        return 0 if numbering is None else numbering.removed
 
     @property
     def origin(self) -> "Collection":
@@ -143,25 +125,6 @@ class Collection:
     def offsets(self) -> F32:
         """Offsets h (n,) of all targets, centred: their mean was 0 when the correction was fitted."""
         return self.parts.offsets
-
-    @property
-    def occurrence(self) -> NDArray[np.integer[Any]] | None:
-        """N_10 (2, n) as measured when the version was built, raw and corrected; −1 for targets added since.
-
-        None where it is not stored.
-        """
-        return self.parts.occurrence()
-
-    def projection(self) -> Projection | None:
-        """Places of some targets and bank queries on two principal components, or by UMAP. None without targets.
-
-        It is read from the version. Where that has none, as it was changed, the components are computed.
-
-        Raises
-        ------
-        BundleDamaged, StorageError
-        """
-        return projection_of_parts(self.parts)
 
     def query(
         self,
@@ -305,21 +268,6 @@ class Collection:
         )
         return SideBySide(ask(strength=0.0), ask(strength=strength, explain=True))
 
-    def filter(self, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter") -> Filter:
-        """A filter from its JSON, checked against the payload's columns: see docs/filters.md.
-
-        Parameters
-        ----------
-        name : what errors call it
-
-        Raises
-        ------
-        UnknownField
-            for a column that the payload does not have, naming those that it has.
-        InputError
-        """
-        return self._parsed(document, self.parts, limits, name)
-
     def matches(self, filter: Filter | Matches | Mapping[str, Any]) -> Matches:
         """The targets that meet a filter. Matches are returned as they are.
 
@@ -341,17 +289,10 @@ class Collection:
             if filter.total != len(parts.offsets):
                 raise InputError("filter", f"matches among the {len(parts.offsets)} targets", f"among {filter.total}")
             return filter
-        parsed = filter if isinstance(filter, Filter) else self._parsed(filter, parts)
+        parsed = filter if isinstance(filter, Filter) else filter_of(parts, filter)
         if cache is None:
-            raise self._no_payload("filter")
+            raise _no_payload(parts, "filter")
         return cache.of(parsed)
-
-    def _parsed(
-        self, document: Mapping[str, Any], parts: Parts, limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
-    ) -> Filter:
-        if parts.payload is None:
-            raise self._no_payload(name)
-        return parse_filter(document, parts.payload.schema, limits, name)
 
     def prepare(self, vectors: ArrayLike, name: str = "vector") -> F32:
         """Queries as they are compared with targets: checked, (m, d), of length 1 under metric cosine.
@@ -436,17 +377,6 @@ class Collection:
         """
         return self.parts.ids.row(wanted)
 
-    def page(self, start: int, limit: int, filter: Filter | Matches | Mapping[str, Any] | None = None) -> I64:
-        """The first `limit` rows, from row `start` on, of all targets or of those that meet a filter.
-
-        Raises
-        ------
-        InputError, UnknownField
-        """
-        if filter is None:
-            return np.arange(start, min(start + limit, self.count))
-        return self.matches(filter).page(start, limit)
-
     def ids(self, rows: NDArray[np.integer]) -> list[str | int]:
         """The ids of some rows."""
         return self.parts.ids.ids(rows)
@@ -454,13 +384,6 @@ class Collection:
     def vectors(self, rows: NDArray[np.integer]) -> F32:
         """The stored vectors of some rows, (r, d); 0 for targets that have none."""
         return self.parts.targets.vectors(rows)
-
-    def seqs(self, rows: NDArray[np.integer]) -> I64:
-        """The number of the last write that changed each of some rows, or a higher one that the version has."""
-        targets, of_version = self.parts.targets, self.manifest.log_seq
-        if isinstance(targets, DeltaTargets):
-            return targets.seqs(rows, of_version)
-        return np.full(len(rows), of_version)
 
     def payload(
         self, rows: Sequence[int] | NDArray[np.integer], columns: Sequence[str] | None = None
@@ -474,9 +397,6 @@ class Collection:
         """
         return taken(self.parts.payload, rows, columns)
 
-    def _no_payload(self, name: str) -> InputError:
-        return InputError(name, f"none, as collection {self.name!r} has no payload", "a filter")
-
     def correction(self) -> CentredCorrection:
         """The fitted correction. Its `offsets` of further targets, prepared as queries are, compare with stored ones.
 
@@ -485,28 +405,6 @@ class Collection:
         BundleDamaged, StorageError
         """
         return self.parts.correction()
-
-    def check_hashes(self) -> None:
-        """Compare the content of all files with the manifest. Does nothing for an index in memory.
-
-        Raises
-        ------
-        BundleDamaged, StorageError
-        """
-        if (folder := self.parts.folder) is not None:
-            verify(folder, self.manifest)
-
-    def warm(self) -> None:
-        """Read the files that queries look at into the system's memory, so that the first query waits for no disk.
-
-        Does nothing for an index in memory, and where the files would take most of the machine's memory.
-
-        Raises
-        ------
-        StorageError
-        """
-        if (folder := self.parts.folder) is not None:
-            warm(folder, self.manifest)
 
     def check_canaries(self) -> None:
         """Ask the canary queries and compare with the stored answers. Does nothing for an index in memory.
@@ -519,6 +417,28 @@ class Collection:
         parts = self.parts
         if parts.folder is not None:
             canaries.check(parts.folder / CANARY, parts.ranker, parts.offsets)
+
+
+def filter_of(
+    parts: Parts, document: Mapping[str, Any], limits: FilterLimits = FILTER_LIMITS, name: str = "filter"
+) -> Filter:
+    """Return a filter from its JSON, checked against the payload's columns: see docs/filters.md.
+
+    Parameters
+    ----------
+    name : what errors call it
+
+    Raises
+    ------
+    InputError, UnknownField
+    """
+    if parts.payload is None:
+        raise _no_payload(parts, name)
+    return parse_filter(document, parts.payload.schema, limits, name)
+
+
+def _no_payload(parts: Parts, name: str) -> InputError:
+    return InputError(name, f"none, as collection {parts.manifest.collection!r} has no payload", "a filter")
 
 
 def _check_thresholds(parts: Parts, min_confidence: float, min_presence: float) -> None:

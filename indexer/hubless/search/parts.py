@@ -20,7 +20,7 @@ from hubless.search.canaries import Canary
 from hubless.search.engines.base import StoredVectors, Targets
 from hubless.search.matches import Matches
 from hubless.search.ranker import Ranker
-from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading
+from hubless.store.bundle import PROJECTION, Manifest, read_arrays, reading, verify, warm
 from hubless.vectors.arrays import F32, F64, I64
 from hubless.vectors.basis import Basis
 from hubless.vectors.free_payload import is_free
@@ -190,6 +190,11 @@ class Parts:
         return 0 if self.numbering is None else self.numbering.added
 
     @property
+    def removed(self) -> int:
+        """The number of targets of the version that are gone or were replaced."""
+        return 0 if self.numbering is None else self.numbering.removed
+
+    @property
     def payload_schema(self) -> pa.Schema | None:
         """The columns of the payload; None without payload."""
         return None if self.payload is None else self.payload.schema
@@ -249,6 +254,28 @@ class Parts:
     def base_rows(self, rows: I64) -> I64:
         """Return the rows in the version of some rows; −1 for targets that were added since."""
         return rows if self.numbering is None else self.numbering.base_rows(rows)
+
+    def check_hashes(self) -> None:
+        """Compare the content of all files with the manifest. Does nothing for an index in memory.
+
+        Raises
+        ------
+        BundleDamaged, StorageError
+        """
+        if self.folder is not None:
+            verify(self.folder, self.manifest)
+
+    def warm(self) -> None:
+        """Read the files that queries look at into the system's memory, so that the first query waits for no disk.
+
+        Does nothing for an index in memory, and where the files would take most of the machine's memory.
+
+        Raises
+        ------
+        StorageError
+        """
+        if self.folder is not None:
+            warm(self.folder, self.manifest)
 
     @cached_property
     def ranker(self) -> Ranker:

@@ -99,7 +99,7 @@ class Ranker:
         if self._rescorer is not None and strength != 0:
             depth = min(depth, wanted)
         if k < depth:
-            k = min(depth, self.room(matches))
+            k = min(depth, self.count if matches is None else self.room(matches))
         if strength == 0 or self.query_time is None:
             augmented = self.targets.augmented(queries, strength)
             ranked = self._ranked(*self._search(augmented, k, how, matches), strength)

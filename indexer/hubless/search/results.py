@@ -140,7 +140,8 @@ class Results:
     @cached_property
     def numbers(self) -> tuple[list[list[float]], list[list[float]], list[list[float]]]:
         """Scores, similarities and offsets as lists: for several queries converted at once."""
-        return self.scores.tolist(), self.similarities.tolist(), self.offsets.tolist()
+        ranked = self.ranked
+        return ranked.scores.tolist(), ranked.similarities.tolist(), ranked.offsets.tolist()
 
     @property
     def corrected(self) -> NDArray[np.bool_] | None:

@@ -13,6 +13,7 @@ from hubless.errors import LogDamaged, one_line
 from hubless.search.collection import Collection
 from hubless.search.delta.changes import Delta
 from hubless.search.delta.memtable import NewTargets
+from hubless.search.delta.overlay import seqs_of
 from hubless.search.delta.writes import KINDS, Put, Remove, Write
 from hubless.search.parts import later_prior
 from hubless.store.log import Log
@@ -160,7 +161,7 @@ class Transaction:
         """The last write of a target, after the writes so far; None for no such target."""
         collection = self.collection()
         [row] = collection.find([wanted])
-        return None if row is None else int(collection.seqs(np.array([row]))[0])
+        return None if row is None else int(seqs_of(collection.parts, np.array([row]))[0])
 
     def check(self, write: Write) -> None:
         """Check that a write can be stored, also if a later one of its group replaces what it puts.

@@ -70,14 +70,14 @@ def hits_of(found: FoundHits) -> QueryHits:
     if beside is not NOTHING_BESIDE:
         _add(hits, beside)
     answer: QueryHits = {"hits": hits}
-    if results.corrected is not None:
-        answer["corrected"] = bool(results.corrected[line])
-    if results.certainty is not None:
+    if (corrected := results.ranked.corrected) is not None:
+        answer["corrected"] = bool(corrected[line])
+    if results.assessed is not None and results.certainty is not None:
         confidence, presence, shares = results.certainty
         for hit, share in zip(hits, shares[line], strict=False):
             hit["share"] = share
         answer["confidence"], answer["presence"] = confidence[line], presence[line]
-        answer["calibrated"] = results.calibrated
+        answer["calibrated"] = results.assessed.calibrated
         answer["answered"] = results.kept is None or bool(results.kept[line])
     return answer
 

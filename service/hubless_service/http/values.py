@@ -28,6 +28,7 @@ from typing_extensions import TypeAliasType
 import hubless
 from hubless.errors import DimensionMismatch, InputError, NotFinite, UnknownField
 from hubless.filters import Filter, FilterLimits, filter_schemas, read_row
+from hubless.search.collection import filter_of
 from hubless.vectors.arrays import F32, check_dim
 from hubless_service.http.problems import clip, describe
 from hubless_service.settings import Settings
@@ -262,7 +263,7 @@ def _extras(value: Any, info: Info) -> Extras:
 def _filter(value: Any, info: Info) -> Filter:
     table = info.context.settings
     limits = FilterLimits(table.max_filter_depth, table.max_filter_conditions, table.max_filter_values)
-    return info.context.collection.filter(value, limits, "")
+    return filter_of(info.context.collection.parts, value, limits, "")
 
 
 IdJson = TypeAliasType(

@@ -189,7 +189,7 @@ def is_due(living: WritableCollection, merge_at: int) -> bool:
     Writes count too, as a collection whose targets are changed again and again would have an ever longer log.
     """
     now, base = living.current, living.base
-    changed = max(now.added, now.removed, now.seq - base.seq)
+    changed = max(now.parts.added, now.parts.removed, now.seq - base.seq)
     if not merge_at or living.log is None or changed < max(merge_at, SHARE * base.count):
         return False
     home = living.log.path.parent

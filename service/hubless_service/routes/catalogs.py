@@ -135,8 +135,8 @@ def describe(state: AppState, collection: hubless.Collection) -> CollectionAnswe
         "writes": {
             "seq": collection.seq,
             "log_bytes": state.engine.catalog.log_bytes(manifest.collection),
-            "added": collection.added,
-            "removed": collection.removed,
+            "added": collection.parts.added,
+            "removed": collection.parts.removed,
             "frozen_share": collection.parts.frozen_share,
         },
         "versions": [*state.engine.shelf.version_ids.get(collection.name, ())],

@@ -53,9 +53,9 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
     if wanted.min_seq:
         held = await engine.reach(call.trace, held, wanted.min_seq)
     found = await engine.search(call, held, [wanted])
-    manifest = held.manifest
 
     def answer() -> QueryAnswer:
+        manifest = held.manifest
         return {**hits_of(found[0]), "collection": manifest.collection, "version": manifest.version}
 
     return await responses.send_heavy(weight_of(found), answer, call.trace)

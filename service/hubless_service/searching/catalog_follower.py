@@ -296,7 +296,7 @@ class CatalogFollower:
             lambda: self._source.open(name, hashes=hashes), lambda: self._source.log(name)
         )
         if not hashes:  # which would have read the files
-            collection.warm()
+            collection.parts.warm()
         collection.check_canaries()
         living = WritableCollection(collection, written)
         if follow(living):
@@ -322,7 +322,7 @@ class CatalogFollower:
         while collections and not self._stopping.is_set():
             collection = collections.pop()
             try:
-                collection.check_hashes()
+                collection.parts.check_hashes()
             except BundleError as error:
                 if self._is_current(collection):
                     self._unsound[collection.version] = error.with_traceback(None)

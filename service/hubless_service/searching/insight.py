@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 import hubless
 from hubless.measures import k_occurrence
 from hubless.measures.projection import Projection
+from hubless.search.parts import projection
 from hubless.vectors.arrays import F32, I64
 
 K = 10
@@ -51,7 +52,7 @@ class Insight:
 
     def counts(self, version: hubless.Collection) -> Counts | None:
         """Return how often each target is found; None if that was not measured, and there is no sample of the bank."""
-        stored, measured = version.occurrence, version.manifest.measured
+        stored, measured = version.parts.occurrence(), version.manifest.measured
         if stored is not None and measured is not None:
             return Counts(stored, measured.queries, stored=True)
         finds = self.finds(version)
@@ -63,7 +64,7 @@ class Insight:
         """The places of targets and bank queries."""
         with self._working:
             if self._projection is None:
-                self._projection = version.projection()
+                self._projection = projection(version.parts)
             return self._projection
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 import hubless
 from hubless.filters import Filter
+from hubless.search.delta.overlay import seqs_of
 from hubless.search.matches import Matches
 from hubless.vectors.arrays import I64
 from hubless_service.http.hits import LoadedTargets, read_beside
@@ -49,7 +50,11 @@ def scroll_targets(
 ) -> tuple[LoadedTargets, int | None]:
     """The targets from row `start` on, and the row at which the next page begins; None if there are no more."""
     matches = None if filter is None else matches_of(collection, filter, [trace])
-    rows = collection.page(start, limit + 1, matches)
+    rows = (
+        np.arange(start, min(start + limit + 1, collection.count))
+        if matches is None
+        else matches.page(start, limit + 1)
+    )
     return _targets(collection, rows[:limit], extras), int(rows[limit]) if len(rows) > limit else None
 
 
@@ -60,4 +65,4 @@ def count_matches(collection: hubless.Collection, filter: Filter, trace: Trace) 
 
 def _targets(collection: hubless.Collection, rows: I64, extras: Extras) -> LoadedTargets:
     beside = read_beside(collection, rows, extras)
-    return LoadedTargets(collection.ids(rows), collection.offsets[rows], collection.seqs(rows), beside)
+    return LoadedTargets(collection.ids(rows), collection.offsets[rows], seqs_of(collection.parts, rows), beside)

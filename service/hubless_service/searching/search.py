@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from itertools import repeat
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import faiss
 import numpy as np
@@ -66,17 +66,18 @@ async def search(
         places.append(i)
         group.append(query)
     futures: list[asyncio.Future[list[FoundHits]]] = []
-    answers: dict[int, FoundHits] = {}
+    answers: list[FoundHits | None] = [None] * len(queries)
     try:
         for key, (_, group) in alike.items():
             futures.append(_submit(queue, collection, key, group, trace, deadline, observe))
         for (places, _), future in zip(alike.values(), futures, strict=True):
             found = await unless_gone(trace, future)
-            answers.update(zip(places, found, strict=True))
+            for place, hits in zip(places, found, strict=True):
+                answers[place] = hits
     finally:
         for future in futures:
             future.cancel()  # if one has failed, nobody waits for the others
-    return [answers[i] for i in range(len(queries))]
+    return cast(list[FoundHits], answers)
 
 
 def _key(collection: hubless.Collection, query: Query) -> tuple[object, ...]:

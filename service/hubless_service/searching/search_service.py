@@ -185,7 +185,7 @@ class SearchService:
             seconds = min(seconds, query.timeout_ms / 1000)
             texts = texts or isinstance(query.asked, str)
         deadline = trace.started + seconds
-        queue = self._queue_of(collection)
+        queue = self._remote if collection.parts.remote else self._queue
         encoded = queries
         if texts:
             queue.check_wait(trace, seconds)  # before a text is encoded in vain
@@ -253,7 +253,7 @@ class SearchService:
         def answer(nothing: Sequence[None]) -> list[T]:
             return [work()]
 
-        queue = self._queue if collection is None else self._queue_of(collection)
+        queue = self._remote if collection and collection.parts.remote else self._queue
         result: T = await queue.submit(trace, trace.started + self._timeout, answer, None)
         return result
 
@@ -267,9 +267,6 @@ class SearchService:
     @property
     def _queues(self) -> list[WorkQueue]:
         return [self._queue] if self._remote is self._queue else [self._queue, self._remote]
-
-    def _queue_of(self, collection: hubless.Collection) -> WorkQueue:
-        return self._remote if collection.parts.remote else self._queue
 
     def _prepare(self) -> None:
         """Make a thread of ours ready to search."""

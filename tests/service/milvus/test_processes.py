@@ -44,6 +44,6 @@ def test_service_merges_what_was_written_into_a_new_collection_of_milvus(catalog
         client.put("/points", json={"points": new})
         until(lambda: client.post("/count").json()["version"] != first)
         merged = open_collection(catalog, NAME)
-        assert (merged.added, merged.removed, merged.count) == (0, 0, len(stored))
+        assert (merged.parts.added, merged.parts.removed, merged.count) == (0, 0, len(stored))
         assert merged.manifest.index.engine.name != collection_name(NAME, first)
         writing.check(client, stored, merged.correction())

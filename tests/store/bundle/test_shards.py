@@ -97,7 +97,7 @@ def test_shard_of_another_dimension_or_kind_is_named(catalog, tmp_path, made):
 
 def test_warming_reads_all_shards(catalog):
     collection = open_collection(catalog, shards.NAME, hashes=False)
-    collection.warm()
+    collection.parts.warm()
     (shards.folder(catalog) / FILES[2]).unlink()
     with pytest.raises(hubless.errors.StorageError, match=FILES[2]):
-        collection.warm()
+        collection.parts.warm()

@@ -168,7 +168,7 @@ def compare_strictly(
     """
     record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
-    metric: Metric = "cosine" if collection.metric == "cosine" else "dot"
+    metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"
     comparison = compare(
         queries, collection.parts.source, relevant, corrections, metric=metric, target_prior=prior, **options
     )

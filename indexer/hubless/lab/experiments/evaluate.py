@@ -134,7 +134,7 @@ def evaluate(
     check_between("strength", applied, 0, MOST_STRENGTH)
     vectors = as_items(queries, "queries").vectors
     check_dim(vectors.shape[1], collection.dim, vectors.name)
-    source = under_metric(vectors, collection.metric)
+    source = under_metric(vectors, collection.manifest.metric)
     right = as_relevant(relevant, source.shape[0], collection.count)
     answered = np.flatnonzero([len(rows) > 0 for rows in right])
     counted = None if attribute is None else Attribute(as_groups(_column(collection, attribute), attribute), top)

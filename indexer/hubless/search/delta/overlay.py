@@ -235,6 +235,14 @@ class DeltaPayload:
         return pa.concat_tables([base if left is None else base.take(left), self._added.table().take(self._slots)])
 
 
+def seqs_of(parts: Parts, rows: NDArray[np.integer]) -> I64:
+    """Return the number of the last write that changed each of some rows, or a higher one that the version has."""
+    of_version = parts.manifest.log_seq
+    if isinstance(parts.targets, DeltaTargets):
+        return parts.targets.seqs(rows, of_version)
+    return np.full(len(rows), of_version)
+
+
 def place_of(parts: Parts, row: int) -> tuple[int, int]:
     """Return where a row stands, for cursors: the same in every process that has opened the version and its log.
 
