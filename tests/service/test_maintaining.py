@@ -192,16 +192,6 @@ def test_merge_is_due_for_added_targets_gone_targets_and_writes_of_two_percent(t
     assert not is_due(before, 1)
 
 
-def test_merge_that_is_due_is_left_to_whoever_holds_the_collection_and_found_again(home, start, monkeypatch):
-    monkeypatch.setattr(maintaining, "_BUSY_SECONDS", 0.05)
-    with lease(home, "some job"):
-        made = start(merge_at=1)
-        until(lambda: is_running(home))
-        until(lambda: not is_running(home))
-        assert made.status(NAME) is None
-    until(lambda: (status := read_status(home)) is not None and status.state == "done")
-
-
 def test_bank_that_fails_again_and_again_is_left_until_it_is_asked_for(home, start, monkeypatch):
     monkeypatch.setattr(maintaining, "_AFTER_FAILURE", 0.0)
     give_bank(home, BANK, append=False)

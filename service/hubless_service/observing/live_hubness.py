@@ -17,7 +17,7 @@ from hubless_service.settings import Settings
 log = logging.getLogger("hubless.live")
 
 _SECONDS = 0.25  # between two looks at what was asked
-_RESTS = 30  # times as long as a look has taken, while queries come
+_RESTS = 30  # times as long as a look has taken: processors are for queries
 
 
 class LiveHubness:
@@ -88,9 +88,9 @@ class LiveHubness:
             stopping = self._stopping.wait(_SECONDS)
             if self._sampler:
                 self._sampler.look(time(), last=stopping)
-            came, self._came, started = self._came, False, monotonic()
-            # processors are for queries, as long as any come
-            if self._settings.hubness and not (stopping or self._busy() or (came and started < rests_until)):
+            started = monotonic()
+            if self._settings.hubness and started >= rests_until and not (stopping or self._busy()):
+                self._came = False
                 self._look_at_all()
                 rests_until = monotonic() + _RESTS * (monotonic() - started)
 
