@@ -1,8 +1,8 @@
 """How well confidence tells right answers from wrong ones on real sets: `python -m benchmarks.confidence FOLDER …`.
 
 A folder holds `queries.npy`, `targets.npy` and `gt.npy` (the row of each query's right target). Each set is split by
-the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the queries whose targets are not searched. Half of
-the test queries calibrate the other half, which is measured; errors are also those by 50, 100 and 200 labels alone.
+the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the queries whose targets are not searched. No score
+sees a label; figures are means over the splits. Then 50, 100 and 200 test queries calibrate confidence for the others.
 
 Writes `docs/images/confidence.json`, the table in `docs/confidence.md` and the sentence in `README.md`. Without folders
 it takes the numbers that are there.
@@ -13,13 +13,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 
 from benchmarks.gains import NAMES
 from benchmarks.real_sets import open_set
-from hubless.lab.experiments.abstain import CutQuality, abstain
+from hubless.lab.experiments.abstain import ACCURACY, CutQuality, measured, trial_answers
+from hubless.lab.experiments.methods import Method
 from hubless.lab.experiments.trials import Labelled
 
 PAIRS = (50, 100, 200)
@@ -28,26 +30,36 @@ ROOT = Path(__file__).parents[1]
 KEPT = ROOT / "docs" / "images" / "confidence.json"
 PAGE, README = ROOT / "docs" / "confidence.md", ROOT / "README.md"
 TABLE = re.compile(r"(?s)(?<=The table:\n\n)\|.*?\n(?=\n)")
-SENTENCE = re.compile(r"(?s)Each answer says how likely its first hit\s+is\s+right\..*?\(docs/confidence\.md\)\)\.")
+SENTENCE = re.compile(r"(?s)- \*\*Confidence\*\*: .*?\(docs/confidence\.md\)\)\.")
+"""A point of a list in the README."""
+WIDTH = 120
 
 
 def measure(folder: Path, seeds: int) -> dict[str, Any]:
-    """Return the figures of a set."""
-    data = open_set(folder)
-    given = Labelled(data.pairs, None, None)
-    by_half = abstain(given, seeds=seeds, progress=False)
-    found: dict[str, Any] = {"set": data.name, "queries": by_half.queries, "right": round(by_half.answers_right[1], 4)}
-    found["cosine"] = _figures(by_half.cosine, by_half.presence_cosine)
-    found["confidence"] = _figures(by_half.confidence, by_half.presence)
+    """Return the figures of a set: the means over the splits, and the errors of all splits together."""
+    data, method = open_set(folder), Method("auto")
+    trials = [trial_answers(trial, method) for trial in Labelled(data.pairs, None, None).trials(seeds)]
+    each = [measured(method.label, [trial], 0, ACCURACY) for trial in trials]
+    found: dict[str, Any] = {"set": data.name, "right": _mean([one.answers_right[1] for one in each])}
+    found["cosine"] = _figures([(one.cosine, one.presence_cosine) for one in each])
+    found["confidence"] = _figures([(one.confidence, one.presence) for one in each])
     for pairs in PAIRS:
-        result = abstain(given, seeds=seeds, pairs=pairs, progress=False)
-        errors = {"error": result.error, "of one": result.error_of_one, "presence": result.presence_error}
+        result = measured(method.label, trials, pairs, ACCURACY)
+        errors = {"error": result.error, "of one split": result.error_of_one, "presence": result.presence_error}
         found[f"{pairs} labels"] = {name: round(value or 0.0, 4) for name, value in errors.items()}
     return found
 
 
-def _figures(cut: CutQuality, presence: float) -> dict[str, float]:
-    return {"auroc": round(cut.auroc, 4), "answered": round(cut.answered, 4), "presence": round(presence, 4)}
+def _figures(splits: Sequence[tuple[CutQuality, float]]) -> dict[str, float]:
+    return {
+        "auroc": _mean([cut.auroc for cut, _ in splits]),
+        "answered": _mean([cut.answered for cut, _ in splits]),
+        "presence": _mean([presence for _, presence in splits]),
+    }
+
+
+def _mean(values: Sequence[float]) -> float:
+    return round(float(np.mean(values)), 4)
 
 
 def with_mean(sets: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
@@ -81,8 +93,9 @@ def sentence(sets: Sequence[Mapping[str, Any]]) -> str:
     mean = with_mean(sets)[-1]
     before, after = (100 * mean[name]["answered"] for name in ("cosine", "confidence"))
     return (
-        f"Each answer says how likely its first hit is right. On {len(sets)} real sets you can answer {after:.0f} % of "
-        f"the queries with 90 % right; with a threshold on cosines, {before:.0f} % ([confidence](docs/confidence.md))."
+        f"- **Confidence**: each answer says how likely its first hit is right. On {len(sets)} real sets you can "
+        f"answer {after:.0f} % of the queries and have 90 % of the answers right; with a cut at the cosine, "
+        f"{before:.0f} % ([measured](docs/confidence.md))."
     )
 
 
@@ -98,8 +111,9 @@ def main() -> None:
     if not given.no_write:
         KEPT.write_text("[\n" + ",\n".join(json.dumps(found, ensure_ascii=False) for found in sets) + "\n]\n")
         rows = "\n".join(table(sets)) + "\n"
+        said = fill(sentence(sets), WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         PAGE.write_text(TABLE.sub(lambda _: rows, PAGE.read_text("utf-8")), "utf-8")
-        README.write_text(SENTENCE.sub(lambda _: sentence(sets), README.read_text("utf-8")), "utf-8")
+        README.write_text(SENTENCE.sub(lambda _: said, README.read_text("utf-8")), "utf-8")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from benchmarks import dimensions, few_queries
+from benchmarks import confidence, dimensions, few_queries
 from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences
 
 ROOT = Path(__file__).parents[2]
@@ -30,6 +30,16 @@ def test_table_of_the_readme_is_that_of_the_measurements():
 def test_table_of_a_page_is_that_of_the_measurements(benchmark, page):
     sets = json.loads(benchmark.KEPT.read_text("utf-8"))["sets"]
     assert "\n".join(benchmark.markdown(sets)) in (ROOT / "docs" / page).read_text("utf-8")
+
+
+def test_table_and_sentence_on_confidence_are_those_of_the_measurements():
+    sets = json.loads(confidence.KEPT.read_text("utf-8"))
+    assert "\n".join(confidence.table(sets)) in (ROOT / "docs" / "confidence.md").read_text("utf-8")
+    assert confidence.sentence(sets) in page("README.md")
+    mean = confidence.with_mean(sets)[-1]
+    assert f"{mean['200 labels']['of one split']:.3f}".lstrip("0") in page("docs/confidence.md")
+    assert max(mean["200 labels"]["error"], mean["200 labels"]["of one split"]) <= 0.06
+    assert all(found["200 labels"]["error"] <= 0.1 for found in sets)
 
 
 def test_sentences_of_the_readme_on_the_demo_are_those_of_the_measurements():

@@ -140,6 +140,7 @@ GIVEN = {
     "cli": [vectors("images", "captions"), tables],
     "clients/python": [demo],
     "clients/typescript": [demo],
+    "confidence": [vectors("images", "captions")],
     "http": [demo],
     "lab": [vectors("images", "captions", "past-queries", "logged"), built, scores],
     "metrics": [vectors("images", "recent-queries")],

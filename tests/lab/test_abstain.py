@@ -75,6 +75,7 @@ def test_numbers_table_and_picture_are_written(made, tmp_path, suffix, start):
     ("options", "message"),
     [
         ({"accuracy": 1.5}, "accuracy: expected a number of at least 0 and at most 1, got 1.5"),
+        ({"pairs": 1}, "pairs: expected at least 20"),
         ({"pairs": 19}, "pairs: expected at least 20, better 100 and more, got 19"),
         ({"correction": "best"}, "correction: expected one of"),
     ],
@@ -104,3 +105,9 @@ def test_tune_says_which_threshold_answers_how_many():
     assert found.abstention.correction.split()[0] == found.correction
     assert any("min_confidence" in note and "80% right" in note for note in found.notes)
     assert tune(HUBBY.queries, HUBBY.targets, RIGHT, **options).abstention is None
+
+
+def test_without_labels_confidence_orders_answers_and_is_no_probability():
+    found = measured(pairs=0)
+    assert (found.pairs, found.error, found.queries) == (0, None, 400)
+    assert found.confidence.auroc > found.cosine.auroc

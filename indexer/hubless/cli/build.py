@@ -27,7 +27,7 @@ from hubless.corrections import correction as make_correction
 from hubless.errors import InputError
 from hubless.knn import INDEXES
 from hubless.search.engines.external import engine, engine_names
-from hubless.store.bundle import IndexRecord, PriorRecord, StrengthRecord
+from hubless.store.bundle import ConfidenceRecord, IndexRecord, PriorRecord, StrengthRecord
 
 _INDEXES = ("auto", *INDEXES)
 EXAMPLE = 40
@@ -170,6 +170,7 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
         "fitted": _fitted(manifest),
         "target prior": _prior(manifest.target_prior),
         "strength": f"{manifest.strength:g}{_chosen_by(manifest.strength_choice)}",
+        "confidence": _calibrated(manifest.confidence),
         "index": " ".join(filter(None, [manifest.index.type, _pairs(manifest.index.parameters), _shards(manifest)])),
         "note": "; ".join(manifest.index.notes),
         **_measured(manifest),
@@ -182,6 +183,12 @@ def _facts(manifest: hubless.Manifest) -> dict[str, str]:
 def _dimensions(manifest: hubless.Manifest) -> str:
     kept = "" if manifest.dims is None else f", {manifest.dims} kept"
     return f"{manifest.dim} dimensions{kept}"
+
+
+def _calibrated(record: ConfidenceRecord | None) -> str:
+    if record is None:
+        return "none, as there is no query bank"
+    return f"calibrated by {record.pairs} labelled pairs" if record.calibrated else "without labels: no probability"
 
 
 def _shards(manifest: hubless.Manifest) -> str:

@@ -36,6 +36,13 @@ def test_no_ranking_changes_with_the_model(index, limit, asked):
     assert (bare.confidence, bare.presence, bare.shares) == (None, None, None)
 
 
+def test_shorter_answer_is_the_start_of_a_longer_one(index):
+    whole = index.query(QUERIES, 20)
+    for limit in (1, 2, 10):
+        found = index.query(QUERIES, limit)
+        assert found.ids == [line[:limit] for line in whole.ids]
+
+
 @pytest.mark.parametrize("limit", [1, 3, 30])
 def test_shares_begin_with_the_confidence_and_fall(index, limit):
     found = index.query(QUERIES, limit)

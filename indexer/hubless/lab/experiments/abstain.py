@@ -1,11 +1,11 @@
 """Which queries should be answered: confidence beside a cut at the cosine, on labelled pairs that it has not seen."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,6 +161,15 @@ def write_abstention(made: Abstention, path: Path) -> None:
         replace_text(path, FORMATS[path.suffix](made))
 
 
+class TrialAnswers(NamedTuple):
+    """The answers to the test queries of a trial, raw and at a strength, and the model of confidence of its bank."""
+
+    model: ConfidenceModel
+    raw: Answers
+    found: Answers
+    strength: float
+
+
 @dataclass(frozen=True)
 class _Outcomes:
     """Answers to some queries, (m,) each, and presence over the same queries with and without right targets, (2m,)."""
@@ -199,7 +208,7 @@ def abstain(
     queries, targets, relevant, metric, query_bank, target_bank, seeds : as for `compare`
     correction : its name, or a method
     strength : λ
-    pairs : how many labelled pairs calibrate; None for half of the test queries of a trial
+    pairs : how many labelled pairs calibrate; None for half of the test queries of a trial, 0 for none
     accuracy : share of answers that should be right
 
     Raises
@@ -208,7 +217,7 @@ def abstain(
         as `compare`; if there are fewer than 20 labelled pairs.
     """
     check_between("accuracy", accuracy, 0, 1)
-    if pairs is not None and pairs < FEWEST_PAIRS:
+    if pairs and pairs < FEWEST_PAIRS:
         raise InputError("pairs", f"at least {FEWEST_PAIRS}, better 100 and more", pairs)
     given = queries
     if not isinstance(given, Labelled):
@@ -217,13 +226,13 @@ def abstain(
         raise InputError("queries", "vectors, as confidence depends on them", "similarities")
     method = Method(correction) if isinstance(correction, str) else correction
     method.check()
-    outcomes: list[_Outcomes] = []
     with progress_bars(progress) as steps:
         advance = steps.step("measuring confidence", seeds if given.query_bank is None else 1)
-        for number, trial in enumerate(given.trials(seeds)):
-            outcomes.extend(_of_trial(trial, method, strength, pairs, number))
+        trials = []
+        for trial in given.trials(seeds):
+            trials.append(trial_answers(trial, method, strength))
             advance(1)
-    return _measured(method.label, accuracy, outcomes, given.notes())
+    return measured(method.label, trials, pairs, accuracy, given.notes())
 
 
 def abstain_collection(
@@ -254,10 +263,11 @@ def abstain_collection(
     raw, found = (collection.query(asked, depth, each, prepared=True) for each in (0.0, strength))
     before, after = (Answers.of(asked, each.scores, each.rows, right) for each in (raw, found))
     outcomes = [_outcomes(model, before, after, strength)]
-    return _measured(collection.manifest.correction.name, accuracy, outcomes, [])
+    return _together(collection.manifest.correction.name, accuracy, outcomes, [])
 
 
-def _of_trial(trial: Trial, method: Method, strength: float, pairs: int | None, seed: int) -> Iterator[_Outcomes]:
+def trial_answers(trial: Trial, method: Method, strength: float = 1.0) -> TrialAnswers:
+    """Return the answers to the test queries of a trial, and the model of confidence that its bank gives."""
     scorer, bank = method.fit(trial), trial.query_bank[:_FITTED]
     best = partial(_best, trial, scorer)
     model = fit_confidence(bank, best(bank, DEPTH, 0.0)[0], best(bank, DEPTH, 1.0)[0])
@@ -265,16 +275,32 @@ def _of_trial(trial: Trial, method: Method, strength: float, pairs: int | None, 
     raw, found = (
         Answers.of(trial.queries, *best(trial.queries, depth, each), trial.relevant) for each in (0.0, strength)
     )
-    order = np.random.default_rng(seed).permutation(len(trial.rows))
-    half = len(order) // 2
-    labelled = half if pairs is None else min(pairs, len(order) - len(order) // 5)
+    return TrialAnswers(model, raw, found, strength)
+
+
+def measured(
+    label: str, trials: Sequence[TrialAnswers], pairs: int | None, accuracy: float, notes: Sequence[str] = ()
+) -> Abstention:
+    """Measure confidence on the answers of some trials: see `abstain`."""
+    outcomes = [each for seed, trial in enumerate(trials) for each in _folds(trial, pairs, seed)]
+    return _together(label, accuracy, outcomes, list(notes))
+
+
+def _folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[_Outcomes]:
+    """Calibrate by some answers of a trial, and assess the others."""
+    if pairs == 0:
+        yield _outcomes(trial.model, trial.raw, trial.found, trial.strength)
+        return
+    count = len(trial.found.right)
+    order = np.random.default_rng(seed).permutation(count)
+    labelled = count // 2 if pairs is None else min(pairs, count - count // 5)
     if labelled < FEWEST_PAIRS:
         expected = f"at least {FEWEST_PAIRS} labelled pairs to calibrate by in each trial"
         raise InputError("relevant", expected, labelled)
     for fold in (order[:labelled], order[labelled:]) if pairs is None else (order[:labelled],):
         others = np.setdiff1d(order, fold)
-        calibrated = model.calibrate(_some(found, fold), strength)
-        yield _outcomes(calibrated, _some(raw, others), _some(found, others), strength)
+        model = trial.model.calibrate(_some(trial.found, fold), trial.strength)
+        yield _outcomes(model, _some(trial.raw, others), _some(trial.found, others), trial.strength)
 
 
 def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
@@ -309,7 +335,7 @@ def _outcomes(model: ConfidenceModel, raw: Answers, found: Answers, strength: fl
     )
 
 
-def _measured(label: str, accuracy: float, outcomes: list[_Outcomes], notes: list[str]) -> Abstention:
+def _together(label: str, accuracy: float, outcomes: list[_Outcomes], notes: list[str]) -> Abstention:
     """Measure all queries of all trials together."""
     confidence, right, cosine, raw_right = (
         np.concatenate([getattr(each, name) for each in outcomes])
