@@ -19,10 +19,7 @@ CENTRE = "centre"
 class CentredCorrection:
     """h(t) − c: offsets of any target, comparable with the stored ones.
 
-    Parameters
-    ----------
-    fitted : gives h(t)
-    constant : c, the mean offset of the targets that the correction was first used for
+    c is the mean offset of the targets that the fitted correction was first used for.
     """
 
     fitted: FittedCorrection

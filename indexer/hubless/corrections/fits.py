@@ -37,13 +37,7 @@ def fit_each(
     target_bank: VectorSource | None,
     target_prior: TargetPrior | None,
 ) -> list[FittedCorrection]:
-    """Fit a correction on each of some query banks (b, d).
-
-    Raises
-    ------
-    InputError
-        as `hubless.corrections.prior.fit`.
-    """
+    """Fit a correction on each of some query banks (b, d), as `hubless.corrections.prior.fit` does."""
     if isinstance(method, FitsInPasses):
         return in_step([method.fitting(bank, targets, target_bank, target_prior) for bank in banks])
     return [fit_one(method, bank, targets, target_bank, target_prior) for bank in banks]

@@ -32,12 +32,7 @@ class Switch(Protocol):
 
 @dataclass(frozen=True)
 class Gate:
-    """The offsets count for a query only if its raw top-1 is active.
-
-    Parameters
-    ----------
-    active : (n,) whether a target is in the activation set
-    """
+    """The offsets count for a query only if its raw top-1 is among the active targets (n,)."""
 
     active: Flags
 
@@ -114,20 +109,10 @@ def corrected_scores(
     vectors: Callable[[I64], F32],
     candidates: int | None = CANDIDATES,
 ) -> F32:
-    """Scores of all targets, for evaluation: the ranking that a search with an exact index gives.
+    """Return scores (m, n) of all targets as a search with an exact index ranks: s − λh, of a gate only where it is on.
 
-    Parameters
-    ----------
-    queries : (m, d)
-    similarities : (m, n)
-    strength : λ
-    offsets : (n,)
-    vectors : gives the targets of some rows, (r, d), if a rescorer needs them
-    candidates : how many targets a rescorer looks at, None for all; the others come after these, in folded order
-
-    Returns
-    -------
-    (m, n): s − λh; with a gate only where it is on; with a rescorer s − λ(s − rescored).
+    A rescorer scores so many candidates anew (None for all), s − λ(s − rescored); the others come after, in folded
+    order. `vectors` gives the targets of some rows, (r, d).
     """
     folded = similarities - np.float32(strength) * offsets
     if query_time is None or strength == 0:

@@ -35,13 +35,7 @@ LEAST_SHARE = 1e-30
 
 @dataclass(frozen=True)
 class Entries:
-    """The larger entries of a matrix, by rows.
-
-    Parameters
-    ----------
-    counts : (n,) how many each row has
-    columns, values : (e,)
-    """
+    """The larger entries of a matrix, by rows: how many each row has (n,), their columns and values (e,)."""
 
     counts: I64
     columns: NDArray[np.int32]
@@ -56,13 +50,9 @@ class Entries:
 
 @dataclass(frozen=True)
 class Coupled:
-    """Result of one pass over bank and targets, of P_ij = exp(q_i·t_j/τ + a_i − L_j).
+    """Result of a pass, of P_ij = exp(q_i·t_j/τ + a_i − L_j): L_j = LSE_i(q_i·t_j/τ + a_i) (n,), Σ_j w_j·P_ij (b,).
 
-    Parameters
-    ----------
-    over_bank : (n,) L_j = LSE_i(q_i·t_j/τ + a_i), float64
-    shares : (b,) Σ_j w_j·P_ij, float64
-    entries : P_ij that are larger than what was asked for, by targets; None where these are too many, or none were
+    `entries` are the P_ij that were asked for, by targets; None where these are too many, or none were.
     """
 
     over_bank: F64
@@ -73,21 +63,9 @@ class Coupled:
 def coupled_sums(
     bank: VectorSource, targets: VectorSource, temperature: float, potentials: F64, weights: F64 | None = None
 ) -> tuple[F64, F64]:
-    """Return L_j = LSE_i(q_i·t_j/τ + a_i) for each target, and log Σ_j w_j·exp(q_i·t_j/τ − L_j) for each bank query.
+    """Return L_j = LSE_i(q_i·t_j/τ + a_i) (n,), and log Σ_j w_j·exp(q_i·t_j/τ − L_j) (b,), both float64.
 
-    Equal inputs give equal bytes on the same number of cores.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    temperature : τ, in units of similarity
-    potentials : (b,) a
-    weights : (n,) w; None for ones
-
-    Returns
-    -------
-    (n,) and (b,), both float64
+    Without weights w they are ones. Equal inputs give equal bytes on the same number of cores.
     """
     if devices.current() or is_sharded(bank):
         over_bank = log_sum_exp(bank, targets, temperature, potentials)
@@ -102,13 +80,9 @@ def coupled_sums(
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass over bank (b, d) and targets (n, d) that a fit asks for.
+    """A pass over bank (b, d) and targets (n, d) that a fit asks for, with τ, a and w as for `coupled_sums`.
 
-    Parameters
-    ----------
-    temperature, potentials, weights : as for `coupled_sums`
-    entries_above : return the entries P_ij that are larger than this; None for none
-    most_entries : if there are more, return none
+    It also returns the entries P_ij above `entries_above`, unless they are more than `most_entries`.
     """
 
     bank: VectorSource

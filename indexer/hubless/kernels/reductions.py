@@ -42,15 +42,9 @@ def log_sum_exp(
     potentials: F64 | None = None,
     advance: Advance = no_progress,
 ) -> F64:
-    """Return the LSE over the bank for each target t: log Σ_i exp(q_i·t/τ + a_i), (n,) float64.
+    """Return the LSE over the bank (b, d) for each target (n, d): log Σ_i exp(q_i·t/τ + a_i), (n,) float64.
 
     Exponents are shifted, so no τ above zero under- or overflows.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    temperature, potentials : τ and a, see `Softmax`
     """
     return log_sum_exp_each([Softmax(bank, temperature, potentials)], targets, advance)[0]
 
@@ -277,17 +271,9 @@ def moments(vectors: VectorSource, advance: Advance = no_progress) -> tuple[F64,
 
 
 def top_k(queries: F32, targets: VectorSource, k: int, offsets: F32 | None = None) -> tuple[F32, I64]:
-    """Search exactly: return the k best targets of each query by q·t − h(t), ties by the lower row.
+    """Search exactly: return scores and rows (m, k) of the best targets of each query by q·t − h(t), best first.
 
-    Parameters
-    ----------
-    queries : (m, d)
-    targets : (n, d)
-    offsets : (n,) h; None for zeros
-
-    Returns
-    -------
-    scores (m, k) and rows (m, k), best first; k is at most n.
+    Ties go to the lower row; k is at most n.
     """
     return rankings(queries, targets, k, offsets)[0]
 
@@ -321,12 +307,7 @@ def _rankings_in(queries: F32, k: int, targets: VectorSource, *offsets: F32 | No
 
 
 def best_of(parts: Iterable[tuple[int, Sequence[Ranking]]], k: int) -> list[Ranking]:
-    """Return the best k of all targets from those of each part, ties by the lower row.
-
-    Parameters
-    ----------
-    parts : in order, the number of targets of each, and rankings of them
-    """
+    """Return the best k of all targets, ties by the lower row, from the number of targets and rankings of each part."""
     best: list[Ranking] = []
     first = 0
     for count, ranked in parts:
@@ -368,12 +349,7 @@ class _Best:
 
 
 def mean_entropy(similarities: F32, temperature: float) -> float:
-    """Return the mean entropy, in nats, of the softmax of each row: p_i ∝ exp(s_i/τ).
-
-    Parameters
-    ----------
-    similarities : (n, b), targets by bank queries
-    """
+    """Return the mean entropy, in nats, of the softmax p_i ∝ exp(s_i/τ) of each row of similarities (n, b)."""
     entropies = np.empty(len(similarities))
 
     def reduce(rows: slice) -> None:

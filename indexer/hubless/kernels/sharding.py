@@ -73,10 +73,7 @@ def each_shard(
 ) -> Iterator[T]:
     """Yield the result of the work on each shard of a source for which `is_sharded`, in order, as it comes.
 
-    Parameters
-    ----------
-    work : called with a shard, and with its rows of each of `along`; see `Executor.map`
-    along : (n, …), a row for each of the source; None stays None
+    The work gets a shard, and its rows of each of `along` (n, …); None stays None. See `Executor.map`.
     """
     executor, shared = current(), _shared(source)
     if executor is None or shared is None:

@@ -53,15 +53,9 @@ Blocks: TypeAlias = Callable[[], Iterator[F32]]
 def stream(
     bank: VectorSource, targets: VectorSource, *reductions: NewReduction, advance: Advance = no_progress
 ) -> list[NDArray[Any]]:
-    """Reduce targets × bank. Return what each reduction leaves of each target, (n, …), in the order of the targets.
+    """Reduce targets (n, d) × bank (b, d) in one pass. Return what each reduction leaves of each target, (n, …).
 
     Equal inputs give equal bytes on the same number of cores.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    reductions : applied to the same products, in one pass
     """
     workers = cores()
     bank_blocks, readings = _bank_blocks(bank)
@@ -102,9 +96,7 @@ def stream_each(
 ) -> list[NDArray[Any]]:
     """Reduce targets × each bank with a reduction of its own. Banks that are parts of one bank share its products.
 
-    Parameters
-    ----------
-    reductions : one for each bank. They count columns as the bank does that it is a part of, and get −∞ for others
+    Reductions count columns as that bank does, and get −∞ for columns that are no part of theirs.
     """
     found: dict[int, NDArray[Any]] = {}
     for bank, parts_of_bank in shared(banks):

@@ -36,21 +36,12 @@ def steps_over_all(
     most: int,
     tolerance: float = 0.0,
 ) -> Fitting[tuple[F64, int]]:
-    """Log-potentials a (b,) after more steps over all targets, and how many were taken. Asks for the passes it needs.
+    """Return log-potentials a (b,) after at most `most` more steps over all targets, and their number; asks for passes.
 
     A step is c_j = log(w_j/n) − LSE_i(S_ij/τ + a_i), then a_i = −log b − LSE_j(S_ij/τ + c_j). The first of a pass is
-    exact and costs a product. The others, on the entries that it leaves, cost next to nothing. If there are too many
-    entries to keep, there are no others. On a device all steps are exact, at two products each.
-
-    Parameters
-    ----------
-    bank : (b, d)
-    targets : (n, d)
-    temperature : τ
-    potentials : (b,) a so far
-    weights : (n,) w, how often each target should be found, relative to the mean
-    most : how many steps, at least 1
-    tolerance : stop once a step changes no −τ·c by as much, but for a constant
+    exact and costs a product; the others, on the entries that it leaves, cost next to nothing. If there are too many
+    entries, there are no others. On a device all steps are exact, at two products each. A step that changes no −τ·c by
+    as much as `tolerance`, but for a constant, is the last.
     """
     steps = 0
     if devices.current():

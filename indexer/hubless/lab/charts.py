@@ -39,9 +39,7 @@ logarithm: Callable[[F64], F64] = np.log10
 def bent(threshold: float, stretch: float) -> Callable[[F64], F64]:
     """Return a scale that is linear up to the threshold and logarithmic above, so that it can show 0.
 
-    Parameters
-    ----------
-    stretch : length of the linear part from 0 to the threshold, in powers of ten
+    The linear part is as long as `stretch` powers of ten.
     """
 
     def scale(values: F64) -> F64:
@@ -75,12 +73,7 @@ def powers_of_ten(most: float) -> dict[float, str]:
 
 
 def even_axis(label: str, values: ArrayLike, *, margin: float = 0.05) -> Axis:
-    """Return a linear axis that shows all values, with three to eight round ticks.
-
-    Parameters
-    ----------
-    margin : room on each side, as a share of the range
-    """
+    """Return a linear axis that shows all values, with three to eight round ticks and some room on each side."""
     low, high = float(np.min(values)), float(np.max(values))
     # one value alone gets a range around it
     room = margin * (high - low) or max(abs(high), 1) * margin
@@ -236,12 +229,7 @@ class Chart:
 
 
 def occurrence_chart(curves: Mapping[str, I64]) -> Chart:
-    """Draw N_10: how often each target is among the first 10, the most found first.
-
-    Parameters
-    ----------
-    curves : N_10 (n,) by the name of the ranking; "raw" is among them
-    """
+    """Draw N_10 (n,) of rankings by name, "raw" among them: how often targets are found, the most found first."""
     raw = curves["raw"]
     most = max(int(counts.max()) for counts in curves.values())
     x = Axis("items, the most shown first", 0.9, 1.1 * len(raw), powers_of_ten(len(raw)), logarithm, grid=True)

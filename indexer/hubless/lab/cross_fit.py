@@ -31,16 +31,10 @@ On sets that were left out of the fit it held 98 % of the measured gains, and 89
 
 @dataclass(frozen=True)
 class HeldOut:
-    """The first k targets of m queries, raw and corrected.
+    """The first k targets of m bank queries (rows `rows` of the bank), raw and corrected by fits without the query.
 
-    Parameters
-    ----------
-    rows : (m,) the queries' rows in the bank
-    queries : (m, d)
-    similarities, raw : (m, k), best first
-    corrected : (m, k), by offsets that were fitted without the query
-    offsets : (n,) the mean of the fits, centred
-    details : of the first fit
+    `similarities`, `raw` and `corrected` are (m, k), best first; `offsets` (n,) the mean of the fits, centred;
+    `details` those of the first fit.
     """
 
     rows: I64
@@ -54,13 +48,7 @@ class HeldOut:
 
 @dataclass(frozen=True)
 class Signs:
-    """Signs of the gain.
-
-    Parameters
-    ----------
-    moved : share of the held-out queries whose first answer `auto` changes, from 0 to 1
-    evened : by how much `auto` lowers the Robin Hood index of N_10, from −1 to 1
-    """
+    """Signs of the gain: share of queries whose first answer moves, and fall of the Robin Hood index of N_10."""
 
     moved: float
     evened: float
@@ -85,14 +73,9 @@ def held_out_rankings(
     seed: int = 0,
     advance: Advance = no_progress,
 ) -> HeldOut:
-    """Rank all targets for bank queries, fold by fold: a fold is ranked by a fit on all of the bank but the fold.
+    """Rank all targets (n, d) for at most 2,000 bank queries (b, d), fold by fold, by a fit on the rest of the bank.
 
-    Parameters
-    ----------
-    correction : one that folds into offsets
-    bank : (b, d); at most 2,000 of it, chosen at random, are ranked for
-    targets : (n, d)
-    advance : called after each fold
+    `advance` is called after each fold.
     """
     count = bank.shape[0]
     if count < 2 * FOLDS:

@@ -90,12 +90,7 @@ def open_gallery(
     metric: Metric = "cosine",
     parameter: str = "targets",
 ) -> Gallery:
-    """Return targets of a file, an array or a source; ids and payload by default those in the file.
-
-    Parameters
-    ----------
-    parameter : name of the targets in errors
-    """
+    """Return targets of a file, an array or a source; ids and payload are by default those in the file."""
     items = as_items(targets, parameter)
     count = items.vectors.shape[0]
     names = as_ids(ids) if ids is not None else items.ids

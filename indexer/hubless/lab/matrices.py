@@ -110,14 +110,9 @@ class OpenMatrices:
 
 @dataclass(frozen=True)
 class Vectorless:
-    """A correction that is fitted on rows of similarities.
+    """A correction that is fitted on rows of similarities; `between` (g, n) are those of target bank and targets.
 
-    `auto` leaves out one of its rules: it takes no topic of a narrow bank out of the offsets, since a topic is a
-    direction among the targets' vectors.
-
-    Parameters
-    ----------
-    between : (g, n) similarities of target bank and targets, for the methods that need these
+    `auto` then takes no topic of a narrow bank out of the offsets: a topic is a direction among the targets' vectors.
     """
 
     correction: Correction

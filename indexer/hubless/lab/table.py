@@ -14,11 +14,9 @@ _LATEX |= {"\\": r"\textbackslash{}", "Δ": r"$\Delta$", "±": r"$\pm$", "–": 
 
 @dataclass(frozen=True)
 class TextTable:
-    """Headings, and lines with a cell for each of them. The first column is text, the others are numbers.
+    """Headings, and lines with a cell for each. The first column is text, the others are numbers.
 
-    Parameters
-    ----------
-    best : line and column of the cells that are the best of their columns: these are bold
+    `best` are line and column of the cells that are the best of their columns: these are bold.
     """
 
     headings: Sequence[str]

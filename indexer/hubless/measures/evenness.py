@@ -100,28 +100,20 @@ def most_even(
 
 
 def distinct(raw: Answers) -> I64:
-    """Rows (r,) of the queries that are left if each one is dropped whose answer an earlier one nearly gave.
+    """Return the rows (r,) of queries whose raw answer (m, k) no earlier one nearly gave; −1 stands for no target.
 
-    Many people ask the same: what they find is popular, and no hub. Two answers are nearly the same if they share at
-    least 80 % of their targets. That holds for all encoders, as no similarity is compared.
-
-    Parameters
-    ----------
-    raw : (m, k) rows that each query finds without correction; −1 where it finds fewer
+    Many people ask the same: what they find is popular, and no hub. Nearly the same answers share 80 % of their
+    targets.
     """
     stands = alike(raw, SAME_ANSWERS)
     return np.flatnonzero(stands == np.arange(len(stands)))
 
 
 def alike(answers: Answers, same: float) -> I64:
-    """The query (m,) that stands for each: itself, or the earlier one whose answer has most targets in common with it.
+    """Return the query (m,) that stands for each: itself, or the earlier one with most targets of its answer (m, k).
 
-    Only queries that stand for themselves stand for others. A query that finds nothing has −1.
-
-    Parameters
-    ----------
-    answers : (m, k) rows that each query finds; −1 where it finds fewer
-    same : share of its targets that an answer must have in common with an earlier one, above 0
+    An answer needs the share `same` of its targets in common. Only queries that stand for themselves stand for others;
+    one that finds nothing has −1.
     """
     stands = np.full(len(answers), -1)
     having: dict[int, list[int]] = {}

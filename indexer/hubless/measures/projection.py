@@ -60,13 +60,7 @@ def check_method(method: str) -> str:
 
 
 def mapped_rows(count: int, occurrence: NDArray[np.integer[Any]] | None) -> I64:
-    """At most 5,000 of n rows, at random, and always those of the targets that are found most often.
-
-    Parameters
-    ----------
-    count : n
-    occurrence : N_10 (2, n), raw and corrected, or None
-    """
+    """Return at most 5,000 of n rows at random, always with those found most often by N_10 (2, n), raw or corrected."""
     if count <= MAPPED:
         return np.arange(count)
     hubs = np.empty(0, np.int64)

@@ -47,10 +47,7 @@ def reached_from(bank: VectorSource, targets: VectorSource, k: int) -> F32:
 class FittedGatedSoftmax:
     """h(t) = τ·LSE_{q∈Bq}(q·t/τ), and a gate: the targets in the top k of some bank query.
 
-    Parameters
-    ----------
-    thresholds : (b,) from `reached_from`, for a gate on each target; None for a gate on each query
-    active_mean : mean h of the active targets at the fit, for a gate on each target
+    A gate on each target has `thresholds` (b,) of `reached_from`, and the mean h of the active targets at the fit.
     """
 
     __repr__ = in_a_line

@@ -18,12 +18,7 @@ SMALLEST_DISTANCE = 1e-6
 
 @dataclass(frozen=True)
 class ScaledDistances(StoredFields):
-    """1 − (1 − s)·w, with w = √(typical radius / radius of the target): of a typical target the score is s.
-
-    Parameters
-    ----------
-    weights : (n,) w, above 1 for hubs
-    """
+    """1 − (1 − s)·w, with w = √(typical radius / radius of the target), above 1 for hubs: a typical one keeps its s."""
 
     weights: F32
 

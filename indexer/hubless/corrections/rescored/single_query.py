@@ -122,12 +122,7 @@ def _log_difference(whole: F64, part: F64) -> F64:
 
 @dataclass(frozen=True)
 class FittedSingleQuery(FittedSoftmax):
-    """The bank, and its potentials after each step but the last: their last line gives the offsets.
-
-    Parameters
-    ----------
-    steps : (k − 1, b) r after each step but the last, from the targets that it was fitted on
-    """
+    """The bank, and its potentials r (k − 1, b) after each step but the last: their last line gives the offsets."""
 
     __repr__ = in_a_line
 
@@ -160,14 +155,9 @@ class FittedSingleQuery(FittedSoftmax):
 
 
 def bank_steps(bank: VectorSource, targets: VectorSource, temperature: float, iterations: int, total: int) -> F64:
-    """Row potentials r (k − 1, b) of the bank alone after each step but the last, columns first.
+    """Return row potentials r (k − 1, b) of the bank alone after each step but the last, columns first.
 
-    c_j = −LSE_i(S_ij/τ + r_i) with r = 0 at first, then r_i = −LSE_j(S_ij/τ + c_j).
-
-    Parameters
-    ----------
-    targets : (n, d), or a sample of them
-    total : n
+    c_j = −LSE_i(S_ij/τ + r_i) with r = 0 at first, then r_i = −LSE_j(S_ij/τ + c_j), over a sample of `total` targets.
     """
     plan = similarities(bank, targets, temperature)
     r = np.zeros(bank.shape[0])

@@ -160,12 +160,7 @@ def compare(
 def compare_strictly(
     collection: Collection, queries: Vectors, relevant: str | Path | Relevant, **options: Any
 ) -> Comparison:
-    """Measure the correction of a collection without its bank, on splits of its targets by the strict protocol.
-
-    Parameters
-    ----------
-    options : as for `compare`: `seeds`, `strength`, `recalls`, `baseline`, `progress`
-    """
+    """Measure a collection's correction without its bank, on strict splits of its targets. Options as for `compare`."""
     record, prior = collection.manifest.correction, _stored_prior(collection)
     corrections = [Method(BASELINE), Method(record.name, record.parameters)]
     metric: Metric = "cosine" if collection.manifest.metric == "cosine" else "dot"

@@ -69,13 +69,7 @@ class Evaluation:
         return render("notebook.html", sentences=[said], tables=[table_of(self.comparison)])
 
     def plot(self, measure: str = "recall_at_1") -> Chart:
-        """Draw one measure, raw and corrected, as `Comparison.plot` does.
-
-        Raises
-        ------
-        InputError
-            if the measure was not measured.
-        """
+        """Draw one measure, raw and corrected, as `Comparison.plot` does."""
         return self.comparison.plot(measure)
 
     def as_json(self) -> dict[str, Any]:

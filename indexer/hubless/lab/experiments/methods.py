@@ -112,12 +112,8 @@ def grid_methods(
 ) -> list[Method]:
     """Return what `tune` tries, from the simplest and weakest to the strongest; `none` is always the first.
 
-    Parameters
-    ----------
-    bank : rows of the smallest query bank
-    target_bank : whether there is one; without it, methods that need it are tried only if they are named
-    names : None takes those that have a grid, or all that fold into the index
-    grids : values to try instead of the usual ones, by correction. Settings whose k exceeds the bank are left out
+    Without names, these are the corrections with a grid of their own, or all that fold into the index and need no bank
+    that is missing. Settings whose k exceeds `bank`, the size of the smallest query bank, are left out.
     """
     own = grids or {}
     names = list(own) if names is None and own else names

@@ -39,12 +39,7 @@ def read_relevant(relevant: str | Path | Relevant | None) -> Relevant | None:
 
 
 def as_relevant(relevant: str | Path | Relevant | None, queries: int, targets: int) -> list[I64]:
-    """Return one array of target rows a query, each row once; an empty one for a query with no relevant target.
-
-    Parameters
-    ----------
-    relevant : a row number or a list of them a query, or a `.npy` or `.json` that holds these
-    """
+    """Return one array of target rows a query, each row once; an empty one for a query with no relevant target."""
     relevant = read_relevant(relevant)
     if relevant is None:
         raise InputError("relevant", "row numbers of right targets", "none")

@@ -70,14 +70,9 @@ class Row:
 
 
 class Tally:
-    """Ranks, k-occurrence and groups of one ranking, gathered block by block.
+    """Ranks, k-occurrence and groups of one ranking of n targets, gathered block by block.
 
-    Parameters
-    ----------
-    targets : n
-    recalls : the k of R@k
-    attribute : of the targets, whose groups are counted
-    depths : the k of N_k. Measures of the first have their plain names, those of the others end in `_at_k`
+    Measures of the first depth have their plain names, those of the others end in `_at_k`.
     """
 
     def __init__(

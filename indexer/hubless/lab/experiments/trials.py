@@ -41,11 +41,7 @@ Plan = Callable[[F32], NDArray[np.floating]]
 class Pairs:
     """Queries (m, d) and targets (n, d) as they are compared, and the targets that are right for each query.
 
-    Parameters
-    ----------
-    matrices : similarities, where there are no vectors. Queries and targets are then vectors made of these
-    same_items : query i is target i, and is no answer to itself
-    target_prior : how often each target should be found, for the corrections that take one
+    Without vectors they are made of `matrices`. With `same_items` query i is target i, and no answer to itself.
     """
 
     queries: F32
@@ -80,13 +76,9 @@ class Labelled:
         return "strict" if self.query_bank is None else "query bank"
 
     def trials(self, seeds: int, bank_size: int | None = None, draws: int = 1) -> Iterator["Trial"]:
-        """Yield all trials: splits by the strict protocol, or one with the banks, each with every draw of its bank.
+        """Yield all trials: strict splits with seeds 0, 1, …, or one with the banks.
 
-        Parameters
-        ----------
-        seeds : splits by the strict protocol, with seeds 0, 1, …
-        bank_size : queries of each bank that are drawn at random; None takes all
-        draws : how often they are drawn
+        With a bank size, each has so many queries of its bank, drawn at random `draws` times.
         """
         check_at_least("seeds", seeds, 1)
         check_at_least("draws", draws, 1)
@@ -138,15 +130,10 @@ class Scorer:
 
 @dataclass(frozen=True, kw_only=True)
 class Trial:
-    """One gallery of targets, the queries that test it, and banks without a leak.
+    """One gallery of targets, the queries that test it, and banks without a leak: (b, d) and (g, d).
 
-    Parameters
-    ----------
-    rows : (m,) which queries of the pairs test
-    target_rows : (n,) which targets of the pairs are the gallery
-    query_bank : (b, d)
-    target_bank : (g, d)
-    between : (g, n) similarities of target bank and all targets, for the methods that need these
+    `rows` (m,) and `target_rows` (n,) are those of the pairs; `between` (g, n) similarities of target bank and all
+    targets.
     """
 
     pairs: Pairs
@@ -207,11 +194,8 @@ class Trial:
     ) -> Iterator[tuple[int, slice, NDArray[np.floating]]]:
         """Yield scores of all targets by each scorer: (its number, which test queries, scores), block by block.
 
-        The similarities of a block of queries are computed once, for all scorers. A query's own item scores −∞.
-
-        Parameters
-        ----------
-        candidates : how many targets a rescorer looks at; None for all
+        Similarities of a block are computed once. A query's own item scores −∞. A rescorer looks at `candidates`
+        targets, None for all.
         """
         planned = any(scorer.plan is not None for scorer in scorers)
         step = len(self.queries) if planned else max(1, SCORES_HELD // len(self.targets))
@@ -239,14 +223,7 @@ class Trial:
 def open_pairs(
     queries: Vectors, targets: Vectors, relevant: str | Path | Relevant | None, metric: Metric = "cosine"
 ) -> Pairs:
-    """Read labelled pairs into memory.
-
-    Parameters
-    ----------
-    queries : (m, d)
-    targets : (n, d)
-    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-    """
+    """Read labelled queries (m, d) and targets (n, d) into memory."""
     asked, found = read_vectors(queries, "queries", metric), read_vectors(targets, "targets", metric)
     check_dim(asked.shape[1], found.shape[1], "queries", "targets")
     return Pairs(asked, found, as_relevant(relevant, len(asked), len(found)))
@@ -293,17 +270,7 @@ def open_labelled(
     leave_self_out: bool = False,
     target_prior: PriorLike | None = None,
 ) -> Labelled:
-    """Read labelled pairs and banks.
-
-    Parameters
-    ----------
-    queries, targets, query_bank, target_bank : (m, d), (n, d), (b, d), (g, d); or similarities in place of all four
-    relevant : for each query the row number of its relevant target, or a list of several, or an empty one
-    metric : has to be given with vectors, as a wrong one measures something else in silence
-    bank_of_targets : take a query bank that holds targets
-    leave_self_out : query i is target i, and is no answer to itself
-    target_prior : (n,) how often each target should be found, for the corrections that take one
-    """
+    """Read labelled pairs and banks; parameters as for `compare`."""
     banks = {"query bank": query_bank, "target bank": target_bank}
     if isinstance(queries, SimilarityMatrices):
         refuse_beside_similarities({"targets": targets, **banks, "metric": metric})
@@ -351,8 +318,7 @@ def banked_trial(pairs: Pairs, query_bank: F32, target_bank: F32 | None = None) 
 def strict_trial(pairs: Pairs, seed: int) -> Trial:
     """Split the targets in half at random: one half is the gallery, the other the target bank.
 
-    Queries with a relevant target in the gallery test; queries without one there are the query bank. Where queries are
-    the targets, those of the gallery are no bank either.
+    Queries with a relevant target in the gallery test, others are the query bank; of same items none of the gallery is.
     """
     count = len(pairs.targets)
     order = np.random.default_rng(seed).permutation(count)

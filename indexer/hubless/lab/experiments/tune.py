@@ -185,10 +185,7 @@ def tune(
 def best_of(hits: F64, weights: F64) -> int:
     """Return the first candidate within one standard error of the best one, the error being that of their difference.
 
-    Parameters
-    ----------
-    hits : (candidates, m), from the simplest to the strongest: how often each query found its target first
-    weights : (m,) of the queries
+    `hits` (candidates, m), from the simplest to the strongest, say how often each query found its target first.
     """
     _, below, errors = _below_best(hits, weights)
     return int(np.argmax(below <= errors))

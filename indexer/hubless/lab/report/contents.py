@@ -77,8 +77,7 @@ def make_report(
 ) -> Report:
     """Diagnose, compare corrections if there are labels, vary the size of the bank, and draw what is wanted.
 
-    With labels and no query bank, the queries are the bank of the diagnosis, and are split by the strict protocol for
-    all that is compared.
+    Without a query bank, labelled queries are the bank of the diagnosis, and split strictly for what is compared.
     """
     wanted = wanted or Wanted()
     check_labels(gallery, query_bank, target_bank, queries, relevant)

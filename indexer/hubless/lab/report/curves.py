@@ -39,12 +39,9 @@ class Curves:
 
 
 def curves(trial: Trial, methods: Sequence[Method], seed: int, begin: Callable[[str, int], Advance]) -> Curves:
-    """Fit and measure each method with each size of the bank.
+    """Fit and measure each method, by default `auto` and `csls`, with each size of the bank.
 
-    Parameters
-    ----------
-    methods : those of the curves; none takes `auto` and `csls`
-    begin : starts a step of so many fits, and returns what counts them
+    `begin` starts a step of so many fits, and returns what counts them.
     """
     count = len(trial.query_bank)
     sizes = [size for size in BANK_SIZES if size < count] + [count]

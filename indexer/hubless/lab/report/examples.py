@@ -39,13 +39,9 @@ class Example:
 def examples(
     gallery: Gallery, queries: Items, rows: Sequence[int], bank: VectorSource, relevant: Sequence[I64] | None
 ) -> list[Example]:
-    """Return the first hits of chosen queries among all targets.
+    """Return the first hits of chosen rows of the queries among all targets.
 
-    Parameters
-    ----------
-    queries : those that the rows count in
-    bank : (b, d) as it is compared; queries that are shown are taken out of it before `auto` is fitted
-    relevant : right targets of each query
+    `auto` is fitted on the bank (b, d) without them.
     """
     count = queries.vectors.shape[0]
     for row in rows:

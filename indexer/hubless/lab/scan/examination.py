@@ -25,13 +25,8 @@ GROUPED = 500
 class Examination:
     """The targets, scored: near-duplicates count as one, and share what is measured of them.
 
-    Parameters
-    ----------
-    gallery : the targets, all of a gallery or those of a modality
-    rows : (n,) of these targets in the whole gallery
-    queries : (m, d)
-    similarities, ranked : (m, k) of the first targets of each query, best first
-    topics : clusterings of the queries
+    `rows` (n,) are those of the targets in the whole gallery, `similarities` and `ranked` (m, k) the first targets of
+    each query (m, d), best first, and `topics` clusterings of the queries.
     """
 
     def __init__(

@@ -19,13 +19,9 @@ MOST_QUERIES = 1000
 
 
 def near_duplicates(targets: VectorSource, leaders: list[int]) -> I64:
-    """Return the group of each target, (n,), by the row of its leader.
+    """Return the group of each target, (n,), by the row of its leader; others are groups of their own.
 
-    The group of a leader is all targets near it that no earlier leader has.
-
-    Parameters
-    ----------
-    leaders : distinct rows; a target that is near none of them is a group of its own
+    The group of a leader, a distinct row, is all targets near it that no earlier leader has.
     """
     count = targets.shape[0]
     vectors = unit_rows(targets.take(np.array(leaders)), targets.name)
@@ -78,15 +74,8 @@ class Centrality:
 class Stability:
     """The share of the queries with a target among their first 10 that still have it with noise on the query.
 
-    Parameters
-    ----------
-    queries : (m, d); at most 1,000 of them, at random, are changed
-    targets : (n, d)
-    similarities, rows : (m, k) of the first targets of each query, best first, k ≥ 10 unless n is smaller
-    seed : of the noise, a Gaussian direction of a quarter of the query's length, 3 times a query
-
-    Source: the idea is HubScan's (arXiv 2602.22427), which counts how often changed queries find a target. Here it is
-    relative to how often the queries themselves do.
+    At most 1,000 queries are changed, 3 times each, by a Gaussian direction of a quarter of their length. The idea is
+    HubScan's (arXiv 2602.22427), which counts how often changed queries find a target.
     """
 
     def __init__(self, queries: F32, targets: VectorSource, similarities: F32, rows: I64, seed: int) -> None:

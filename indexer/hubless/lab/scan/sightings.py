@@ -69,13 +69,9 @@ class Topics:
 class Surprise:
     """The surprise at how often items are seen, each (n,), from 0 to about 1.
 
-    Parameters
-    ----------
-    overall : over all queries
-    topical : the highest over the clusters of any clustering
-    topic : which clustering, cluster and k that is, (n, 3), or −1
-    rate : the share of that cluster's queries that see the item
-    counts : N_k for each of `DEPTHS`, (n, 3)
+    `overall` is over all queries, `topical` the highest over the clusters of any clustering: `topic` (n, 3) says which
+    clustering, cluster and k, or −1, and `rate` which share of its queries. `counts` (n, 3) is N_k for each of
+    `DEPTHS`.
     """
 
     overall: F64

@@ -57,8 +57,8 @@ class Evidence:
 class Suspect:
     """A target on the list, its place counted from 1, and why it stands there.
 
-    `above` is of new items only: the share of the targets already there whose score is lower. `modality` is the value
-    of the payload column by which targets were looked at apart.
+    `above` is of new items only: the share of targets with a lower score; `modality` the payload value it was scored
+    with.
     """
 
     place: int
@@ -95,12 +95,7 @@ class Scan:
     notes: list[str]
 
     def kept(self, version: str) -> KeptScan:
-        """Return the part that a service shows.
-
-        Parameters
-        ----------
-        version : whose targets were scanned
-        """
+        """Return the part that a service shows, for the version whose targets were scanned."""
         kept = [
             KeptFinding(
                 place=suspect.place,
@@ -129,12 +124,7 @@ class Scan:
 
 
 def why(measured: Evidence, expected: dict[int, float]) -> str:
-    """Return why a target stands on the list.
-
-    Parameters
-    ----------
-    expected : N_k by chance, by k
-    """
+    """Return why a target stands on the list, beside N_k by chance."""
     topic = measured.topic
     said = []
     if topic is not None and measured.score > measured.overall:
