@@ -151,7 +151,7 @@ class Documents:
         return hits
 
     def shares(self, hits: Sequence[Hit]) -> list[float]:
-        """How likely each hit is right, 0 to 1: its share of the confidence.
+        """Return how likely each hit is right, 0 to 1: its share of the confidence.
 
         Raises
         ------
