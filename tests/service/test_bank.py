@@ -17,6 +17,7 @@ from support.server_process import served
 from support.serving import serving, wait_until_ready
 
 import hubless
+from hubless_client import Client
 from hubless_service.app import create_app
 from hubless_service.http.arrow import ARROW
 from hubless_service.settings import Settings
@@ -131,6 +132,44 @@ def test_parts_in_all_kinds_of_bodies_are_one_bank(notes):
     assert client.put(f"{NOTES}/bank", json=more).json()["queries"] == 120
     built = hubless.Index("csls", "cosine", parameters={"k": 5}).fit(BANK, PROBLEM.targets)
     np.testing.assert_allclose(hubless.open(path, "notes").offsets, built.offsets, atol=1e-5)
+
+
+RIGHT = [str(row) for row in (BANK @ PROBLEM.targets.T).argmax(axis=1)]
+
+
+def test_labels_of_bank_queries_make_confidence_a_probability(notes, url):
+    client, _ = notes
+    bank = {"vectors": BANK[:60].tolist(), "fit": False}
+    assert client.put(f"{NOTES}/bank", json=bank).status_code == 202
+    labels = [RIGHT[60], [RIGHT[61], "0"], None, *RIGHT[63:]]
+    more = {"vectors": BANK[60:].tolist(), "relevant": labels, "mode": "append", "timeout_ms": 60_000}
+    # a fifth of the labelled queries, 20 at least, is kept to calibrate by
+    assert client.put(f"{NOTES}/bank", json=more).json()["queries"] == 100
+    said = client.get(NOTES).json()["confidence"]
+    assert said["calibrated"]
+    assert 20 <= said["pairs"] <= 59
+    answer = client.post(f"{NOTES}/query", json={"vector": PROBLEM.queries[0].tolist(), "limit": 1}).json()
+    assert answer["calibrated"]
+    assert answer["hits"][0]["share"] == answer["confidence"] <= 1
+    with Client(url[1]) as sync:
+        bank = sync.put_bank("notes", BANK, relevant=RIGHT, timeout_ms=60_000)
+        assert bank.fitted
+        assert sync.collection("notes").confidence["pairs"] >= 20
+        assert sync.query("notes", PROBLEM.queries[0]).calibrated
+
+
+def test_wrong_labels_are_refused_before_anything_is_fitted(notes):
+    client, _ = notes
+
+    def put(relevant, **more):
+        return refused(client.put(f"{NOTES}/bank", json={"vectors": BANK.tolist(), "relevant": relevant, **more}))
+
+    assert "relevant: expected 120 entries, one for each query, got 2" in put(["0", "1"])
+    assert "relevant: expected right targets for at least 20 queries, got for 19" in put(RIGHT[:19] + [None] * 101)
+    assert "relevant[1]: expected ids of targets, got 'nobody', which no target has" in put(["0", ["1", "nobody"]])
+    assert "relevant[0]: expected a string, as the ids" in put([7])
+    assert "relevant: expected a list: for each query an id" in put("0")
+    assert client.get(f"{NOTES}/bank").json()["waiting"] is None
 
 
 def test_bank_that_takes_longer_than_the_request_goes_on_after_202(notes):

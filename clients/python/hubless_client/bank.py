@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from hubless_client.bodies import in_bytes, in_json, listed
+from hubless_client.bodies import in_base64, in_bytes, in_json, listed
 from hubless_client.call import Call, Json, Timeout
 from hubless_client.errors import CannotSend
 from hubless_client.paths import in_collection
@@ -60,6 +60,7 @@ class BankMethods:
         vectors: MatrixLike | None = None,
         *,
         texts: Iterable[str] | None = None,
+        relevant: Iterable[Any] | None = None,
         mode: str | None = None,
         fit: bool | None = None,
         correction: str | None = None,
@@ -76,6 +77,8 @@ class BankMethods:
         ----------
         vectors : (b, d) example queries, as the queries that people ask; 100 or more
         texts : (b,) instead of vectors, for collections that have an encoder
+        relevant : (b,) the id of the right target of each query, a list of them, or None where nobody knows: they make
+            confidence a probability; 20 at least, better 100 and more
         mode : "replace", the default; "append" adds to the bank that there is
         fit : False keeps the queries until more come
         correction : to fit; by default that of the collection, and "auto" if it is "none"
@@ -87,9 +90,14 @@ class BankMethods:
             got = "neither" if texts is None else "both"
             raise CannotSend(f"put_bank: expected either vectors or texts, got {got}")
         given = {"mode": mode, "fit": fit, "correction": correction, "parameters": parameters, "timeout_ms": timeout_ms}
-        options = {name: value for name, value in given.items() if value is not None}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        if relevant is not None:
+            options["relevant"] = listed("relevant", relevant)
         if texts is not None:
             content = in_json({"texts": listed("texts", texts), **options})
+        elif relevant is not None:
+            rows = pack_many(vectors)  # type: ignore[arg-type]
+            content = in_json({"vectors": [in_base64(rows.row(i)) for i in range(rows.rows)], **options})
         else:
             packed = pack_many(vectors)  # type: ignore[arg-type]
             in_url = {name: _in_url(value) for name, value in options.items()}

@@ -725,6 +725,8 @@ export interface components {
             parameters?: {
                 [key: string]: unknown;
             } | null;
+            /** @description For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a probability; 20 at least, better 100 and more. */
+            relevant?: (number | string | (number | string)[] | null)[] | null;
             /** @description For collections that have an encoder. At most HUBLESS_MAX_BATCH. */
             texts?: string[] | null;
             /** @description Milliseconds to wait for the fit; HUBLESS_DEFAULT_TIMEOUT_MS if not given. It goes on after that. */

@@ -33,6 +33,7 @@ class BankOrder(BaseModel):
     fit : whether to begin; otherwise more queries are to come
     correction, parameters : to fit; None for that of the collection, or `auto` if that is `none`
     queries : how many were given
+    relevant : for each query the ids of its right targets; None without labels
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -43,6 +44,7 @@ class BankOrder(BaseModel):
     correction: str | None
     parameters: dict[str, Any] | None
     queries: int
+    relevant: list[list[int | str]] | None = None
 
 
 def give_bank(
@@ -53,6 +55,7 @@ def give_bank(
     fit: bool = True,
     correction: str | None = None,
     parameters: dict[str, Any] | None = None,
+    relevant: list[list[int | str]] | None = None,
     since: int = 0,
 ) -> BankOrder:
     """Keep queries (b, d) that a collection is to be fitted on. They are on the disk when this returns.
@@ -63,6 +66,7 @@ def give_bank(
     ----------
     home : folder of the collection
     append : whether to add them to those that wait, and to the bank that the collection has
+    relevant : for each query the ids of its right targets, where they are known
     since : the number of the last order that a version has
     """
     folder = home / FOLDER
@@ -72,6 +76,9 @@ def give_bank(
             waiting = read_order(home)
             number = max(int(now().timestamp() * 1e6), since + 1, 0 if waiting is None else waiting.number + 1)
             if append and waiting is not None:
+                if relevant is not None or waiting.relevant is not None:
+                    before = waiting.relevant or [[]] * waiting.queries
+                    relevant = before + (relevant or [[]] * len(queries))
                 append, queries = waiting.append, np.concatenate([_queries_of(folder, waiting), queries])
                 correction, parameters = correction or waiting.correction, parameters or waiting.parameters
             write_array(folder / f"{number}.npy", queries)
@@ -84,6 +91,7 @@ def give_bank(
                 correction=correction,
                 parameters=parameters,
                 queries=len(queries),
+                relevant=relevant,
             )
             replace_text(folder / _ORDER, order.model_dump_json())
             _remove_others(folder, order)

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError,
 
 from hubless.corrections import correction as make_correction
 from hubless.errors import InputError, UnknownField
+from hubless.measures.confidence.labels import FEWEST_PAIRS
 from hubless.search.collection import MOST_STRENGTH
 from hubless_service.http import values
 from hubless_service.http.arrow import ARROW, VECTOR, read_table, vectors_of
@@ -364,12 +365,23 @@ class PutBankRequest(BankOptions):
     texts_: Annotated[list[Text], values.Several("texts", "max_batch")] | None = maybe(
         "For collections that have an encoder. At most HUBLESS_MAX_BATCH.", alias="texts"
     )
+    relevant: values.RelevantIds | None = maybe(
+        "For each query the id of its right target, a list of them, or null where nobody knows. They make confidence a "
+        "probability; 20 at least, better 100 and more.",
+    )
 
     @model_validator(mode="after")
     def _check(self, info: ValidationInfo[Subject]) -> Self:
         if (self.vectors is None) == (self.texts_ is None):
             raise InputError("vectors", "either vectors or texts", "both" if self.texts_ else "neither")
-        self.check(len(self.vectors or self.texts_ or ()), info.context)
+        count = len(self.vectors or self.texts_ or ())
+        self.check(count, info.context)
+        if self.relevant is not None:
+            if len(self.relevant) != count:
+                raise InputError("relevant", f"{count} entries, one for each query", str(len(self.relevant)))
+            labelled = sum(map(bool, self.relevant))
+            if labelled < FEWEST_PAIRS and self.fit is not False and self.mode != "append":
+                raise InputError("relevant", f"right targets for at least {FEWEST_PAIRS} queries", f"for {labelled}")
         return self
 
     @classmethod

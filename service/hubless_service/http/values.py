@@ -215,6 +215,21 @@ def _stored_id(value: Any, info: Info) -> int | str:
     return value
 
 
+def _relevant(value: Any, info: Info) -> list[list[int | str]]:
+    if not isinstance(value, list):
+        raise InputError("", "a list: for each query an id, a list of ids, or null", describe(value))
+    entries = [[] if entry is None else entry if isinstance(entry, list) else [entry] for entry in value]
+    for place, entry in enumerate(entries):
+        try:
+            ids = [_stored_id(wanted, info) for wanted in entry]
+        except InputError as error:
+            raise InputError(f"[{place}]", error.expected, error.received) from error
+        for wanted, row in zip(ids, info.context.collection.find(ids), strict=True):
+            if row is None:
+                raise InputError(f"[{place}]", "ids of targets", clip(f"{wanted!r}, which no target has"))
+    return entries
+
+
 def _query_vector(value: Any, info: Info) -> F32:
     """Return a vector (1, d), prepared for the collection."""
     prepare = info.context.collection.prepare
@@ -282,6 +297,17 @@ StoredId = TypeAliasType(
         ),
     ],
 )
+_ID_SCHEMAS: list[Json] = [{"type": "integer"}, {"type": "string"}]
+RelevantIds = Annotated[
+    list[list[int | str]],
+    Checked(
+        _relevant,
+        {
+            "type": "array",
+            "items": {"anyOf": [*_ID_SCHEMAS, {"type": "array", "items": {"anyOf": _ID_SCHEMAS}}, {"type": "null"}]},
+        },
+    ),
+]
 QueryVector = TypeAliasType(
     "QueryVector",
     Annotated[

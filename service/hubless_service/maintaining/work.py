@@ -87,6 +87,7 @@ def _fitted(task: MaintenanceTask, order: BankOrder | None, steps: Steps) -> Man
             parameters=order.parameters,
             keep=task.keep,
             bank_order=order.number,
+            relevant=order.relevant,
             progress=steps,
         )
     drop_order(task.home, order.number)

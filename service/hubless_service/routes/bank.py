@@ -142,6 +142,7 @@ async def _give(call: Call, held: hubless.Collection, body: PutBankRequest) -> B
         fit=body.fit is not False,
         correction=body.correction,
         parameters=body.parameters,
+        relevant=body.relevant,
         since=held.manifest.bank_order,
     )
     return await asyncio.to_thread(giving)
