@@ -25,7 +25,7 @@ from hubless.knn.exhaustive import openmp_threads
 from hubless.progress import Silent
 from hubless.search.matches import Matches, find_matches
 from hubless.search.ranker import Ranker
-from hubless.vectors.payload import Payload, PayloadWriter
+from hubless.vectors.payload import Payload, payload_writer
 from hubless.vectors.sources import as_source
 
 DIM, BANK, QUERIES, K, SINGLES, REPEATS = 256, 1000, 200, 10, 20, 3
@@ -159,9 +159,9 @@ def payload_of(count, path):
             "tags": tags,
         }
     )
-    with PayloadWriter(path, table.schema) as writer:
+    with payload_writer(path, table.schema) as write:
         for batch in table.to_batches(max_chunksize=2**17):
-            writer.write(batch)
+            write(batch)
     return Payload.open(path)
 
 

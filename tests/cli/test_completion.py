@@ -43,8 +43,6 @@ def test_versions_are_offered_newest_first(catalog):
     [
         ("build --correction dual", {"dual_is", "dual_dis"}),
         ("build --index hnsw_", {"hnsw_fp16", "hnsw_sq8"}),
-        ("evaluate --correction csl", {"csls"}),
-        ("build --metric d", {"dot"}),
     ],
 )
 def test_names_that_begin_so_are_offered(line, offered):

@@ -149,7 +149,6 @@ def catalog(tmp_path):
 PRINTING = {
     "a table": lambda catalog, files: ["list", "--catalog", str(catalog)],
     "JSON": lambda catalog, files: query(catalog, files, "--json"),
-    "a line": lambda catalog, files: ["rollback", "--catalog", str(catalog), "--collection", "photos"],
 }
 
 

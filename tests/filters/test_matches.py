@@ -9,7 +9,7 @@ import pytest
 import hubless.search.matches
 from hubless.filters import parse_filter
 from hubless.search.matches import Matches, MatchesCache, find_matches
-from hubless.vectors.payload import Payload, PayloadWriter
+from hubless.vectors.payload import Payload, payload_writer
 
 COUNT = 1003  # not a multiple of 8
 
@@ -18,9 +18,9 @@ COUNT = 1003  # not a multiple of 8
 def payload(tmp_path_factory):
     path = tmp_path_factory.mktemp("payload") / "payload.arrow"
     table = pa.table({"n": range(COUNT)})
-    with PayloadWriter(path, table.schema) as writer:
+    with payload_writer(path, table.schema) as write:
         for batch in table.to_batches(max_chunksize=100):
-            writer.write(batch)
+            write(batch)
     return Payload.open(path)
 
 

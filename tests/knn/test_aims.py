@@ -2,7 +2,7 @@ import pytest
 
 from hubless.errors import InputError
 from hubless.knn import INDEXES, Aims, kinds_to_try, parse_aims
-from hubless.knn.choice import VARIANTS
+from hubless.knn.aims import VARIANTS
 
 
 @pytest.mark.parametrize(("memory", "expected"), [("4GB", 4 * 10**9), ("512MiB", 512 * 2**20), (1000, 1000)])

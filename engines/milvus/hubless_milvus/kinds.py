@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hubless.errors import InputError
+from hubless.knn.aims import AUTO, FLAT_BYTES
 from hubless.knn.base import Precision, SearchParameters, check_parameters
-from hubless.knn.choice import AUTO, FLAT_BYTES
 
 METRIC = "IP"
 """COSINE would divide by the length of [t, −h], and the offset with it."""

@@ -18,8 +18,7 @@ from hubless.corrections.prior import taking_prior
 from hubless.errors import InputError, StorageError, one_line
 from hubless.kernels.devices import CPU
 from hubless.knn import Aims, index_type, parse_aims
-from hubless.knn.aims import RECALL
-from hubless.knn.choice import AUTO
+from hubless.knn.aims import AUTO, RECALL
 from hubless.search.engines.external import engine as external_engine
 from hubless.store.bundle import Manifest
 from hubless.vectors.arrays import check_at_least

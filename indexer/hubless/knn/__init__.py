@@ -4,9 +4,8 @@ Stands above `kernels` and `vectors`, beside `corrections`, and below `search` a
 """
 
 from hubless.errors import InputError
-from hubless.knn.aims import Aims, parse_aims
+from hubless.knn.aims import Aims, kinds_to_try, parse_aims
 from hubless.knn.base import IndexType, SearchParameters
-from hubless.knn.choice import kinds_to_try
 from hubless.knn.exhaustive import in_turn, is_shared, openmp_threads, rows_of_a_part, storage_of
 from hubless.knn.fastscan import FastScan, IvfFastScan
 from hubless.knn.filling import add_stored, add_vectors, make_index, trained_index

@@ -5,7 +5,8 @@ in each process, and the rows of ten hits 6 ms. The same rows in Arrow's own for
 memory: opened at once, shared by all processes, and ten rows take 0.05 ms.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import accumulate
 from pathlib import Path
@@ -29,24 +30,12 @@ PayloadTypes: TypeAlias = Mapping[str, str]
 """Names of types by column: see `hubless.vectors.payload_text.TYPES`."""
 
 
-class PayloadWriter:
-    """Writes batches of rows to a new file that can be mapped. Use it in a `with` block."""
-
-    def __init__(self, path: Path, schema: pa.Schema) -> None:
-        self._schema = plain_schema(schema)
-        self._sink = pa.OSFile(str(path), "wb")
-        self._writer = pa.ipc.new_file(self._sink, self._schema)
-
-    def write(self, batch: pa.RecordBatch) -> None:
-        """Append some rows."""
-        self._writer.write_batch(batch.cast(self._schema))
-
-    def __enter__(self) -> "PayloadWriter":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        with self._sink:
-            self._writer.close()
+@contextmanager
+def payload_writer(path: Path, schema: pa.Schema) -> Iterator[Callable[[pa.RecordBatch], None]]:
+    """Give a function that appends rows to a new file that can be mapped."""
+    stored = plain_schema(schema)
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, stored) as writer:
+        yield lambda batch: writer.write_batch(batch.cast(stored))
 
 
 Dataset: TypeAlias = Any
@@ -152,7 +141,7 @@ class Payload:
 
 
 def plain_table(table: pa.Table) -> pa.Table:
-    """Return a table as `PayloadWriter` stores it."""
+    """Return a table as `payload_writer` stores it."""
     return table.cast(plain_schema(table.schema))
 
 

@@ -15,8 +15,8 @@ from hubless.knn import (
     make_index,
     recall_curve,
 )
+from hubless.knn.aims import AUTO
 from hubless.knn.augment import AugmentedVectors, augmented_dim, pivot_of
-from hubless.knn.choice import AUTO
 from hubless.progress import Steps
 from hubless.search.engines.sharded import Embedded, embedded, shards_of
 from hubless.store.bundle import AimsRecord, IndexRecord, SettingRecord

@@ -32,10 +32,10 @@ from hubless.vectors.payload import (
     Payload,
     PayloadLike,
     PayloadTypes,
-    PayloadWriter,
     as_payload,
     open_dataset,
     parted_ids,
+    payload_writer,
     plain_table,
     typed_payload,
 )
@@ -264,11 +264,11 @@ def write_payload(payload: Dataset, columns: list[str], folder: Path) -> None:
         schema, batches = _stored_batches(payload, columns)
         with (
             pq.ParquetWriter(folder / bundle.PAYLOAD, schema) as writer,
-            PayloadWriter(folder / bundle.PAYLOAD_MAPPED, schema) as mapped,
+            payload_writer(folder / bundle.PAYLOAD_MAPPED, schema) as write_mapped,
         ):
             for batch in batches:
                 writer.write_batch(batch)
-                mapped.write(batch)
+                write_mapped(batch)
 
 
 def held_payload(payload: Dataset, columns: list[str]) -> Payload:
