@@ -45,4 +45,5 @@ def answers_of(ranker: Ranker, pairs: LabelledPairs, strength: float) -> Answers
 
 def _ranked(ranker: Ranker, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
     found = [ranker.rank(queries[at : at + _BLOCK], depth, strength, {}) for at in range(0, len(queries), _BLOCK)]
-    return np.concatenate([each.scores for each in found]), np.concatenate([each.rows for each in found])
+    scores = [ranker.folded_scores(each, strength) for each in found]
+    return np.concatenate(scores), np.concatenate([each.rows for each in found])

@@ -204,13 +204,14 @@ class Collection:
         # always so deep, so that no ranking depends on the model of confidence
         if chosen is None:
             ranked = ranker.rank(queries, k, strength, parameters, matches, DEPTH)
-            best = ranked.scores
+            best = ranker.folded_scores(ranked, strength)
         else:
-            best = np.empty((len(queries), min(DEPTH, most)), np.float32)
+            best = np.full((len(queries), min(DEPTH, most)), -np.inf, np.float32)
 
             def ask(lines: I64, depth: int) -> Ranked:
                 found = ranker.of(lines).rank(queries[lines], depth, strength, parameters, matches, DEPTH)
-                best[lines] = found.scores[:, : best.shape[1]]
+                seen = ranker.folded_scores(found, strength)[:, : best.shape[1]]
+                best[lines, : seen.shape[1]] = seen  # a rescorer may have fewer candidates
                 return found
 
             ranked = chosen.choose(ask, len(queries), k, most, parts.targets.vectors)
@@ -227,7 +228,12 @@ class Collection:
         found = ranked.rows if chosen is None else [line[line >= 0] for line in ranked.rows]
         payload = None if take is None else [take(line) for line in found]
         of_hits = [parts.ids.ids(line) for line in found]
-        assessed = None if parts.confidence is None else parts.confidence.assess(queries, best, ranked.scores, strength)
+        assessed = None
+        if parts.confidence is not None:
+            scores = ranked.scores
+            if ranker.query_time is not None:  # no hit has more than the one before, though a rescorer turned them
+                scores = np.minimum.accumulate(ranker.folded_scores(ranked, strength), axis=1)
+            assessed = parts.confidence.assess(queries, best, scores, strength)
         results = Results(ranked, of_hits, strength, explanations, payload, assessed)
         return results.cut(min_confidence, min_presence) if min_confidence or min_presence else results
 

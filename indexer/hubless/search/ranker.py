@@ -108,6 +108,13 @@ class Ranker:
             return self._gated(self.query_time, queries, k, strength, how, matches)
         return self._rescored(self.query_time, queries, k, strength, max(wanted, k), how, matches)
 
+    def folded_scores(self, ranked: Ranked, strength: float) -> F32:
+        """The scores (m, k) of ranked targets by the folded offsets alone, on one scale whatever a gate did."""
+        if self.query_time is None:
+            return ranked.scores
+        scores: F32 = ranked.similarities - np.float32(strength) * self.offsets[ranked.rows]
+        return scores
+
     def folded(self, queries: F32, k: int) -> Ranked:
         """The best k targets by the folded offsets alone, without gate or rescorer, as the index answers."""
         return self._ranked(*self._search(self.targets.augmented(queries, 1.0), k, self.targets.defaults, None), 1.0)

@@ -36,6 +36,15 @@ def test_no_ranking_changes_with_the_model(index, limit, asked):
     assert (bare.confidence, bare.presence, bare.shares) == (None, None, None)
 
 
+@pytest.mark.parametrize("asked", [{}, {"group_by": "even"}, {"diversity": 0.3}])
+@pytest.mark.parametrize("candidates", [1, 3, 50])
+def test_few_candidates_of_a_rescorer_are_no_trouble(index, candidates, asked):
+    if index.manifest.correction.name in ("none", "auto", "csls", "dis"):
+        pytest.skip("takes no candidates")
+    found = index.query(QUERIES, 1, parameters={"candidates": candidates}, **asked)
+    assert ((found.confidence > 0) & (found.confidence < 1)).all()
+
+
 def test_shorter_answer_is_the_start_of_a_longer_one(index):
     whole = index.query(QUERIES, 20)
     for limit in (1, 2, 10):

@@ -45,7 +45,7 @@ def naive(best, query, level):
     first = float(best[0])
     over = [(float(score) - first) / level.temperature for score in best[:DEPTH]]
     z = (first - float(query @ level.weights) - level.constant) / level.temperature
-    others = sum(math.exp(each) for each in over if each < -1e-4)
+    others = sum(math.exp(each) for each in over if abs(each) > 1e-4)
     others += (DEPTH - len(over)) / 10 * math.exp(-z)
     confidence = sigmoid(CONFIDENCE.slope * -math.log(others) + CONFIDENCE.intercept)
     shares = [confidence * math.exp((float(score) - first) / level.temperature) for score in best]
@@ -66,6 +66,14 @@ def test_numbers_are_those_of_the_naive_reference(b):
         assert found.confidence[line] == pytest.approx(confidence, rel=1e-4)
         assert found.presence[line] == pytest.approx(presence, rel=1e-4)
         np.testing.assert_allclose(found.shares[line], shares, rtol=1e-4)
+
+
+@pytest.mark.parametrize("m", [1, 20])
+def test_first_hit_of_a_rescorer_that_scores_below_others_is_less_sure(m):
+    best = best_scores(m)
+    swapped = best[:, [4, 0, 1, 2, 3, *range(5, DEPTH)]]
+    assert (assess(model(), swapped).confidence < assess(model(), best).confidence).all()
+    assert (assess(model(), swapped).shares <= assess(model(), swapped).confidence[:, np.newaxis]).all()
 
 
 def test_two_scores_one_temperature_apart_have_the_closed_form():

@@ -304,16 +304,18 @@ def _folds(trial: TrialAnswers, pairs: int | None, seed: int) -> Iterator[_Outco
 
 
 def _best(trial: Trial, scorer: Scorer, queries: F32, depth: int, strength: float) -> tuple[F32, I64]:
-    """Return the best scores and rows of queries (m, d) among the targets of a trial."""
+    """Return the rows of the best targets of a trial for queries (m, d), and their scores by folded offsets alone."""
     targets, depth = trial.targets, min(depth, len(trial.targets))
     scores, rows = [], []
     step = max(1, SCORES_HELD // len(targets))
     for start in range(0, len(queries), step):
         some = queries[start : start + step]
-        given = (some, some @ targets.T, strength, scorer.offsets, scorer.query_time)
+        similarities = some @ targets.T
+        given = (some, similarities, strength, scorer.offsets, scorer.query_time)
         block = corrected_scores(*given, targets.__getitem__)
         order = np.argsort(-block, axis=1, kind="stable")[:, :depth]
-        scores.append(np.take_along_axis(block, order, axis=1))
+        folded = similarities - np.float32(strength) * scorer.offsets
+        scores.append(np.take_along_axis(folded, order, axis=1))
         rows.append(order)
     return np.concatenate(scores), np.concatenate(rows)
 

@@ -27,7 +27,7 @@ COPIES = 1e-4
 PENALTIES = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 CONFIDENCE, PRESENCE = Logistic(1.0, -0.5), Logistic(0.3, -1.0)
 """The model that six real sets have in common: a start for labelled pairs, and for versions without any."""
-_LEAST, _ROUNDING = 1e-6, np.float32(1e-6)
+_LEAST, _LARGEST, _ROUNDING = 1e-6, 80, np.float32(1e-6)
 _MOST_KNOWN = 8
 """So many strengths are kept, as queries may ask for any."""
 
@@ -62,11 +62,11 @@ class Level(NamedTuple):
         A score that is missing, as there are fewer targets, counts as a tenth of that of a usual second hit.
         """
         over = (best - best[:, :1]) * np.float32(1 / self.temperature)
-        copies = over >= -COPIES
+        copies = np.abs(over) <= COPIES
         z: F32 = (best[:, 0] - queries @ self.weights - np.float32(self.constant)) * np.float32(1 / self.temperature)
-        others = np.exp(over).sum(axis=1, where=~copies)
+        others = np.exp(np.minimum(over, _LARGEST)).sum(axis=1, where=~copies)
         if (missing := DEPTH - best.shape[1]) > 0:
-            others += np.float32(missing / (DEPTH - 1)) * np.exp(np.minimum(-z, 80))
+            others += np.float32(missing / (DEPTH - 1)) * np.exp(np.minimum(-z, _LARGEST))
         x: F32 = -np.log(np.maximum(others, _LEAST))
         return x, z
 
@@ -74,9 +74,10 @@ class Level(NamedTuple):
         """Return the same of one query (d,): numpy would take five times as long for so few numbers."""
         first, per = best[0], 1 / self.temperature
         z = (first - float(query.dot(self.weights)) - self.constant) * per
-        others = sum([exp(over) for score in best if (over := (score - first) * per) < -COPIES])
+        overs = [(score - first) * per for score in best]
+        others = sum([exp(min(over, _LARGEST)) for over in overs if over > COPIES or over < -COPIES])
         if len(best) < DEPTH:
-            others += (DEPTH - len(best)) / (DEPTH - 1) * exp(min(-z, 80))
+            others += (DEPTH - len(best)) / (DEPTH - 1) * exp(min(-z, _LARGEST))
         return -log(max(others, _LEAST)), z
 
 
@@ -210,7 +211,7 @@ class Answers(NamedTuple):
         """Return the answers of ranked rows (p, k) with scores (p, k), k more than 11 by the right rows of a query."""
         among = np.stack([np.isin(line, right) for line, right in zip(rows, relevant, strict=True)])
         best = scores[:, :DEPTH]
-        tied: NDArray[np.bool_] = best >= best[:, :1] - _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
+        tied: NDArray[np.bool_] = np.abs(best - best[:, :1]) <= _ROUNDING * np.maximum(1, np.abs(best[:, :1]))
         others = np.argsort(among, axis=1, kind="stable")[:, :DEPTH]
         width = min(DEPTH, int((~among).sum(axis=1).min()))
         without = np.take_along_axis(scores, others, axis=1)[:, :width]
