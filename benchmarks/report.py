@@ -20,7 +20,6 @@ ORDER = (
     "sinkhorn_vs_pot",
     "index_recipes",
     "shards",
-    "correction_is_free",
     "filters",
     "swap",
     "http_goals",
