@@ -25,6 +25,21 @@ def _drift(collection: Collection, slot: Slot, live: LiveVersion) -> float | Non
     return found.drift if found else None
 
 
+def _confidence(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
+    found = live.certainty.figures()
+    return found.confidence if found else None
+
+
+def _unanswered(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
+    found = live.certainty.figures()
+    return found.unanswered_share if found else None
+
+
+def _confidence_drift(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
+    found = live.certainty.figures()
+    return found.drift if found else None
+
+
 def _coverage(collection: Collection, slot: Slot, live: LiveVersion) -> float | None:
     bank = collection.manifest.bank
     return bank.coverage if bank else None
@@ -37,6 +52,12 @@ def _recommended(collection: Collection, slot: Slot, live: LiveVersion) -> float
 OF_COLLECTIONS: dict[str, tuple[str, Callable[[Collection, Slot, LiveVersion], float | None]]] = {
     "load_seconds": ("Time to open and prove the version that is served", lambda _, slot, live: slot.seconds),
     "drift": ("How far queries are from the query bank: 1 is the border of chance", _drift),
+    "confidence": ("Mean confidence of the last answers", _confidence),
+    "unanswered_share": ("Share of the last answers that a threshold of the query left out", _unanswered),
+    "confidence_drift": (
+        "How far both moved since the version is served: 1 is the border of chance",
+        _confidence_drift,
+    ),
     "added_points": ("Targets that stand beside the index", lambda one, slot, live: one.parts.added),
     "removed_points": (
         "Targets of the version that are gone or were replaced",

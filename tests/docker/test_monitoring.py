@@ -41,7 +41,7 @@ VALUES = {
 }
 # what appears only once something happens that a test does not wait for: queries in hundreds, failures, several workers
 LATE = {
-    *("hubless_recommended_strength", "hubless_drift", "hubless_encoder_breaker_open"),
+    *("hubless_recommended_strength", "hubless_drift", "hubless_confidence_drift", "hubless_encoder_breaker_open"),
     *("hubless_query_sample_failing", "hubless_live_skewness"),
 }
 

@@ -1,11 +1,14 @@
 """Confidence and presence over HTTP: as the library says them, and answers that are cut there."""
 
+import re
+
 import numpy as np
 import pytest
 from support.problems import with_hubs
 
 import hubless
 from hubless_client import Client, Query
+from hubless_service.observing.live_confidence import COMPARED, LiveConfidence
 
 WORDS = "/v1/collections/words"
 OCTETS = {"content-type": "application/octet-stream"}
@@ -62,6 +65,32 @@ def test_clients_read_all_of_it_and_send_the_thresholds(server, words, vector):
         ):
             assert (len(cut), cut.answered) == (0, False)
         assert client.collection("words").confidence["calibrated"] is False
+
+
+def test_metrics_have_mean_confidence_and_the_share_left_out(serve, words, vector):
+    with serve({"words": words}) as (client, _):
+        queries = [{"vector": vector.tolist(), "min_confidence": least} for least in (0, 0, 0, 1)]
+        results = client.post(f"{WORDS}/query/batch", json={"queries": queries}).json()["results"]
+        printed = client.get("/metrics").text
+    values = dict(re.findall(r'(?m)^(hubless_\w+)\{collection="words"\} (\S+)$', printed))
+    assert float(values["hubless_confidence"]) == pytest.approx(results[0]["confidence"])
+    assert float(values["hubless_unanswered_share"]) == 0.25
+    assert "hubless_confidence_drift" not in values
+
+
+def test_answers_that_become_less_sure_drift_and_the_log_says_so(caplog):
+    live, rng = LiveConfidence(), np.random.default_rng(0)
+    caplog.set_level("INFO", "hubless.live")
+    assert live.figures() is None
+    for number, mean in enumerate((0.6, 0.6, 0.5, 0.6)):
+        live.observe([(sure, sure > 0.3) for sure in rng.normal(mean, 0.1, COMPARED)])
+        live.look("words")
+        found = live.figures()
+        assert found.confidence == pytest.approx(mean, abs=0.02)
+        assert (found.drift is not None and found.drift > 3) == (number == 2)
+    first, second = (record.getMessage() for record in caplog.records)
+    assert "answers are not as sure as at first: confidence is 0.5" in first
+    assert "again as sure" in second
 
 
 @pytest.fixture(scope="module")

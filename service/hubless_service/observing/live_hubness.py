@@ -67,10 +67,13 @@ class LiveHubness:
         vectors: F32,
         found: Sequence[tuple[I64, int]],
         options: dict[str, Any],
+        sure: Sequence[tuple[float, bool]],
     ) -> None:
-        """Keep answers, as `LiveVersion.observe` does."""
+        """Keep answers, as `LiveVersion.observe` and `LiveConfidence.observe` do."""
         if self._settings.hubness:
-            self.of(collection).observe(collection, vectors, found, options)
+            live = self.of(collection)
+            live.observe(collection, vectors, found, options)
+            live.certainty.observe(sure)
             self._came = True
 
     def of(self, collection: hubless.Collection) -> LiveVersion:

@@ -20,6 +20,7 @@ from hubless.measures.chance import antihubs_by_chance, skewness_by_chance
 from hubless.measures.evenness import STRENGTHS, ChosenStrength, most_even
 from hubless.vectors.arrays import F32, I64
 from hubless_service.observing.followed_strength import FollowedStrength
+from hubless_service.observing.live_confidence import LiveConfidence
 from hubless_service.processes.shared import shared_folder
 
 log = logging.getLogger("hubless.live")
@@ -64,6 +65,7 @@ class LiveVersion:
     """
 
     def __init__(self, collection: hubless.Collection, compared: int) -> None:
+        self.certainty = LiveConfidence()
         self.following = FollowedStrength(collection, shared_folder())
         self._is_stale = False  # whether it was logged that the queries left the bank
         self._n = collection.count
@@ -119,6 +121,7 @@ class LiveVersion:
             if follow:
                 self.following.hear(chosen)
         self.drift(collection)
+        self.certainty.look(collection.name)
 
     def compare(self, collection: hubless.Collection, others_wait: Callable[[], bool]) -> None:
         """Search drawn queries again at each strength, until none is left or others wait."""

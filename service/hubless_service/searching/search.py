@@ -23,8 +23,10 @@ from hubless_service.http.values import NO_EXTRAS
 from hubless_service.searching.lookups import matches_of
 from hubless_service.searching.work_queue import Answer, WorkQueue
 
-Observe = Callable[[hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any]], None]
-"""Takes query vectors, for each of them an array of rows found and its line there, and the options of the search."""
+Observe = Callable[
+    [hubless.Collection, F32, Sequence[tuple[I64, int]], dict[str, Any], Sequence[tuple[float, bool]]], None
+]
+"""Takes query vectors, for each an array of rows found and its line, the options, and how sure the answers are."""
 Line = tuple[hubless.Results | Exception, int]
 """The results that a query is among, and its line there; or its error."""
 
@@ -204,15 +206,18 @@ def _tell(
     observe: Observe, collection: hubless.Collection, options: dict[str, Any], vectors: F32, lines: Sequence[Line]
 ) -> None:
     good, found, strength = list[int](), list[tuple[I64, int]](), 0.0
+    sure = list[tuple[float, bool]]()
     for i, (results, line) in enumerate(lines):
         if not isinstance(results, Exception):
             good.append(i)
             found.append((results.ranked.rows, line))
             strength = results.strength
+            if results.certainty is not None:
+                sure.append((results.certainty[0][line], results.kept is None or bool(results.kept[line])))
     if good:
         asked: dict[str, Any] = {"strength": strength, "prepared": True}
         asked |= {name: value for name, value in options.items() if name in ("limit", "parameters", "filter")}
-        observe(collection, vectors if len(good) == len(lines) else vectors[good], found, asked)
+        observe(collection, vectors if len(good) == len(lines) else vectors[good], found, asked, sure)
 
 
 def _in_words_of(query: Query, error: Exception) -> Exception:
