@@ -87,8 +87,19 @@ def evaluate_command(
     for path in output or []:
         _usage("--output", check_chart if abstain else check_output, path)
         check_place(path)
+    if collection is not None:
+        refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
+    else:
+        refuse("--targets", {"catalog": catalog})
     if abstain:
-        made = _abstention(relevant, queries, catalog, collection, targets, query_bank, strict, correction, set_)
+        if queries is None:
+            raise typer.BadParameter("give labelled queries", param_hint="--queries")
+        if collection is not None:
+            values = read_settings(set_, {"version": str, "accuracy": float})
+            opened = open_collection(catalog, collection, values.pop("version", None))
+            made = abstain_collection(opened, queries, relevant, **values)
+        else:
+            made = _abstention(relevant, queries, targets, query_bank, strict, correction, set_)
         for path in output or []:
             write_abstention(made, path)
         if json_:
@@ -98,7 +109,6 @@ def evaluate_command(
         return
     comparison: Comparison
     if collection is not None:
-        refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
         of_splits = parameters_of(compare, skip=(*_OF_FILES, *_OF_STRICT))
         known = of_splits if strict else parameters_of(evaluate, skip=_OF_COLLECTION)
         values = read_settings(set_, {"version": str, **_MEASURES, **known})
@@ -109,7 +119,6 @@ def evaluate_command(
         measured = (compare_strictly if strict else evaluate)(opened, queries, relevant, **values)
         comparison = measured if isinstance(measured, Comparison) else measured.comparison
     else:
-        refuse("--targets", {"catalog": catalog})
         known = parameters_of(compare, skip=_OF_FILES)
         values = read_settings(set_, {**SIMILARITIES, **_GROUPS, **_MEASURES, **known})
         measures = _measures(values)
@@ -145,24 +154,14 @@ def evaluate_command(
 
 def _abstention(
     relevant: Path,
-    queries: Path | None,
-    catalog: Path | None,
-    collection: str | None,
+    queries: Path,
     targets: Path | None,
     query_bank: Path | None,
     strict: bool,
     correction: list[str] | None,
     set_: list[str] | None,
 ) -> Abstention:
-    """Return what `--abstain` measures: a collection as it is served, or a correction on splits or with a bank."""
-    if queries is None:
-        raise typer.BadParameter("give labelled queries", param_hint="--queries")
-    if collection is not None:
-        refuse("--collection", {"targets": targets, "query-bank": query_bank, "correction": correction})
-        values = read_settings(set_, {"version": str, "accuracy": float})
-        opened = open_collection(catalog, collection, values.pop("version", None))
-        return abstain_collection(opened, queries, relevant, **values)
-    refuse("--targets", {"catalog": catalog})
+    """Return what `--abstain` measures of a correction on splits or with a bank."""
     values = read_settings(set_, parameters_of(measure_abstention, skip=(*_OF_FILES, "correction")))
     if targets is None or strict == (query_bank is not None):
         raise typer.BadParameter("give --collection; or --targets, and either --strict or a query bank")
