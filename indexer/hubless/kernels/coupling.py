@@ -144,8 +144,7 @@ def coupled(passes: Sequence[Pass]) -> list[Coupled]:
         for given in targets.blocks(block_rows(targets.shape[1])):
             for some in slices(len(given), rows):
                 here = slice(start + some.start, start + some.stop)
-                wanted = [each.wanted(here) for each in collected]
-                pending.append((here, pool.submit(_reduce, given[some], banks, wanted)))
+                pending.append((here, pool.submit(_reduce, given[some], banks, collected, here)))
                 if len(pending) > cores():  # so that products do not accumulate
                     collect()
             start += len(given)
@@ -166,16 +165,6 @@ def _over_shards(passes: Sequence[Pass], targets: VectorSource) -> list[Coupled]
 def _coupled_shard(passes: Sequence[Pass], targets: VectorSource, *weights: F64 | None) -> list[Coupled]:
     some = zip(passes, weights, strict=True)
     return coupled([replace(each, targets=targets, weights=along) for each, along in some])
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """The order of a pass for a block of targets. The potentials are of the whole bank that its own is a part of."""
-
-    scale: np.float32
-    added: F32
-    weights: F32
-    entries_above: float | None
 
 
 class _Room:
@@ -207,15 +196,17 @@ class _Collected:
         self._asked, self._part = asked, part
         count = asked.targets.shape[0]
         added = part.spread(asked.potentials).astype(np.float32)
-        self._added = added if part.mask is None else added + part.mask
-        self._weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
+        # both of the whole bank that its own is a part of
+        self.scale, self.added = np.float32(1 / asked.temperature), added if part.mask is None else added + part.mask
+        self.weights = (np.ones(count) if asked.weights is None else asked.weights).astype(np.float32)
         self._over_bank, self._shares = np.empty(count), np.zeros(part.count)
         most = min(asked.most_entries, count * part.count)
         self._kept = None if asked.entries_above is None else _Room(count, most)
 
-    def wanted(self, here: slice) -> _Wanted:
-        above = None if self._kept is None else self._asked.entries_above
-        return _Wanted(np.float32(1 / self._asked.temperature), self._added, self._weights[here], above)
+    @property
+    def entries_above(self) -> float | None:
+        """The share from which entries are kept; None once there is no room for them."""
+        return None if self._kept is None else self._asked.entries_above
 
     def add(self, here: slice, found: Coupled) -> None:
         self._over_bank[here] = found.over_bank
@@ -244,7 +235,7 @@ def _joined(shards: Sequence[Coupled], most_entries: int) -> Coupled:
 
 
 def _reduce(
-    targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], wanted: Sequence[_Wanted]
+    targets: F32, banks: Sequence[tuple[F32, Mapping[int, Part]]], collected: Sequence[_Collected], here: slice
 ) -> dict[int, Coupled]:
     """Reduce a block of targets for each pass, by the number of the pass."""
     found = {}
@@ -254,12 +245,12 @@ def _reduce(
             np.matmul(targets, bank[columns].T, out=products[:, columns])
         last = list(parts)[-1]
         for number in parts:
-            found[number] = _reduced(products, wanted[number], in_place=number == last)
+            found[number] = _reduced(products, collected[number], here, in_place=number == last)
     return found
 
 
-def _reduced(products: F32, wanted: _Wanted, *, in_place: bool) -> Coupled:
-    count, width = products.shape
+def _reduced(products: F32, wanted: _Collected, here: slice, *, in_place: bool) -> Coupled:
+    (count, width), weights, above = products.shape, wanted.weights[here], wanted.entries_above
     sums, shares = np.empty(count), np.zeros(width, np.float32)
     rows = max(1, STRIP_SIZE // width)
     room = None if in_place else np.empty((min(rows, count), width), np.float32)
@@ -272,10 +263,10 @@ def _reduced(products: F32, wanted: _Wanted, *, in_place: bool) -> Coupled:
         exponents -= shift[:, np.newaxis]
         np.exp(exponents, out=exponents)
         total = exponents.sum(axis=1, dtype=np.float32)
-        shares += (wanted.weights[strip] / total) @ exponents
+        shares += (weights[strip] / total) @ exponents
         sums[strip] = shift + np.log(total.astype(np.float64))
-        if wanted.entries_above is not None:
-            kept.append(_entries(exponents, total, wanted.entries_above))
+        if above is not None:
+            kept.append(_entries(exponents, total, above))
     return Coupled(sums, shares.astype(np.float64), Entries.joined(kept) if kept else None)
 
 
