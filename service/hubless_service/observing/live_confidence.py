@@ -1,4 +1,4 @@
-"""How sure the last answers of a version were, compared with its first ones."""
+"""Confidence of the last answers of a version, compared with its first ones."""
 
 import logging
 import threading

@@ -38,7 +38,7 @@ _POINTS = 200
 
 @dataclass(frozen=True)
 class CutQuality:
-    """How well one number tells right answers from wrong ones.
+    """Measures of one number that tells right answers from wrong ones.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class CutQuality:
 
 @dataclass(frozen=True)
 class Abstention:
-    """What confidence is worth on labelled queries.
+    """Worth of confidence on labelled queries.
 
     Attributes
     ----------
