@@ -1,4 +1,4 @@
-"""How well confidence tells right answers from wrong ones on real sets: `python -m benchmarks.confidence FOLDER …`.
+"""Confidence as a sign of right answers on real sets: `python -m benchmarks.confidence FOLDER …`.
 
 A folder holds `queries.npy`, `targets.npy` and `gt.npy` (the row of each query's right target). Each set is split by
 the strict protocol (docs/lab.md), with seeds 0 to 9: the bank is the queries whose targets are not searched. No score

@@ -1,4 +1,4 @@
-"""What the correction costs a query: `python -m benchmarks.correction_is_free [--targets 20000 100000]`.
+"""The cost of the correction for a query: `python -m benchmarks.correction_is_free [--targets 20000 100000]`.
 
 The same kind of index with and without folded offsets, each at a recall of 0.99 of its own exact ranking. Times are
 processor time of one thread.

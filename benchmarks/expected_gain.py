@@ -1,4 +1,4 @@
-"""What gain `diagnose` may promise without labels: `python -m benchmarks.expected_gain FOLDER [FOLDER ...]`.
+"""The gain that `diagnose` may promise without labels: `python -m benchmarks.expected_gain FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`; six made-up sets, with and without hubs, are added. Each set is measured by
 the strict protocol, or with its own bank, for banks of many kinds: all of it, random 30, 100, 300 and 1,000 queries,
@@ -139,7 +139,7 @@ def measure(data: Set, kinds: Collection[str] = ()) -> Iterator[Measured]:
 
 
 def measured(name: str, kind: str, given: Trial, shown: F32, bank: F32, seed: int) -> Measured:
-    """What `diagnose` says when it is shown a bank, and the change with the bank that is fitted on."""
+    """Return the gain that `diagnose` expects of a bank, and the change with the bank that is fitted on."""
     raw, change = labelled(given, bank)
     covered = coverage(shown, given.targets)
     return Measured(

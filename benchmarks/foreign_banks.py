@@ -1,4 +1,4 @@
-"""What live queries save with a bank that does not fit: `python -m benchmarks.foreign_banks FOLDER [FOLDER ...]`.
+"""The loss that live queries avert with a wrong bank: `python -m benchmarks.foreign_banks FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. Of the test queries a random 200, or a third if there are fewer than 600,
 are live queries without labels. They choose the strength of `auto`; R@1 is that of the others. The bank is

@@ -148,7 +148,7 @@ def measure_demo() -> dict[str, Any]:
 
 
 def sentences(demo: Mapping[str, Any]) -> str:
-    """What the README says of the demo."""
+    """Return the sentences of the README on the demo."""
     raw, auto = demo["rankings"]["raw"], demo["rankings"]["auto"]
     found = raw["occurrence"]
     return (

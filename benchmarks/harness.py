@@ -1,4 +1,4 @@
-"""What benchmarks share: data with hubs, fair timing, and results as JSON that name the machine."""
+"""Shared parts of benchmarks: data with hubs, fair timing, and results as JSON that name the machine."""
 
 import json
 import multiprocessing
@@ -185,7 +185,7 @@ def read_or_forget(folder, *, cached):
 
 
 def earlier(name, field):
-    """What an earlier call of a benchmark left under a field of its result; {} without one."""
+    """Return a field of the result that an earlier call of a benchmark left; {} without one."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text())[field] if path.is_file() else {}
 

@@ -65,7 +65,7 @@ def wording(sign, goal, ratio):
 
 
 def reached(found):
-    """Whether a goal is: `yes`, `as a ratio`, or `no`."""
+    """Return if a goal is reached: `yes`, `as a ratio`, or `no`."""
     sign, goal, ratio = found["goal"]
     good = operator.le if sign == "≤" else operator.ge
     if good(found["measured"], goal):

@@ -1,4 +1,4 @@
-"""What HTTP costs, and what searching together gains: `python -m benchmarks.http_service [--targets 100000]`.
+"""The cost of HTTP, and the gain of searching together: `python -m benchmarks.http_service [--targets 100000]`.
 
 Server and load generator share a machine.
 

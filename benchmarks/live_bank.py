@@ -1,4 +1,4 @@
-"""How live queries mend a bank of one topic: `python -m benchmarks.live_bank FOLDER [FOLDER ...]`.
+"""Live queries that mend a bank of one topic: `python -m benchmarks.live_bank FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. Strict protocol (docs/lab.md): half of the targets are the gallery, with
 the queries that test it. All other queries, and those of `bank.npy`, want nothing in the gallery. At most 2,000 of
@@ -53,7 +53,7 @@ class Asked:
         return 100 * float(np.mean([row in right for row, right in zip(first, self._relevant, strict=True)]))
 
     def offsets(self, bank: F32, name: str = "auto", prior: TargetPrior | None = None) -> F32:
-        """Those of a correction fitted on a bank."""
+        """Return the offsets of a correction fitted on a bank."""
         fitted = fit(correction(name), ArrayVectors(bank, "query bank"), self.targets, target_prior=prior)
         offsets = fitted.offsets(self.targets)
         return offsets if prior is None else (offsets + prior_offsets(fitted, prior.values)).astype(np.float32)

@@ -205,7 +205,7 @@ SIDES = {
 
 
 class Data:
-    """What all sides hold and are asked; in files where a process reads it."""
+    """Vectors and queries of all sides; in files where a process reads them."""
 
     def __init__(self, folder, count):
         targets, bank, self.queries = harness.with_hubs(count, BANK, QUERIES, DIM)

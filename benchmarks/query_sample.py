@@ -1,4 +1,4 @@
-"""What the query sample costs a query: processor time of a server with it, beside one without.
+"""The cost of the query sample for a query: processor time of a server with it, beside one without.
 
 python -m benchmarks.query_sample [--targets 20000] [--dim 512] [--seconds 4] [--rounds 3]
 """

@@ -1,4 +1,4 @@
-"""How much corrections change R@1 on real sets: `python -m benchmarks.real_sets FOLDER [FOLDER ...]`.
+"""Changes of R@1 by corrections on real sets: `python -m benchmarks.real_sets FOLDER [FOLDER ...]`.
 
 A folder holds `queries.npy`, `targets.npy`, `gt.npy` (the row of each query's right target), and perhaps `bank.npy`,
 a query bank from elsewhere. With `bank.npy`, all queries search all targets. Without it the strict protocol is used

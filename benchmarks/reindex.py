@@ -1,4 +1,4 @@
-"""What `hubless reindex` costs when little has changed, as a share of the first, full run.
+"""The cost of `hubless reindex` when little has changed, as a share of the first, full run.
 
 python -m benchmarks.reindex [--targets 100000] [--dim 512] [--bank 10000] [--changed 0.01] [--full]
 """

@@ -57,7 +57,7 @@ def facts(result):
 
 
 def section(name, result, common):
-    """What a benchmark found, and where it ran unless all ran there."""
+    """Return the section of a benchmark: its tables, and where it ran unless all ran there."""
     module = import_module(f"benchmarks.{name}")
     title, _, body = module.__doc__.partition("\n\n")
     title = title.partition(": `")[0]

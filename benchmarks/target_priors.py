@@ -1,4 +1,4 @@
-"""What a target prior does to R@1: `python -m benchmarks.target_priors FOLDER [FOLDER ...]`.
+"""Changes of R@1 by a target prior: `python -m benchmarks.target_priors FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. Half of the queries of the gallery, drawn at random, test. How often each
 target is right for the other half, plus 1, is the prior. So sets with one query a target have none worth the name. The
@@ -35,7 +35,7 @@ RESULTS = Path(__file__).parent / "results" / "target_priors.json"
 
 
 def counted(relevant: Sequence[I64], targets: int) -> F64:
-    """How often each target is right."""
+    """Return how often each target is right."""
     return np.bincount(np.concatenate(relevant), minlength=targets).astype(np.float64)
 
 

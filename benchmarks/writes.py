@@ -157,7 +157,7 @@ def plot(result, figure):
 
 
 def added(url):
-    """How many targets stand beside the index."""
+    """Return how many targets stand beside the index."""
     return httpx.get(url, timeout=60).json()["writes"]["added"]
 
 

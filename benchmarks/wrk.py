@@ -15,7 +15,7 @@ JSON, BINARY = "application/json", "application/octet-stream"
 
 
 def is_installed():
-    """Whether it can be used."""
+    """Return True if it can be used."""
     return shutil.which("wrk") is not None
 
 

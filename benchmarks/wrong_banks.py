@@ -1,4 +1,4 @@
-"""What a wrong query bank does to R@1 on real sets: `python -m benchmarks.wrong_banks FOLDER [FOLDER ...]`.
+"""Changes of R@1 by a wrong query bank on real sets: `python -m benchmarks.wrong_banks FOLDER [FOLDER ...]`.
 
 Folders are those of `benchmarks.real_sets`. Gallery and test queries are those of its protocol; the bank is
 
