@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from benchmarks import confidence, dimensions, few_queries
-from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences
+from benchmarks.gains import IMAGES, KEPT, draw, draw_demo, markdown, mean, reach, sentences, tuned
 
 ROOT = Path(__file__).parents[2]
 MEASURED = json.loads(KEPT.read_text("utf-8"))
@@ -40,6 +40,10 @@ def test_table_and_sentence_on_confidence_are_those_of_the_measurements():
     assert f"{mean['200 labels']['of one split']:.3f}".lstrip("0") in page("docs/confidence.md")
     assert max(mean["200 labels"]["error"], mean["200 labels"]["of one split"]) <= 0.06
     assert all(found["200 labels"]["error"] <= 0.1 for found in sets)
+
+
+def test_worth_of_labels_is_that_of_the_measurements():
+    assert tuned(SETS) in page("docs/auto.md")
 
 
 def test_sentences_of_the_readme_on_the_demo_are_those_of_the_measurements():

@@ -1,0 +1,132 @@
+"""Methods that were tried and left out, beside `auto`: `python -m benchmarks.left_out FOLDER [FOLDER ...]`.
+
+Folders are those of `benchmarks.real_sets`, and all sets follow the strict protocol (docs/lab.md).
+
+- InvGC (Jin et al., EMNLP 2023): each target moves away from all others and from the bank queries, t − r·mean over x of
+  (t·x)x for both, and gets length 1 again; r is .5, the best of .1, .3, .5 and 1 on these sets. It folds.
+- GR-CLIP (Li et al., 2025): each side loses its own mean and gets length 1 again; the means are those of the banks.
+
+Prints Markdown: the mean change of R@1 in points.
+"""
+
+import argparse
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.gains import NAMES, signed
+from benchmarks.real_sets import Set, open_set, trial
+from hubless.corrections import correction
+from hubless.lab.experiments.trials import Trial
+from hubless.vectors.arrays import F32
+
+SEEDS = 4
+STEP = 0.5
+
+
+def unit(rows: F32) -> F32:
+    """Rows of length 1."""
+    scaled: F32 = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    return scaled
+
+
+def inverted(targets: F32, *others: F32) -> F32:
+    """Targets moved away from others."""
+    moved = targets - STEP * sum((targets @ rows.T) @ rows / len(rows) for rows in others)
+    return unit(moved.astype(np.float32))
+
+
+def banks(given: Trial) -> tuple[F32, F32]:
+    """The query bank and the target bank."""
+    if given.target_bank is None:
+        raise ValueError("the strict protocol has both banks")
+    return given.query_bank, given.target_bank
+
+
+def invgc(given: Trial) -> F32:
+    """Scores (m, n)."""
+    bank, others = banks(given)
+    scores: F32 = given.queries @ inverted(given.targets, bank, others).T
+    return scores
+
+
+def centred(given: Trial) -> tuple[F32, F32, F32, F32]:
+    """Queries, targets and both banks, each less the mean of its bank."""
+    bank, others = banks(given)
+    queries, known = (unit(rows - bank.mean(axis=0)) for rows in (given.queries, bank))
+    targets, extra = (unit(rows - others.mean(axis=0)) for rows in (given.targets, others))
+    return queries, targets, known, extra
+
+
+def gr_clip(given: Trial) -> F32:
+    """Scores (m, n)."""
+    queries, targets, _, _ = centred(given)
+    scores: F32 = queries @ targets.T
+    return scores
+
+
+def gr_clip_and_auto(given: Trial) -> F32:
+    """Scores (m, n)."""
+    queries, targets, bank, extra = centred(given)
+    scores: F32 = queries @ targets.T - correction("auto").fit(bank, targets, extra).offsets(targets)
+    return scores
+
+
+def auto(given: Trial) -> F32:
+    """Scores (m, n)."""
+    bank, others = banks(given)
+    offsets = correction("auto").fit(bank, given.targets, others).offsets(given.targets)
+    scores: F32 = given.queries @ given.targets.T - offsets
+    return scores
+
+
+METHODS: Mapping[str, Callable[[Trial], F32]] = {
+    "auto": auto,
+    "InvGC": invgc,
+    "GR-CLIP": gr_clip,
+    "GR-CLIP, then auto": gr_clip_and_auto,
+}
+
+
+def right(given: Trial, scores: F32) -> float:
+    """R@1 in per cent."""
+    firsts = zip(scores.argmax(axis=1).tolist(), given.relevant, strict=True)
+    return 100 * float(np.mean([row in rows for row, rows in firsts]))
+
+
+def measure(data: Set, seeds: int) -> dict[str, float]:
+    """The mean change of R@1 by each method."""
+    changes: dict[str, list[float]] = {name: [] for name in METHODS}
+    for seed in range(seeds):
+        given = trial(replace(data, bank=None), None, seed)
+        if given is None:
+            continue
+        raw = right(given, given.queries @ given.targets.T)
+        for name, method in METHODS.items():
+            changes[name].append(right(given, method(given)) - raw)
+    return {name: float(np.mean(values)) for name, values in changes.items()}
+
+
+def markdown(found: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """A line a set."""
+    yield f"| set | {' | '.join(METHODS)} |"
+    yield "| --- |" + " ---: |" * len(METHODS)
+    for name, changes in found.items():
+        cells = [signed(changes[method]) for method in METHODS]
+        yield f"| {NAMES.get(name, name)} | {' | '.join(cells)} |".replace("\n", " ")
+
+
+def main() -> None:
+    """Measure all folders."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--seeds", type=int, default=SEEDS)
+    given = parser.parse_args()
+    sets = map(open_set, given.folders)
+    print("\n".join(markdown({data.name: measure(data, given.seeds) for data in sets})))
+
+
+if __name__ == "__main__":
+    main()
