@@ -79,12 +79,32 @@ class Cycle(RequestResponseCycle):
             self.on_gone()
 
 
-class Lingering:
-    """The transport of an answer that ends the connection, but not before a client that still sends could read it."""
+class Outlet:
+    """The transport of one answer. The head waits for the first bytes of the body, as each write costs a call."""
 
-    def __init__(self, protocol: "Protocol") -> None:
-        self.write, self.is_closing = protocol.transport.write, protocol.transport.is_closing
-        self.close = protocol.linger
+    def __init__(self, transport: Any, close: Callable[[], object]) -> None:
+        self._write, self.is_closing = transport.write, transport.is_closing
+        self._close = close
+        self._head: bytes | None = None
+        self.cycle: Cycle | None = None
+
+    def write(self, data: bytes) -> None:
+        """Write, or keep the head, which comes first but for `100 Continue`."""
+        if self.cycle and self.cycle.response_started:
+            self.cycle, self._head = None, data
+        else:
+            self._write(data if self._head is None else self._head + data)
+            self._head = None
+
+    def flush(self) -> None:
+        """Write the head of an answer without a body."""
+        if self._head is not None:
+            self.write(b"")
+
+    def close(self) -> None:
+        """End the connection after what was written."""
+        self.flush()
+        self._close()
 
 
 class Protocol(HttpToolsProtocol):
@@ -193,7 +213,7 @@ class Protocol(HttpToolsProtocol):
             "query_string": parts.query or b"",
             "headers": self.headers,
         }
-        self.cycle = self._new_cycle(about, self.transport, version != "1.0" and self.parser.should_keep_alive())
+        self.cycle = self._new_cycle(about, self.transport.close, version != "1.0" and self.parser.should_keep_alive())
         if before is None or before.response_complete:
             self._start_asgi_task(self.cycle, app)
         else:
@@ -224,6 +244,8 @@ class Protocol(HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self.server_state.total_requests += 1
+        if self._running:
+            cast(Any, self._running.transport).flush()
         self._running = None
         if self.transport.is_closing():
             return
@@ -316,9 +338,10 @@ class Protocol(HttpToolsProtocol):
             REFUSAL: problem,
         }
         self.expect_100_continue = False
-        return self._new_cycle(about, Lingering(self), keep_alive=False)
+        # a client that still sends must be able to read it
+        return self._new_cycle(about, self.linger, keep_alive=False)
 
-    def _new_cycle(self, about: dict[str, Any], transport: Any, keep_alive: bool) -> Cycle:
+    def _new_cycle(self, about: dict[str, Any], close: Callable[[], object], keep_alive: bool) -> Cycle:
         scope: Any = {
             "type": "http",
             "asgi": {"version": self.asgi_version, "spec_version": "2.3"},
@@ -331,7 +354,8 @@ class Protocol(HttpToolsProtocol):
         }
         log, defaults = self.logger, self.server_state.default_headers
         rest = (asyncio.Event(), self.expect_100_continue, keep_alive, self.on_response_complete)
-        scope[EXCHANGE] = cycle = Cycle(scope, transport, self.flow, log, log, False, defaults, *rest)
+        outlet: Any = Outlet(self.transport, close)
+        scope[EXCHANGE] = outlet.cycle = cycle = Cycle(scope, outlet, self.flow, log, log, False, defaults, *rest)
         cycle.arrived = perf_counter()
         return cycle
 
