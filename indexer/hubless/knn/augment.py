@@ -10,6 +10,7 @@ severe hubs, 160 candidates of a fast scan hold 0.99 of the best 10 with a pivot
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -23,6 +24,7 @@ PIVOT_ROWS = 16_384
 """Number of targets that tell the slope of the offsets. Its relative error is a hundredth or so."""
 
 
+@cache
 def augmented_dim(dim: int) -> int:
     """Return the dimensions of an augmented vector: d+2, rounded up to a multiple of 16."""
     return -(-(dim + 2) // MULTIPLE) * MULTIPLE

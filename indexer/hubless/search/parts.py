@@ -147,7 +147,7 @@ class Numbering:
         return rows if self._places is None else self._places[rows]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Parts:
     """The parts of a collection of n targets of d dimensions. Never changed: other targets are other parts.
 

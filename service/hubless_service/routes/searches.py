@@ -55,7 +55,7 @@ async def query(call: Call, held: Held, room: Annotated[None, Depends(_room)], b
     found = await engine.search(call, held, [wanted])
 
     def answer() -> QueryAnswer:
-        manifest = held.manifest
+        manifest = held.parts.manifest
         return {**hits_of(found[0]), "collection": manifest.collection, "version": manifest.version}
 
     return await responses.send_heavy(weight_of(found), answer, call.trace)

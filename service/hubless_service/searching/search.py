@@ -31,6 +31,10 @@ Line = tuple[hubless.Results | Exception, int]
 """The results that a query is among, and its line there; or its error."""
 
 
+_NOT_OBSERVED = frozenset({"skip", "group_by", "diversity"})
+_OBSERVED = ("limit", "parameters", "filter")
+
+
 class QueryGroup(NamedTuple):
     """The queries of a request that agree on how to search, and the targets of their filter, if known beforehand."""
 
@@ -151,7 +155,7 @@ def answer_groups(
         group.trace.add("payload", perf_counter() - began)
         first = after
     # find-similar queries and later pages do not come from what users ask for, and chosen hits not from the ranking
-    if vectors is not None and "skip" not in queries[0].options and not queries[0].is_chosen:
+    if vectors is not None and _NOT_OBSERVED.isdisjoint(queries[0].options):
         _tell(observe, collection, queries[0].options, vectors, lines)
     return outcomes
 
@@ -216,7 +220,9 @@ def _tell(
                 sure.append((results.certainty[0][line], results.kept is None or bool(results.kept[line])))
     if good:
         asked: dict[str, Any] = {"strength": strength, "prepared": True}
-        asked |= {name: value for name, value in options.items() if name in ("limit", "parameters", "filter")}
+        for name in _OBSERVED:
+            if name in options:
+                asked[name] = options[name]
         observe(collection, vectors if len(good) == len(lines) else vectors[good], found, asked, sure)
 
 

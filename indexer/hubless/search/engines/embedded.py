@@ -69,7 +69,9 @@ class IndexedTargets:
             # a graph or a few lists can hold fewer than k of them: compare with all to find the rest
             missed = (rows < 0).any(axis=1)
             scores[missed], rows[missed] = self._exact(augmented[missed], k, matches)
-        check_scores(scores, rows)
+            check_scores(scores, rows)
+        elif not np.isfinite(scores).all():
+            check_scores(scores, rows)
         return scores, rows
 
     def approximate(self, augmented: F32, k: int, how: SearchParameters) -> tuple[F32, I64]:
