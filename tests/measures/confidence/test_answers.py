@@ -39,9 +39,8 @@ def test_no_ranking_changes_with_the_model(index, limit, asked):
 @pytest.mark.parametrize("asked", [{}, {"group_by": "even"}, {"diversity": 0.3}])
 @pytest.mark.parametrize("candidates", [1, 3, 50])
 def test_few_candidates_of_a_rescorer_are_no_trouble(index, candidates, asked):
-    if index.manifest.correction.name in ("none", "auto", "csls", "dis"):
-        pytest.skip("takes no candidates")
-    found = index.query(QUERIES, 1, parameters={"candidates": candidates}, **asked)
+    takes_candidates = index.manifest.correction.name in ("dual_dis", "gc", "dsl")
+    found = index.query(QUERIES, 1, parameters={"candidates": candidates} if takes_candidates else None, **asked)
     assert ((found.confidence > 0) & (found.confidence < 1)).all()
 
 
@@ -61,6 +60,15 @@ def test_shares_begin_with_the_confidence_and_fall(index, limit):
     for values in (found.confidence, found.presence):
         assert ((values >= 0) & (values <= 1)).all()
     assert [hit.share for hit in found[0]] == found.shares[0].tolist()
+
+
+def test_query_is_as_sure_alone_as_in_a_batch(index):
+    whole = index.query(QUERIES)
+    for line, query in enumerate(QUERIES):
+        alone = index.query(query)
+        if np.array_equal(alone.scores[0], whole.scores[line]):  # which the index may round otherwise
+            assert alone.confidence[0] == whole.confidence[line]
+            np.testing.assert_array_equal(alone.shares[0], whole.shares[line])
 
 
 def test_confidence_does_not_depend_on_limit_and_skip(index):

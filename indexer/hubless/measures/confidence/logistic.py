@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hubless.vectors.arrays import F32, F64
+from hubless.vectors.arrays import F64
 
 PENALTY = np.array([10.0, 1.0])
 """Weight of the prior on slope and intercept."""
@@ -23,9 +23,9 @@ class Logistic(NamedTuple):
     slope: float
     intercept: float
 
-    def __call__(self, x: F32) -> F32:
+    def __call__(self, x: F64) -> F64:
         """Return p (m,)."""
-        p: F32 = 1 / (1 + np.exp(np.minimum(-np.float32(self.slope) * x - np.float32(self.intercept), _LARGEST)))
+        p: F64 = 1 / (1 + np.exp(np.minimum(-self.slope * x - self.intercept, _LARGEST)))
         return p
 
     def of_one(self, x: float) -> float:

@@ -56,18 +56,21 @@ class Level(NamedTuple):
     weights: F32
     constant: float
 
-    def numbers(self, queries: F32, best: F32) -> tuple[F32, F32]:
+    def numbers(self, queries: F32, best: F32) -> tuple[F64, F64]:
         """Return x and z (m,) of queries (m, d) by their best scores (m, b), b from 1 to 11, best first.
 
-        A score that is missing, as there are fewer targets, counts as a tenth of that of a usual second hit.
+        A score that is missing, as there are fewer targets, counts as a tenth of that of a usual second hit. All is in
+        float64, and each query has a product of its own, so that a query gets the same answer alone and in a batch.
         """
-        over = (best - best[:, :1]) * np.float32(1 / self.temperature)
+        scores, per = best.astype(np.float64), 1 / self.temperature
+        over = (scores - scores[:, :1]) * per
         copies = np.abs(over) <= COPIES
-        z: F32 = (best[:, 0] - queries @ self.weights - np.float32(self.constant)) * np.float32(1 / self.temperature)
+        products = np.array([query.dot(self.weights) for query in queries], np.float64)
+        z: F64 = (scores[:, 0] - products - self.constant) * per
         others = np.exp(np.minimum(over, _LARGEST)).sum(axis=1, where=~copies)
         if (missing := DEPTH - best.shape[1]) > 0:
-            others += np.float32(missing / (DEPTH - 1)) * np.exp(np.minimum(-z, _LARGEST))
-        x: F32 = -np.log(np.maximum(others, _LEAST))
+            others += missing / (DEPTH - 1) * np.exp(np.minimum(-z, _LARGEST))
+        x: F64 = -np.log(np.maximum(others, _LEAST))
         return x, z
 
     def numbers_of_one(self, query: F32, best: list[float]) -> tuple[float, float]:
@@ -135,9 +138,10 @@ class ConfidenceModel:
             return Assessment(numbers[:1], numbers[1:2], numbers[2:].reshape(1, -1), calibrated)
         of_all, height = level.numbers(queries, best[:, :DEPTH])
         confidence = self.confidence(of_all)
-        over = np.minimum(scores - best[:, :1], 0) * np.float32(1 / level.temperature)
+        over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
         shares = confidence[:, np.newaxis] * np.exp(over)
-        return Assessment(confidence, self.presence(height), shares, calibrated)
+        presence = self.presence(height).astype(np.float32)
+        return Assessment(confidence.astype(np.float32), presence, shares.astype(np.float32), calibrated)
 
     def calibrate(self, answers: "Answers", strength: float) -> Self:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
