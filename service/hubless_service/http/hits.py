@@ -82,11 +82,6 @@ def hits_of(found: FoundHits) -> QueryHits:
     return answer
 
 
-def most_weight(limit: int) -> int:
-    """`weight_of` one query's hits without vectors, at most."""
-    return 2 * limit * _VALUES
-
-
 def weight_of(found: Sequence[FoundHits]) -> int:
     """About how many values the JSON of some hits has, for `heavy.run`."""
     weight = 0
