@@ -37,7 +37,7 @@ def vectors(*names):
     """Files of vectors: those of queries go with those of targets row by row, and differ from each other."""
 
     def write(folder, walk):
-        queries, targets, _ = pairs(220, apart=1.5)
+        queries, targets, _ = pairs(260, apart=1.5)
         for seed, wanted in enumerate(names):
             rows = targets if wanted in ("images", "targets", "items") else queries
             moved = rows + 1e-3 * np.random.default_rng(seed).normal(size=rows.shape)
