@@ -41,6 +41,7 @@ def test_collection_tells_what_it_is(http, catalog, name, expected):
         "strength": 1.0,
         "count": catalogs.COUNT,
         "dim": catalogs.DIM,
+        "dims": None,
         "versions": [manifest.version],
         "aliases": [],
         "writes": {"seq": 0, "log_bytes": 0, "added": 0, "removed": 0, "frozen_share": 0.0},
