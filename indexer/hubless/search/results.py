@@ -94,10 +94,9 @@ class Results:
         return None if self.assessed is None else self.assessed.shares
 
     @cached_property
-    def certainty(self) -> tuple[list[float], list[float], list[list[float]]] | None:
-        """Confidence, presence and shares as lists: for several queries converted at once; None without a model."""
-        sure = self.assessed
-        return None if sure is None else (sure.confidence.tolist(), sure.presence.tolist(), sure.shares.tolist())
+    def certainty(self) -> list[list[float]] | None:
+        """Of each query a list of confidence, presence and the share of each hit; None without a model."""
+        return None if self.assessed is None else self.assessed.numbers.tolist()
 
     @property
     def calibrated(self) -> bool:

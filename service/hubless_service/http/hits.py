@@ -73,10 +73,9 @@ def hits_of(found: FoundHits) -> QueryHits:
     if (corrected := results.ranked.corrected) is not None:
         answer["corrected"] = bool(corrected[line])
     if results.assessed is not None and results.certainty is not None:
-        confidence, presence, shares = results.certainty
-        for hit, share in zip(hits, shares[line], strict=False):
+        answer["confidence"], answer["presence"], *shares = results.certainty[line]
+        for hit, share in zip(hits, shares, strict=False):
             hit["share"] = share
-        answer["confidence"], answer["presence"] = confidence[line], presence[line]
         answer["calibrated"] = results.assessed.calibrated
         answer["answered"] = results.kept is None or bool(results.kept[line])
     return answer

@@ -217,7 +217,7 @@ def _tell(
             found.append((results.ranked.rows, line))
             strength = results.strength
             if results.certainty is not None:
-                sure.append((results.certainty[0][line], results.kept is None or bool(results.kept[line])))
+                sure.append((results.certainty[line][0], results.kept is None or bool(results.kept[line])))
     if good:
         asked: dict[str, Any] = {"strength": strength, "prepared": True}
         for name in _OBSERVED:

@@ -37,16 +37,27 @@ class Assessment(NamedTuple):
 
     Attributes
     ----------
-    confidence : how likely the first hit is right, (m,)
-    presence : how likely a right target is among those that were searched, (m,)
-    shares : the part of the confidence of each of the k hits, (m, k): of the first it is the confidence itself
+    numbers : of each query confidence, presence and the shares of its k hits, (m, 2 + k)
     calibrated : whether these are probabilities, as labelled pairs made them; else they order answers only
     """
 
-    confidence: F32
-    presence: F32
-    shares: F32
+    numbers: F32
     calibrated: bool
+
+    @property
+    def confidence(self) -> F32:
+        """How likely the first hit is right, (m,)."""
+        return self.numbers[:, 0]
+
+    @property
+    def presence(self) -> F32:
+        """How likely a right target is among those that were searched, (m,)."""
+        return self.numbers[:, 1]
+
+    @property
+    def shares(self) -> F32:
+        """The part of the confidence of each of the k hits, (m, k): of the first it is the confidence itself."""
+        return self.numbers[:, 2:]
 
 
 class Level(NamedTuple):
@@ -78,7 +89,7 @@ class Level(NamedTuple):
         first, per = best[0], 1 / self.temperature
         z = (first - float(query.dot(self.weights)) - self.constant) * per
         overs = [(score - first) * per for score in best]
-        others = sum([exp(min(over, _LARGEST)) for over in overs if over > COPIES or over < -COPIES])
+        others = sum([exp(over if over < _LARGEST else _LARGEST) for over in overs if not -COPIES <= over <= COPIES])
         if len(best) < DEPTH:
             others += (DEPTH - len(best)) / (DEPTH - 1) * exp(min(-z, _LARGEST))
         return -log(max(others, _LEAST)), z
@@ -126,22 +137,19 @@ class ConfidenceModel:
         strength : that the scores have
         """
         if not best.shape[1]:
-            nothing = np.zeros(len(best), np.float32)
-            return Assessment(nothing, nothing, np.zeros(scores.shape, np.float32), self.pairs > 0)
+            return Assessment(np.zeros((len(best), 2 + scores.shape[1]), np.float32), self.pairs > 0)
         level, calibrated = self.level(strength), self.pairs > 0 and strength == self.strength
         if len(best) == 1:
             seen = best[0, :DEPTH].tolist()
             x, z = level.numbers_of_one(queries[0], seen)
             one, first, per = self.confidence.of_one(x), seen[0], 1 / level.temperature
             share = [one * exp((score - first) * per) if score < first else one for score in scores[0].tolist()]
-            numbers = np.array([one, self.presence.of_one(z), *share], np.float32)
-            return Assessment(numbers[:1], numbers[1:2], numbers[2:].reshape(1, -1), calibrated)
+            return Assessment(np.array([[one, self.presence.of_one(z), *share]], np.float32), calibrated)
         of_all, height = level.numbers(queries, best[:, :DEPTH])
         confidence = self.confidence(of_all)
         over = np.minimum(scores.astype(np.float64) - best[:, :1], 0) * (1 / level.temperature)
-        shares = confidence[:, np.newaxis] * np.exp(over)
-        presence = self.presence(height).astype(np.float32)
-        return Assessment(confidence.astype(np.float32), presence, shares.astype(np.float32), calibrated)
+        columns = (confidence, self.presence(height), confidence[:, np.newaxis] * np.exp(over))
+        return Assessment(np.column_stack(columns).astype(np.float32), calibrated)
 
     def calibrate(self, answers: "Answers", strength: float) -> Self:
         """Return the model with confidence and presence fitted to labelled pairs, as probabilities.
