@@ -122,7 +122,7 @@ class ServedGauges(Collector):
             synced = "When all of it was brought here, in seconds since 1970; 0 for never"
             state = self._store.state
             yield _gauge("store_failing", failing, [([], bool(state.trouble))], [])
-            yield _gauge("store_synced_seconds", synced, [([], state.synced)], [])
+            yield _gauge("store_synced_timestamp_seconds", synced, [([], state.synced)], [])
 
 
 def _gauge(

@@ -58,11 +58,18 @@ OTHERS = {
 def test_container_of_others_is_pinned_kept_to_this_machine_and_starts_by_its_profile_only(name):
     container = SERVICES[name]
     assert container["profiles"] == [OTHERS[name]]
-    assert re.fullmatch(r"[\w./-]+:\D*\d[\w.-]+", container["image"])
+    assert re.fullmatch(r"[\w./-]+:\D*\d[\w.-]+(@sha256:[0-9a-f]{64})?", container["image"])
     assert container["cap_drop"] == ["ALL"]
     assert container["security_opt"] == ["no-new-privileges:true"]
     assert all(port.startswith("127.0.0.1:") for port in container.get("ports", []))
     assert {volume.split(":")[0] for volume in container.get("volumes", []) if volume[0] != "."} <= set(VOLUMES)
+
+
+def test_store_comes_from_where_its_last_image_is_still_kept_and_by_its_digest():
+    """Docker Hub no longer has the images of MinIO."""
+    images = {SERVICES[name]["image"] for name in ("store", "bucket")}
+    assert len(images) == 1
+    assert re.fullmatch(r"quay\.io/minio/minio:RELEASE\.[\w-]+@sha256:[0-9a-f]{64}", images.pop())
 
 
 def test_every_container_is_known_here():

@@ -158,6 +158,33 @@ def test_selectors_find_their_pods_and_no_others():
     assert any(found(each["podSelector"]["matchLabels"])[1] for each in admitted if "podSelector" in each)
 
 
+@pytest.mark.parametrize(
+    ("policy", "extra"),
+    [("hubless", {4318}), ("hubless-reindex", set())],
+    ids=["service, which sends traces", "job"],
+)
+def test_policy_lets_out_to_names_buckets_and_milvus(policy, extra):
+    """4318 is the port of OTLP over HTTP, the one protocol of the extra `otel`."""
+    anywhere = [rule for rule in one("NetworkPolicy", policy)["spec"]["egress"] if "to" not in rule]
+    assert {port["port"] for rule in anywhere for port in rule["ports"]} == {53, 443, 19530, *extra}
+
+
+def test_service_monitor_finds_the_service_and_sends_its_read_key():
+    monitor = yaml.safe_load((ROOT / "deploy" / "monitoring" / "servicemonitor.yaml").read_text())
+    service, (endpoint,) = one("Service"), monitor["spec"]["endpoints"]
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    assert endpoint["port"] in {port["name"] for port in service["spec"]["ports"]}
+    assert endpoint["authorization"] == {"type": "Bearer", "credentials": read_key()}
+    alerts = (ROOT / "deploy" / "monitoring" / "alerts.yml").read_text()
+    assert f'up{{job="{service["metadata"]["name"]}"}}' in alerts  # the operator names the job after the service
+
+
+def read_key():
+    """The key of the secret from which the service gets its read keys."""
+    (variable,) = [each for each in container_of(SERVICE)["env"] if each["name"] == "HUBLESS_READ_KEYS"]
+    return variable["valueFrom"]["secretKeyRef"]
+
+
 def test_autoscaler_scales_the_deployment_and_leaves_more_pods_than_a_drain_takes():
     spec = one("HorizontalPodAutoscaler")["spec"]
     target = spec["scaleTargetRef"]

@@ -42,7 +42,7 @@ VALUES = {
 # what appears only once something happens that a test does not wait for: queries in hundreds, failures, several workers
 LATE = {
     *("hubless_recommended_strength", "hubless_drift", "hubless_confidence_drift", "hubless_encoder_breaker_open"),
-    *("hubless_query_sample_failing", "hubless_live_skewness"),
+    *("hubless_query_sample_failing", "hubless_live_skewness", "hubless_store_failing"),
 }
 
 
@@ -90,6 +90,30 @@ def test_metrics_and_labels_of_an_expression_are_those_that_the_service_prints(e
             assert f"`{label}`" in DOCUMENTED[base].split(", ")
             assert base in LATE or label in printed[base]
             assert label not in VALUES or set(values.split("|")) <= VALUES[label]
+
+
+@pytest.mark.parametrize("rule", ALERTS, ids=lambda rule: rule["alert"])
+def test_alert_has_a_severity_and_says_what_happens_by_labels_that_it_keeps(rule):
+    assert rule["labels"]["severity"] in {"critical", "warning", "info"}
+    assert {*rule["annotations"]} == {"summary", "description"}
+    assert not rule["annotations"]["summary"].endswith(".")
+    assert rule["annotations"]["description"].endswith(".")
+    text = " ".join(rule["annotations"].values())
+    templates = re.findall(r"{{ (\$value|\$labels\.\w+)(?: \| humanize\w*)? }}", text)
+    assert len(templates) == text.count("{{") == text.count("}}")
+    aggregated = re.search(r"\b(?:sum|max)(?: by \(([^)]*)\))?", rule["expr"])
+    documented = {
+        label for name in metrics_of(rule["expr"]) for label in re.findall(r"`(\w+)`", DOCUMENTED.get(name, ""))
+    }
+    kept = set((aggregated[1] or "").split(", ")) if aggregated else {*documented, "instance", "job"}
+    assert {each.removeprefix("$labels.") for each in templates} - {"$value"} <= kept
+
+
+def test_metrics_of_a_moment_are_called_timestamps_and_others_are_not():
+    rows = re.findall(r"(?m)^\| `(hubless_\w+)` \|[^|]*\| (.*?) \|$", (ROOT / "docs" / "metrics.md").read_text("utf-8"))
+    moments = {name for name, meaning in rows if "since 1970" in meaning}
+    assert moments
+    assert moments == {name for name, _ in rows if name.endswith("_timestamp_seconds")}
 
 
 def test_routes_that_are_looked_at_are_those_of_the_service(tmp_path):
