@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+import tomllib
 from email import message_from_bytes
 from pathlib import Path
 from zipfile import ZipFile
@@ -7,10 +9,14 @@ from zipfile import ZipFile
 import pytest
 
 ROOT = Path(__file__).parents[2]
+CLIENTS = ROOT / "clients"
 PROJECTS = {
     "hubless": (ROOT, {"hubless": ROOT / "indexer", "hubless_service": ROOT / "service"}),
     "hubless_milvus": (ROOT / "engines" / "milvus", {"hubless_milvus": ROOT / "engines" / "milvus"}),
-    "hubless_client": (ROOT / "clients" / "python", {"hubless_client": ROOT / "clients" / "python"}),
+    "hubless_client": (CLIENTS / "python", {"hubless_client": CLIENTS / "python"}),
+    "langchain_hubless": (CLIENTS / "langchain", {"langchain_hubless": CLIENTS / "langchain"}),
+    "llama_index_vector_stores_hubless": (CLIENTS / "llama-index", {"llama_index": CLIENTS / "llama-index"}),
+    "hubless_haystack": (CLIENTS / "haystack", {"haystack_integrations": CLIENTS / "haystack" / "src"}),
 }
 
 
@@ -51,7 +57,23 @@ def test_wheel_holds_the_packages_and_the_console_and_nothing_else(built):
 
 def test_wheel_says_that_each_package_is_typed(built):
     _, archive, packages = built
-    assert {f"{package}/py.typed" for package in packages} <= set(archive.namelist())
+    typed = [name for name in archive.namelist() if name.endswith("/py.typed")]  # a namespace package has it further in
+    assert {name.split("/")[0] for name in typed} == set(packages)
+
+
+def test_wheel_holds_the_licence(built):
+    _, archive, _ = built
+    [name] = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
+    assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
+
+
+def test_projects_have_addresses_together_and_then_links_that_the_registry_can_follow():
+    """Without a public address there is nothing to name or to link to."""
+    folders = [folder for folder, _ in PROJECTS.values()]
+    urls = [tomllib.loads((folder / "pyproject.toml").read_text())["project"].get("urls", {}) for folder in folders]
+    assert len({tuple(sorted(each)) for each in urls}) == 1
+    for folder in folders if urls[0] else []:
+        assert not re.findall(r"\]\((?!https://|#)[^)]+\)", (folder / "README.md").read_text("utf-8"))
 
 
 def test_metadata_names_the_licence_and_the_python_versions(built):
