@@ -12,7 +12,7 @@ from hubless.filters import filter_schemas, parse_filter
 
 SCHEMA = Draft202012Validator({"$ref": "#/$defs/Filter", "$defs": filter_schemas("#/$defs/{model}")})
 COLUMNS = pa.schema({"year": pa.int32(), "title": pa.string(), "tags": pa.list_(pa.string())})
-NAMES = ["and", "or", "not", "field", "eq", "in", "gte", "exists", "contains", "prefix", "near"]
+NAMES = ["year", "title", "and", "or", "not", "field", "eq", "in", "gte", "exists", "contains", "prefix", "near"]
 VALUES = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from(["year", "title", "tags", "a"])
 DOCUMENTS = st.recursive(
     VALUES,
@@ -48,6 +48,9 @@ def test_what_the_schema_refuses_the_parser_refuses(document):
         {"not": []},
         {"and": [], "or": []},
         {"field": "year", "near": 1},
+        {"year": 1, "eq": 1},
+        {"year": {"gte": 1}},
+        {"year": None},
         {"field": "year", "in": 1},
         {"field": "year", "exists": 1},
         {"field": "title", "prefix": 1},
@@ -58,3 +61,17 @@ def test_form_that_is_wrong_for_every_payload_is_refused_by_both(document):
     assert not SCHEMA.is_valid(document)
     with pytest.raises(InputError):
         parse_filter(document, COLUMNS)
+
+
+@pytest.mark.parametrize(
+    ("short", "full"),
+    [
+        ({"year": 1}, {"field": "year", "eq": 1}),
+        ({"year": [1, 2]}, {"field": "year", "in": [1, 2]}),
+        ({"year": 1, "title": "a"}, {"and": [{"field": "year", "eq": 1}, {"field": "title", "eq": "a"}]}),
+        ({"not": {"or": [{"year": 1}]}}, {"not": {"or": [{"field": "year", "eq": 1}]}}),
+    ],
+)
+def test_short_form_obeys_the_schema_and_is_equal_to_the_full(short, full):
+    SCHEMA.validate(short)
+    assert parse_filter(short, COLUMNS) == parse_filter(full, COLUMNS)

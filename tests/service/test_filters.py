@@ -17,6 +17,7 @@ FILTERS = [
     {"and": [{"field": "title", "prefix": "a"}, {"not": {"field": "rank", "in": [0, 18]}}]},
     {"field": "rank", "eq": 299},
     {"field": "rank", "gt": 299},
+    {"rank": [7, 40, 41]},
     None,
 ]
 

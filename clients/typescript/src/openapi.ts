@@ -309,7 +309,7 @@ export interface components {
             name: string;
         };
         /** @description Which targets: by their payload; see docs/filters.md. */
-        Filter: components["schemas"]["FilterCondition"] | components["schemas"]["FilterAnd"] | components["schemas"]["FilterOr"] | components["schemas"]["FilterNot"];
+        Filter: components["schemas"]["FilterCondition"] | components["schemas"]["FilterAnd"] | components["schemas"]["FilterOr"] | components["schemas"]["FilterNot"] | components["schemas"]["FilterShort"];
         /** @description All filters hold. */
         FilterAnd: {
             and: components["schemas"]["Filter"][];
@@ -339,6 +339,10 @@ export interface components {
         /** @description At least one filter holds. */
         FilterOr: {
             or: components["schemas"]["Filter"][];
+        };
+        /** @description Payload columns and their values, or lists of values. Columns named like an operator, field, and, or or not need the full form. */
+        FilterShort: {
+            [key: string]: components["schemas"]["FilterValue"] | components["schemas"]["FilterValue"][];
         };
         /** @description As the column's type asks. */
         FilterValue: boolean | number | string;

@@ -1,10 +1,12 @@
 """Reads the JSON of a filter, and checks it against the payload's schema.
 
-    filter     {"and": [filter, …]} | {"or": [filter, …]} | {"not": filter} | condition
+    filter     {"and": [filter, …]} | {"or": [filter, …]} | {"not": filter} | condition | short
     condition  {"field": name, operator: value, …}        all its operators must hold
     operator   eq ne in gt gte lt lte exists contains prefix
+    short      {name: value, …}                           all are equal, or in a list of values
 
-The name of a column is a value, never a key: a column may be called `and`, `in` or `a.b`.
+An object is short if none of its names is a word of the full form: a combination, `field` or an operator. In the full
+form the name of a column is a value, so a column may be called `and` or `in`.
 """
 
 import json
@@ -27,6 +29,8 @@ COMBINATIONS = ("and", "or", "not")
 _LONGEST = 80
 """Characters of a filter that an error shows."""
 OPERATORS = (*EQUALITY, *ORDER, "exists", "contains", "prefix")
+RESERVED = (*COMBINATIONS, FIELD, *OPERATORS)
+"""Names that short filters do not have."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ FILTER_LIMITS = FilterLimits()
 class Filter:
     """Conditions on targets; `Collection.filter` makes it.
 
-    Filters with the same `key` are equal: their JSON differs at most in the order of members.
+    Filters with the same `key` are equal. The key is the filter's JSON in the full form.
     """
 
     key: str
@@ -84,7 +88,7 @@ def parse_filter(
     parser = _Parser(schema, limits, name)
     root = parser.node(document, name, 1)
     try:
-        return Filter(json.dumps(document, sort_keys=True), root)
+        return Filter(json.dumps(_full(document), sort_keys=True), root)
     except ValueError as error:
         raise InputError(name, "numbers of at most some thousand digits", "a longer one") from error
 
@@ -100,9 +104,11 @@ class _Parser:
         if depth > self._limits.depth:
             raise InputError(self._name, f"filters nested at most {self._limits.depth} deep", "deeper ones")
         members = _object(document, where)
-        self._count(len(members) - 1 if FIELD in members else 1)
+        self._count(len(members) - 1 if FIELD in members else len(members) if _is_short(members) else 1)
         if FIELD in members:
             return self._conditions_on(members, where)
+        if _is_short(members):
+            return self._short(members, where)
         if len(members) != 1:
             expected = f"one of {', '.join(COMBINATIONS)}, or {FIELD} with its operators"
             raise InputError(where, expected, cut(f"an object of {', '.join(members) or 'nothing'}"))
@@ -115,9 +121,7 @@ class _Parser:
                 return Some(self._nodes(inner, place, depth))
             case "not":
                 return Opposite(self.node(inner, place, depth + 1))
-        if name in OPERATORS:
-            raise InputError(where, f"{FIELD} beside {name}", "none")
-        raise UnknownField(f"{where}.{cut(name)}", f"one of {', '.join((*COMBINATIONS, FIELD))}", "an unknown member")
+        raise InputError(where, f"{FIELD} beside {name}", "none")
 
     def _count(self, conditions: int) -> None:
         self._conditions += conditions
@@ -133,23 +137,36 @@ class _Parser:
         name = members[FIELD]
         if not isinstance(name, str):
             raise InputError(f"{where}.{FIELD}", "the name of a payload column", shown(name))
-        free = is_free(self._schema)
-        if not free and name not in self._schema.names:
+        if not self._is_known(name):
             known = f"one of {', '.join(self._schema.names)}" if self._schema.names else "none, as there is no payload"
             raise UnknownField(f"{where}.{FIELD}", known, shown(name))
         asked = [member for member in members if member != FIELD]
         if not asked:
             raise InputError(where, f"an operator beside {FIELD}: {', '.join(OPERATORS)}", "none")
-        parts: list[Node] = [
-            KeyCondition(name, self._key_test(member, members[member], where))
-            if free
-            else Condition(name, self._test(name, member, members[member], where))
-            for member in asked
-        ]
+        parts = [self._condition(name, member, members[member], self._operator(member, where)) for member in asked]
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
-    def _key_test(self, operator: str, value: Any, where: str) -> Which:
-        place = self._operator(operator, where)
+    def _short(self, members: Mapping[str, Any], where: str) -> Node:
+        for name in members:
+            if not self._is_known(name):
+                known = ", ".join((*COMBINATIONS, FIELD, *self._schema.names))
+                raise UnknownField(f"{where}.{cut(name)}", f"one of {known}", "an unknown member")
+        return Every(
+            tuple(
+                self._condition(name, _operator_of(value), value, f"{where}.{cut(name)}")
+                for name, value in members.items()
+            )
+        )
+
+    def _is_known(self, name: str) -> bool:
+        return is_free(self._schema) or name in self._schema.names
+
+    def _condition(self, name: str, operator: str, value: Any, place: str) -> Node:
+        if is_free(self._schema):
+            return KeyCondition(name, self._key_test(operator, value, place))
+        return Condition(name, self._test(name, operator, value, place))
+
+    def _key_test(self, operator: str, value: Any, place: str) -> Which:
         listed = self._values(value, place) if operator == "in" else value
         try:
             text = json.dumps(listed, ensure_ascii=False)
@@ -167,8 +184,7 @@ class _Parser:
             raise UnknownField(place, f"one of {', '.join(OPERATORS)}", "an unknown operator")
         return place
 
-    def _test(self, name: str, operator: str, value: Any, where: str) -> Test:
-        place = self._operator(operator, where)
+    def _test(self, name: str, operator: str, value: Any, place: str) -> Test:
         stored = self._schema.field(name).type
         if operator == "exists":
             if not isinstance(value, bool):
@@ -191,6 +207,26 @@ class _Parser:
         if len(value) > self._limits.values:
             raise InputError(place, f"at most {self._limits.values} values", len(value))
         return value
+
+
+def _is_short(members: Mapping[str, Any]) -> bool:
+    return bool(members) and not any(name in RESERVED for name in members)
+
+
+def _operator_of(value: Any) -> str:
+    """Return the operator that a value of a short filter stands for."""
+    return "in" if isinstance(value, list) else "eq"
+
+
+def _full(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the full form of a filter that was checked."""
+    if FIELD in document:
+        return document
+    if _is_short(document):
+        parts = [{FIELD: name, _operator_of(value): value} for name, value in document.items()]
+        return parts[0] if len(parts) == 1 else {"and": parts}
+    ((name, inner),) = document.items()
+    return {name: _full(inner) if name == "not" else [_full(one) for one in inner]}
 
 
 def _asked_of(stored: pa.DataType, operator: str, place: str, name: str) -> tuple[pa.DataType, ValueKind]:

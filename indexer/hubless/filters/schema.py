@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from hubless.filters.grammar import COMBINATIONS, FIELD, OPERATORS
+from hubless.filters.grammar import COMBINATIONS, FIELD, OPERATORS, RESERVED
 
 Json = dict[str, Any]
 _VALUE: Json = {
@@ -26,12 +26,13 @@ def filter_schemas(reference: str) -> dict[str, Json]:
     parts = {f"Filter{name.title()}": name for name in COMBINATIONS}
     return {
         "Filter": {
-            "anyOf": [refer("FilterCondition"), *map(refer, parts)],
+            "anyOf": [refer("FilterCondition"), *map(refer, parts), refer("FilterShort")],
             "description": "Which targets: by their payload; see docs/filters.md.",
         },
         "FilterValue": _VALUE,
         "FilterCondition": _condition(refer("FilterValue")),
         **{part: _combination(name, refer("Filter")) for part, name in parts.items()},
+        "FilterShort": _short(refer("FilterValue")),
     }
 
 
@@ -60,4 +61,15 @@ def _combination(name: str, part: Json) -> Json:
         "properties": {name: part if name == "not" else {"type": "array", "items": part}},
         "required": [name],
         "additionalProperties": False,
+    }
+
+
+def _short(value: Json) -> Json:
+    return {
+        "description": "Payload columns and their values, or lists of values. Columns named like an operator, "
+        f"{FIELD}, {', '.join(COMBINATIONS[:-1])} or {COMBINATIONS[-1]} need the full form.",
+        "type": "object",
+        "additionalProperties": {"anyOf": [value, {"type": "array", "items": value}]},
+        "propertyNames": {"not": {"enum": list(RESERVED)}},
+        "minProperties": 1,
     }
