@@ -92,11 +92,19 @@ WRONG = [
     ({"vector": GOOD, "with": ["payload.rnak"]}, "unknown_field", "with", "rnak"),
     ({"vector": GOOD, "filter": []}, "invalid_input", "filter", "a list of 0"),
     ({"vector": GOOD, "filter": {}}, "invalid_input", "filter", "an object of nothing"),
-    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "unknown_field", "filter.rank", "an unknown member"),
+    ({"vector": GOOD, "filter": {"rank": {"lt": 5}}}, "invalid_input", "filter.rank", "an object"),
+    ({"vector": GOOD, "filter": {"rnak": 5}}, "unknown_field", "filter.rnak", "an unknown member"),
     ({"vector": GOOD, "filter": {"field": "rnak", "lt": 5}}, "unknown_field", "filter.field", '"rnak"'),
     ({"vector": GOOD, "filter": {"field": "rank", "lt": "5"}}, "invalid_input", "filter.lt", '"5"'),
     ({"vector": GOOD, "filter": {"and": [{"field": "title", "eq": 5}]}}, "invalid_input", "filter.and[0].eq", "5"),
     ({"vector": GOOD, "limt": 5}, "unknown_field", "limt", "an unknown field"),
+    ({"vector": GOOD, "top_k": 5}, "unknown_field", "top_k", "an unknown field; did you mean limit?"),
+    ({"vector": GOOD, "k": 5}, "unknown_field", "k", "an unknown field; did you mean limit?"),
+    ({"vector": GOOD, "n_results": 5}, "unknown_field", "n_results", "an unknown field; did you mean limit?"),
+    ({"vector": GOOD, "size": 5}, "unknown_field", "size", "an unknown field; did you mean limit?"),
+    ({"vector": GOOD, "offset": 5}, "unknown_field", "offset", "an unknown field; did you mean skip?"),
+    ({"vector": GOOD, "with_payload": True}, "unknown_field", "with_payload", "an unknown field; did you mean with?"),
+    ({"vector": GOOD, "include": ["metadatas"]}, "unknown_field", "include", "an unknown field; did you mean with?"),
 ]
 
 
@@ -186,6 +194,14 @@ def test_body_that_is_no_object_gets_422(http, path, body):
 )
 def test_wrong_batch_gets_422(http, body, parameter, received):
     assert refused(http.post(BATCH, json=body), 422, "invalid_input", parameter)["received"] == received
+
+
+def test_other_name_of_a_field_gets_the_one_that_the_request_has(http):
+    scroll, batch = {"offset": 5}, {"queries": [{"vector": GOOD, "top_k": 5}]}
+    words = BATCH.removesuffix("/query/batch")
+    assert "did you mean cursor?" in http.post(f"{words}/scroll", json=scroll).json()["detail"]
+    assert "did you mean limit?" in http.post(BATCH, json=batch).json()["detail"]
+    assert "did you mean" not in http.post(f"{words}/count", json={"offset": 5}).json()["detail"]
 
 
 def test_unknown_field_of_a_batch_gets_unknown_field(http):

@@ -147,10 +147,14 @@ class _Parser:
         return parts[0] if len(parts) == 1 else Every(tuple(parts))
 
     def _short(self, members: Mapping[str, Any], where: str) -> Node:
-        for name in members:
+        for name, value in members.items():
+            place = f"{where}.{cut(name)}"
             if not self._is_known(name):
                 known = ", ".join((*COMBINATIONS, FIELD, *self._schema.names))
-                raise UnknownField(f"{where}.{cut(name)}", f"one of {known}", "an unknown member")
+                raise UnknownField(place, f"one of {known}", "an unknown member")
+            if isinstance(value, dict):
+                expected = f'a value, a list of values, or {{"{FIELD}": name, operator: value}} around it'
+                raise InputError(place, expected, "an object")
         return Every(
             tuple(
                 self._condition(name, _operator_of(value), value, f"{where}.{cut(name)}")

@@ -35,6 +35,12 @@ _EXPECTED = {
     "less_than_equal": _STRENGTHS,
 }
 """Expected values by pydantic's own types of errors; the types in `values` name their own."""
+_MEANT = {
+    **dict.fromkeys(("top_k", "k", "n_results", "size"), ("limit",)),
+    "offset": ("skip", "cursor"),
+    **dict.fromkeys(("with_payload", "with_vector", "with_vectors", "include"), ("with",)),
+}
+"""Fields by the names that other databases give them."""
 _LONGEST_VERSION = 200
 _LONGEST_COLUMN = 1000  # or a wrong one would not fit into a head that is as large as heads may be
 
@@ -476,7 +482,10 @@ def _refuse_unknown(model: type[RequestModel], document: Any, where: str = "") -
     if isinstance(document, dict):
         if unknown := document.keys() - fields_of(model):
             known = ", ".join(sorted(fields_of(model)))
-            raise UnknownField(f"{where}{clip(min(unknown))}", f"one of {known}", "an unknown field")
+            wrong = min(unknown)
+            meant = [name for name in _MEANT.get(wrong, ()) if name in fields_of(model)]
+            hint = f"; did you mean {meant[0]}?" if meant else ""
+            raise UnknownField(f"{where}{clip(wrong)}", f"one of {known}", f"an unknown field{hint}")
         name, part = _PARTS.get(model, ("", RequestModel))
         if isinstance(parts := document.get(name), list):
             for i, each in enumerate(parts):
