@@ -66,7 +66,7 @@ def test_worker_that_is_told_to_stop_before_the_first_has_loaded_takes_no_reques
         server = HttpServer(app, signals)
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
-        while app.state.hubless.shelf.loading:
+        while app.state.hubless.engine.shelf.loading:
             sleep(0.01)
         assert not server.started
         signals.note(signal.SIGTERM)
