@@ -46,12 +46,12 @@ class Assessment(NamedTuple):
 
     @property
     def confidence(self) -> F32:
-        """How likely the first hit is right, (m,)."""
+        """The probability that the first hit is right, (m,)."""
         return self.numbers[:, 0]
 
     @property
     def presence(self) -> F32:
-        """How likely a right target is among those that were searched, (m,)."""
+        """The probability that a right target is among those that were searched, (m,)."""
         return self.numbers[:, 1]
 
     @property
