@@ -54,6 +54,7 @@ def _sharpen_request(properties):
 def _sharpen_targets(schemas):
     for name, part in (("QueryRequest", "vector"), ("QueryRequest", "text"), ("QueryRequest", "id")):
         schemas[name].setdefault("oneOf", []).append({"required": [part]})
+    schemas["DeletePointsRequest"]["oneOf"] = [{"required": ["ids"]}, {"required": ["filter"]}]
     schemas["QueryVector"]["anyOf"] = [
         {"type": "array", "items": {"type": "number"}, "minItems": catalogs.DIM, "maxItems": catalogs.DIM},
         {"type": "string", "format": "hubless-base64"},
@@ -61,6 +62,7 @@ def _sharpen_targets(schemas):
     ids = schemas["StoredId"]
     ids["anyOf"] = [{"enum": [*IDS, -986, catalogs.LARGEST_ID]}, *ids["anyOf"]]
     schemas["FilterCondition"]["properties"]["field"]["enum"] = ["title", "rank", "tags", "none"]
+    schemas["FilterShort"]["propertyNames"] = {"enum": ["title", "rank", "tags", "none"]}
     value = schemas["FilterValue"]  # beside what is allowed: what is against the document has to be refused
     value["anyOf"] = [{"type": "integer"}, {"type": "string", "enum": WORDS}, *value["anyOf"]]
 
