@@ -315,6 +315,8 @@ class Collection:
         InputError, DimensionMismatch, NotFinite, ZeroVector
         """
         manifest, basis = self._state[0].manifest, self._state[0].basis
+        if basis is not None and (row := basis.reduced_row(vectors)) is not None:
+            return row
         cosine, dim = manifest.metric == "cosine", manifest.dim
         if basis is not None and np.shape(vectors)[-1:] == (basis.kept,):
             dim, basis = basis.kept, None

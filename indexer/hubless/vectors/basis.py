@@ -1,8 +1,10 @@
 """A basis of fewer dimensions, which targets, banks and queries are reduced to first."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from hubless.errors import InputError
 from hubless.vectors.arrays import F32, I64, check_dim
@@ -10,7 +12,9 @@ from hubless.vectors.sources import VectorSource, _ChangedRows, in_memory, sampl
 
 SAMPLE = 10_000
 """So many rows of each side tell the directions."""
-_SHORTEST = np.float32(1e-12)
+_SHORTEST = 1e-12
+_SQUARES = 1e-20, 1e20
+"""Between these a squared length is right in float32."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +41,26 @@ class Basis:
         """Return rows (m, d), which are checked already, reduced to (m, k)."""
         found = rows @ self.directions
         if self.metric == "cosine":
-            found /= np.maximum(np.sqrt(np.einsum("ij,ij->i", found, found)), _SHORTEST)[:, np.newaxis]
+            found /= np.maximum(np.sqrt(np.vecdot(found, found)), np.float32(_SHORTEST))[:, np.newaxis]
         return found
+
+    def reduced_row(self, vector: ArrayLike) -> F32 | None:
+        """Return a single float32 vector (d,) or (1, d) of any length, reduced to (1, k), by one product and scaling.
+
+        None for anything else, under metric dot, and for lengths that float32 cannot square: `reduced` does these.
+        """
+        if self.metric != "cosine" or not isinstance(vector, np.ndarray) or vector.dtype != np.float32:
+            return None
+        dim = len(self.directions)
+        if vector.shape not in ((dim,), (1, dim)):
+            return None
+        row = vector.reshape(dim)
+        squared = float(np.vdot(row, row))  # NaN and infinity remain; dot would warn of them
+        if not _SQUARES[0] < squared < _SQUARES[1]:
+            return None
+        found: F32 = row.dot(self.directions)
+        found /= max(math.sqrt(found.dot(found)), _SHORTEST * math.sqrt(squared))
+        return found[np.newaxis]
 
     def restored(self, rows: F32) -> F32:
         """Return the vectors (m, d) that reduced ones (m, k) stand for. Reducing them gives the same again."""
