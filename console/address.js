@@ -1,5 +1,5 @@
 // The address of a view: #/COLLECTION/VIEW?what=is&shown. Behind the #, so any prefix and any proxy will do.
-import { useCallback, useEffect, useState } from "./vendor/preact-htm.js";
+import { useCallback, useLayoutEffect, useState } from "./vendor/preact-htm.js";
 
 export function link(collection, view, params = {}) {
   const path = collection ? `/${encodeURIComponent(collection)}/${view}` : "/";
@@ -20,7 +20,8 @@ function read() {
 
 export function useAddress() {
   const [address, setAddress] = useState(read);
-  useEffect(() => {
+  // at once: an effect after the first painting would miss an address that changes before
+  useLayoutEffect(() => {
     const changed = () => setAddress(read());
     addEventListener("hashchange", changed);
     return () => removeEventListener("hashchange", changed);

@@ -26,7 +26,7 @@ class Value(NamedTuple):
     seq: int
 
 
-@dataclass
+@dataclass(eq=False)  # two clients may try the same at once
 class Attempt:
     """A write as a client sends it. `points` holds id and key of vector, None to keep it; `title` is unlike all others.
 
