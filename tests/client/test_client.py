@@ -36,6 +36,7 @@ METHODS = {
     "put": "PUT /v1/collections/{collection}/points",
     "patch": "PATCH /v1/collections/{collection}/points",
     "delete": "POST /v1/collections/{collection}/points/delete",
+    "delete_point": "DELETE /v1/collections/{collection}/points/{id}",
     "scroll_page": "POST /v1/collections/{collection}/scroll",
     "scroll": "POST /v1/collections/{collection}/scroll",
     "count": "POST /v1/collections/{collection}/count",

@@ -188,3 +188,22 @@ def test_bad_arrow_is_refused_naming_column_and_row(client):
     refused(send(client, stream(pa.table({"id": ids}))[:-60]), "malformed_body", 400)
     refused(send(client, pa.table({"id": ids}), colour="red"), "unknown_field")
     assert client.post("/count").json()["count"] == len(small.IDS)
+
+
+def test_point_is_deleted_by_its_id_if_it_is_there_and_as_it_was(client):
+    client.put("/points", json={"points": [point("a/b c", 1)]}).raise_for_status()
+    path = "/points/a%2Fb%20c"
+    refused(client.delete(path, headers={"If-Match": '"7"'}), "precondition_failed", 412)
+    answer = client.delete(path, headers={"If-Match": '"1"'}, params={"durability": "memory"})
+    assert (answer.json()["seq"], answer.json()["deleted"]) == (2, 1)
+    assert "point" not in refused(client.delete(path, params={"durability": "rock"}))
+    for gone in (path, "/points/never"):
+        refused(client.delete(gone), "point_not_found", 404)
+    refused(client.delete("/points/never", headers={"If-Match": "*"}), "precondition_failed", 412)
+
+
+def test_read_with_the_number_of_a_write_that_is_not_there_is_answered(client):
+    seq = client.put("/points", json={"points": [point("a", 1)]}).json()["seq"]
+    for number in (0, seq, seq + 100):
+        assert client.get("/points/a", headers={"X-Min-Seq": str(number)}).json()["seq"] == seq
+    refused(client.post("/count", headers={"X-Min-Seq": "-1"}))

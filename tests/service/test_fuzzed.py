@@ -43,6 +43,7 @@ NAMES_UNKNOWN = re.compile(
 )  # of which none is guessed, or not all; a bank needs a collection that can be fitted
 WRITES = [f"{method} /v1/collections/{{collection}}/points" for method in ("PUT", "PATCH")]
 WRITES.append("POST /v1/collections/{collection}/points/delete")
+WRITES.append("DELETE /v1/collections/{collection}/points/{id}")
 WRITES.append("PUT /v1/collections/{collection}/bank")
 STORED_QUERY = "GET /v1/collections/{collection}/bank/{number}"  # may be private
 PUBLIC = ("GET /livez", "GET /readyz")

@@ -59,6 +59,7 @@ def test_document_has_all_endpoints(document):
         ("PUT", "/v1/collections/{collection}/points"),
         ("PATCH", "/v1/collections/{collection}/points"),
         ("POST", "/v1/collections/{collection}/points/delete"),
+        ("DELETE", "/v1/collections/{collection}/points/{id}"),
         ("POST", "/v1/collections/{collection}/scroll"),
         ("POST", "/v1/collections/{collection}/count"),
         ("GET", "/v1/collections/{collection}/versions"),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from hubless_client.bodies import in_base64, in_json, listed
-from hubless_client.call import Call, Json, Timeout
+from hubless_client.call import Call, Content, Json, Timeout
 from hubless_client.errors import CannotSend
-from hubless_client.paths import in_collection
+from hubless_client.paths import in_collection, of_point
 from hubless_client.sending import ClientMethod
 from hubless_client.vectors import MatrixLike, VectorLike, pack_many
 
@@ -152,6 +152,27 @@ class WriteMethods:
         content = in_json(document | _given({"durability": durability}), _tag(if_match))
         path = in_collection(collection, "points", "delete")
         return Call("POST", path, Deleted.from_json, content, request_id=request_id, timeout=timeout)
+
+    @ClientMethod
+    def delete_point(
+        self,
+        collection: str,
+        id: str | int,
+        *,
+        if_match: int | None = None,
+        durability: str | None = None,
+        request_id: str | None = None,
+        timeout: Timeout | None = None,
+    ) -> Call[Deleted]:
+        """Delete one target. Raises `ApiPointNotFound` if no target has the id.
+
+        Parameters
+        ----------
+        if_match, durability, request_id, timeout : as in `put`
+        """
+        content = Content(_given({"durability": durability}), if_match=_tag(if_match))
+        path = of_point(collection, id)
+        return Call("DELETE", path, Deleted.from_json, content, request_id=request_id, timeout=timeout)
 
     @staticmethod
     def _written(

@@ -50,6 +50,8 @@ const SCROLL_LIMIT = 500; // few requests, and answers of moderate size
  */
 export class Client {
   readonly #transport: Transport;
+  /** The last write to each collection, by its path: reads name it, so that every worker answers with it. */
+  readonly #seqs = new Map<string, number>();
 
   /** @param baseUrl of the server; it may have a path */
   constructor(baseUrl: string = DEFAULT_URL, options: ClientOptions = {}) {
@@ -158,6 +160,13 @@ export class Client {
   ): Promise<Deleted> {
     const path = inCollection(collection, "points", "delete");
     return this.#call("POST", path, writing(which, how), writtenOf<Deleted>, options);
+  }
+
+  /** Delete one target. Throws an error with the code `point_not_found` if no target has the id. */
+  async deletePoint(collection: string, id: Id, how: WriteOptions = {}, options?: CallOptions): Promise<Deleted> {
+    const { ifMatch, ...params } = how;
+    const content = { params, ...(ifMatch === undefined ? {} : { ifMatch: `"${ifMatch}"` }) };
+    return this.#call("DELETE", ofPoint(collection, id), content, writtenOf<Deleted>, options);
   }
 
   /** The collections that the server serves. */
@@ -311,7 +320,14 @@ export class Client {
     read: (body: any) => T,
     options: CallOptions = {},
   ): Promise<T> {
-    return understood(await this.#transport.send({ method, path, ...content }, options), read);
+    const collection = path.split("/").slice(0, 4).join("/");
+    const minSeq = this.#seqs.get(collection);
+    const answer = await this.#transport.send({ method, path, minSeq, ...content }, options);
+    const result = understood(answer, read);
+    if ((read as unknown) === writtenOf) {
+      this.#seqs.set(collection, Math.max((answer as Written).seq, minSeq ?? 0));
+    } else if (method === "DELETE") this.#seqs.delete(collection); // numbers begin anew
+    return result;
   }
 }
 

@@ -1,6 +1,7 @@
 """Writing points: put, patched, deleted."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated
 
 from fastapi import Depends, Header, Query, Response
@@ -17,10 +18,11 @@ from hubless_service.http.requests import (
     PutPointsRequest,
     WriteOptions,
 )
-from hubless_service.routes.route import Call, Writable
+from hubless_service.routes.route import Call, UrlOf, Writable
 from hubless_service.routes.route import router as make_router
 from hubless_service.searching.edits import (
     check_writable,
+    delete_one,
     expecting,
     plan_delete,
     plan_patch,
@@ -32,8 +34,7 @@ from hubless_service.searching.writer import Plan
 
 router = make_router("points")
 _PATH = "/v1/collections/{collection}/points"
-_PROBLEMS = (
-    *openapi.BODY,
+_USUAL = (
     *openapi.FIELDS,
     *openapi.SEARCHED,
     "forbidden",
@@ -41,6 +42,7 @@ _PROBLEMS = (
     "precondition_failed",
     "log_damaged",
 )
+_PROBLEMS = (*openapi.BODY, *_USUAL)
 IfMatch = Annotated[
     str | None, Header(description="The seq that the one target of the request must still have, or * for any.")
 ]
@@ -96,6 +98,21 @@ async def delete_points(call: Call, held: Writable, body: DeletePointsRequest, i
     """When this is answered no query finds them any more."""
     check_writable(held)
     return await _write(call, held, body, plan_delete(body, held), body.ids or (), if_match, adds=False)
+
+
+@router.delete(
+    f"{_PATH}/{{id:path}}",
+    summary="Delete one target by its id",
+    response_model=DeleteAnswer,
+    responses=openapi.refusals(*_USUAL, "point_not_found"),
+)
+async def delete_point(
+    call: Call, held: Writable, id: str, url: UrlOf[WriteOptions], if_match: IfMatch = None
+) -> Response:
+    """When this is answered no query finds it any more. 404 if no target has the id."""
+    check_writable(held)
+    wanted = held.parts.ids.parse(id)
+    return await _write(call, held, url, partial(delete_one, wanted), [wanted], if_match, adds=False)
 
 
 async def _write(

@@ -9,18 +9,18 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Annotated, Any, TypeAlias, TypeVar, cast, get_type_hints
 
-from fastapi import APIRouter, Depends, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError
+from hubless.errors import CollectionNotFound, HublessError, InputError
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, on_problem
+from hubless_service.http.problems import HttpProblem, clip, on_problem
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
@@ -30,6 +30,16 @@ from hubless_service.searching.slots import Slot
 from hubless_service.settings import Settings
 
 T = TypeVar("T")
+MIN_SEQ = b"x-min-seq"
+MinSeqHeader = Annotated[
+    int | None,
+    Header(
+        alias="X-Min-Seq",
+        ge=0,
+        description="Follow the log up to this write first, if there is one. Clients send the seq of their last write.",
+    ),
+]
+_LONGEST_SEQ = 19
 UrlOf: TypeAlias = Annotated[T, Query()]
 """A model of the fields of the URL."""
 
@@ -77,8 +87,15 @@ class Call(Request):
         return look(name, access)
 
 
-async def _readable(call: Call, collection: str) -> hubless.Collection:
-    return await call.find(call.service.engine.shelf.collection, collection)
+async def _readable(call: Call, collection: str, min_seq: MinSeqHeader = None) -> hubless.Collection:
+    held = await call.find(call.service.engine.shelf.collection, collection)
+    for name, value in call.scope["headers"]:
+        if name == MIN_SEQ:
+            if not value.isdigit():
+                raise InputError("X-Min-Seq", "a whole number of at least 0", clip(value.decode("latin-1")))
+            if int(value[:_LONGEST_SEQ]) > held.seq:
+                held = await call.service.engine.latest(call.trace, held)
+    return held
 
 
 async def _writable(call: Call, collection: str) -> hubless.Collection:

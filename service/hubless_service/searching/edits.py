@@ -146,6 +146,13 @@ def _delete(ids: Sequence[str | int], transaction: Transaction) -> Planned:
     return (Remove(id_array(found, "ids")) if found else None), {"deleted": len(found)}
 
 
+def delete_one(wanted: str | int, transaction: Transaction) -> Planned:
+    """Delete one target, which must be there. Raises `PointNotFound`."""
+    if not transaction.has(wanted):
+        raise PointNotFound(f"no target has the id {wanted!r}; nothing was deleted")
+    return _delete([wanted], transaction)
+
+
 def _delete_matches(filter: Filter, transaction: Transaction) -> Planned:
     collection = transaction.collection()
     found = collection.ids(collection.matches(filter).rows)

@@ -68,7 +68,8 @@ test("what is written is read at once, and deleted again", async () => {
   await assert.rejects(client.put("written", [point], { mode: "insert" }), (error) => {
     return error instanceof ApiChangeRefused && error.code === "point_exists";
   });
-  assert.equal((await client.delete("written", { ids: [point.id] })).deleted, 1);
+  assert.equal((await client.deletePoint("written", point.id, { durability: "memory" })).deleted, 1);
+  await assert.rejects(client.deletePoint("written", point.id), (error) => error.code === "point_not_found");
   await assert.rejects(client.point("written", point.id), (error) => error instanceof ApiNotFound);
 });
 
