@@ -25,7 +25,9 @@ def serve(
     port: Annotated[
         int | None, typer.Option(metavar="N", help="Listen on this port, 0 for a free one; default 8000.")
     ] = None,
-    workers: Annotated[int | None, typer.Option(metavar="N", help="Processes that serve the port; default 1.")] = None,
+    workers: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes that serve the port; default one a processor.")
+    ] = None,
     json_: Annotated[bool, typer.Option("--json", help="Print the address as JSON when it listens.")] = False,
 ) -> None:
     """Answer queries over HTTP until you stop it.
@@ -39,22 +41,23 @@ def serve(
         "port": port,
         "workers": workers,
     }
+    from hubless_service.processes.workers import supervise, with_workers
+
     settings = _settings(options)
     open_to_all = _is_open_to_all(settings)
     _log(settings)
     if settings.address is None:
         _make_catalog(settings.catalog)
     _check_encoders(settings)
-    signals = _signals(once=settings.workers == 1)
     with _listen(settings.host, settings.port) as listener:
+        settings = with_workers(settings)
+        signals = _signals(once=settings.workers == 1)
         _announce(settings, listener, open_to_all=open_to_all)
         if json_:
             _print_address(settings, listener)
         if settings.workers == 1:
             _work(settings, listener, signals)
         else:
-            from hubless_service.processes.workers import supervise
-
             supervise(settings, listener, signals, _work)
 
 

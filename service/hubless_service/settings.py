@@ -86,7 +86,9 @@ class Settings(BaseSettings):
     max_waiting: int = Field(
         default=2000, ge=1, description="Queries that may wait for a search; while more wait, others get 429."
     )
-    workers: int = Field(default=1, ge=1, description="Processes that serve the port; each has its own search threads.")
+    workers: int = Field(
+        default=0, ge=0, description="Processes that serve the port; 0 is one a processor, as far as memory allows."
+    )
     search_threads: int = Field(default_factory=own_cores, ge=1, description="Searches that run at the same time.")
     receive_seconds: float = Field(
         default=20,

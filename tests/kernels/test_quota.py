@@ -3,7 +3,7 @@
 import pytest
 
 from hubless.kernels import threads
-from hubless.kernels.quota import core_limit
+from hubless.kernels.quota import core_limit, memory_limit
 
 V2, V1 = "0::/pods/one\n", "8:cpu,cpuacct:/docker/ab12\n3:cpuset:/\n0::/\n"
 
@@ -49,3 +49,21 @@ def test_cores_are_those_that_the_process_may_run_on_or_fewer_by_the_limit(monke
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(8))
     monkeypatch.setattr(threads, "_limit_at_start", lambda: limit)
     assert threads.own_cores() == cores
+
+
+@pytest.mark.parametrize(
+    ("groups", "files", "limit"),
+    [
+        (V2, {"pods/one/memory.max": "max\n", "pods/memory.max": "3000\n"}, 3000),
+        ("4:memory:/docker/ab12\n", {"memory/memory.limit_in_bytes": "2000\n"}, 2000),
+        (V2, {"memory.max": "90000\n"}, 4096),
+    ],
+)
+def test_memory_is_the_least_that_the_groups_and_the_machine_have(tmp_path, groups, files, limit):
+    root = machine(tmp_path, groups, **files)
+    (root / "proc/meminfo").write_text("MemFree: 1 kB\nMemTotal:      4 kB\n")
+    assert memory_limit(root) == limit
+
+
+def test_memory_of_which_nobody_knows_is_0(tmp_path):
+    assert memory_limit(tmp_path) == 0

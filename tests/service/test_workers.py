@@ -13,6 +13,8 @@ import pytest
 from support.server_process import command_line, resources, served
 
 from hubless_service.processes.shared import VARIABLE
+from hubless_service.processes.workers import WORKER_BYTES, with_workers
+from hubless_service.settings import Settings
 
 QUERY = "/v1/collections/words/query"
 ASK = {"text": "amber"}
@@ -52,6 +54,19 @@ def test_metrics_count_the_requests_of_all_workers_and_of_one_that_was_killed_an
         while ask(server.url) != 200:
             sleep(0.01)
         until_counted(server, 21)  # what the killed one counted stays
+
+
+@pytest.mark.parametrize(("memory", "workers"), [(2**40, 3), (4 * WORKER_BYTES + 2**20, 2), (2**20, 1)])
+def test_server_has_a_worker_a_processor_as_far_as_half_of_the_memory_goes(
+    catalog, monkeypatch, caplog, memory, workers
+):
+    monkeypatch.setattr("hubless_service.processes.workers.own_cores", lambda: 3)
+    monkeypatch.setattr("hubless_service.processes.workers.memory_limit", lambda: memory)
+    caplog.set_level("INFO", "hubless.workers")
+    assert with_workers(Settings(catalog=catalog)).workers == workers
+    assert f"workers: {workers}, for 3 processors" in caplog.text
+    assert with_workers(Settings(catalog=catalog, workers=7)).workers == 7
+    assert with_workers(Settings(catalog="s3://bucket/catalog")).workers == 1
 
 
 def until_counted(server, answers, series=ANSWERED):

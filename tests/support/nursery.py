@@ -69,7 +69,8 @@ class Nursery:
         before : Python that the process runs first
         settings : by their names in lower case
         """
-        environment = {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}
+        given = {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()}
+        environment = {"HUBLESS_WORKERS": "1"} | given
         pid = self.ask(catalog=str(self._catalog), log=str(self._fifo), environment=environment, before=before)["pid"]
         with self._fifo.open() as log:
             try:

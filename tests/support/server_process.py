@@ -71,7 +71,9 @@ def served(catalog, *options, before="", ready=True, **settings):
         [sys.executable, "-c", before + "\n" + START, "--catalog", str(catalog), "--port", "0", *map(str, options)],
         stderr=subprocess.PIPE,
         text=True,
-        env=ours | {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()},
+        env=ours
+        | {"HUBLESS_WORKERS": "1"}
+        | {f"HUBLESS_{name.upper()}": str(value) for name, value in settings.items()},
     )
     log = []
     # or the pipe would be full; at its end the workers have ended too, which hold it as well

@@ -67,6 +67,7 @@ def running_server(catalog: Path, port: int = 0) -> Iterator[DemoServer]:
     port = _free_port(port)
     url = f"http://{HOST}:{port}"
     command = [sys.executable, "-m", "hubless", "serve", "--catalog", str(catalog), "--host", HOST, "--port", str(port)]
+    command += ["--workers", "1"]  # it starts faster, and one caller asks
     # the environment may have settings for another server
     environment = {name: value for name, value in os.environ.items() if not name.startswith("HUBLESS_")}
     # requests to this machine must not go through a proxy

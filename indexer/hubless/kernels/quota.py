@@ -1,30 +1,48 @@
-"""The cores that a container lets its processes use: the limit that Docker's `--cpus` and Kubernetes set."""
+"""The cores and the memory that a container lets its processes use: what Docker and Kubernetes set."""
 
+from collections.abc import Iterator
 from math import ceil
 from pathlib import Path
-
-_GROUPS = {"": "sys/fs/cgroup", "cpu": "sys/fs/cgroup/cpu"}
-"""Folders of the groups of version 2, and of the groups of version 1 that limit processors."""
 
 
 def core_limit(root: Path = Path("/")) -> int | None:
     """Return the limit of the groups that this process is in, rounded up; None if there is none."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:  # only Linux has groups
-        return None
-    limits = []
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        for base in (root / _GROUPS[name] for name in controllers.split(",") if name in _GROUPS):
-            group = base / path.lstrip("/")
-            # in a container the path is often that on the host, and only its root is there
-            limits += [_limit(folder) for folder in (group, *group.parents) if folder.is_relative_to(base)]
+    limits = [_cores(folder) for folder in _folders(root, "cpu")]
     return min((ceil(limit) for limit in limits if limit is not None), default=None)
 
 
-def _limit(folder: Path) -> float | None:
-    """Cores that one group may use; None for any number."""
+def memory_limit(root: Path = Path("/")) -> int:
+    """Return the bytes that the groups of this process and the machine have; 0 if nobody knows."""
+    limits = [_number(folder / name) for folder in _folders(root, "memory") for name in _MEMORY]
+    try:
+        lines = (root / "proc/meminfo").read_text().splitlines()
+        limits += [2**10 * int(line.split()[1]) for line in lines if line.startswith("MemTotal:")]
+    except (OSError, ValueError):
+        pass
+    return min((limit for limit in limits if limit), default=0)
+
+
+_MEMORY = ("memory.max", "memory.limit_in_bytes")
+"""Files of groups of version 2 and of version 1."""
+
+
+def _folders(root: Path, controller: str) -> Iterator[Path]:
+    """Return the folders of the groups that this process is in, of version 2, and of version 1 for a controller."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:  # only Linux has groups
+        return
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        for name in {"", controller}.intersection(controllers.split(",")):
+            base = root / "sys/fs/cgroup" / name
+            group = base / path.lstrip("/")
+            # in a container the path is often that on the host, and only its root is there
+            yield from (folder for folder in (group, *group.parents) if folder.is_relative_to(base))
+
+
+def _cores(folder: Path) -> float | None:
+    """Return the cores that one group may use; None for any number."""
     try:
         if (file := folder / "cpu.max").exists():
             quota, period = file.read_text().split()
@@ -32,4 +50,11 @@ def _limit(folder: Path) -> float | None:
             quota, period = ((folder / f"cpu.cfs_{name}_us").read_text().strip() for name in ("quota", "period"))
         return int(quota) / int(period) if quota not in ("max", "-1") else None
     except (OSError, ValueError):
+        return None
+
+
+def _number(file: Path) -> int | None:
+    try:
+        return int(file.read_text())
+    except (OSError, ValueError):  # "max", for one
         return None

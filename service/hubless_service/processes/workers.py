@@ -24,15 +24,47 @@ from time import perf_counter
 
 from prometheus_client.multiprocess import mark_process_dead
 
+from hubless.errors import HublessError
+from hubless.kernels.quota import memory_limit
+from hubless.kernels.threads import own_cores
+from hubless.store.bundle import read_manifest
+from hubless.store.catalog import Catalog
 from hubless_service.processes.shared import LOADED, VARIABLE, folder_in_memory
 from hubless_service.processes.signals import ENDING, Signals
-from hubless_service.settings import Settings
+from hubless_service.settings import MIB, Settings
 
 log = logging.getLogger("hubless.workers")
 
+WORKER_BYTES = 150 * MIB
+"""Memory of a worker without collections."""
+MOST_THREADS = 256
+"""Search threads of all workers."""
 _SHORT_LIFE = 1.0  # seconds; what dies sooner is not replaced sooner
 Work = Callable[[Settings, socket.socket, Signals, bool], None]
 """Serves a listener in a worker until a signal comes; told whether it is the first, which answers from the start."""
+
+
+def with_workers(settings: Settings) -> Settings:
+    """Return settings that say how many workers there are: if they do not, one a processor, in half of the memory.
+
+    Each worker holds the collections by itself. Those in object storage are not known yet, so one worker serves them.
+    """
+    if settings.workers:
+        return settings
+    if settings.address is not None:
+        return settings.model_copy(update={"workers": 1})
+    catalog, held = Catalog(settings.catalog), 0
+    for name in catalog.collections():
+        with suppress(HublessError):  # what cannot be read is not served
+            held += sum(file.size for file in read_manifest(catalog.folder(name)).files.values())
+    each, memory, processors = WORKER_BYTES + held, memory_limit(), own_cores()
+    count = max(1, min(processors, memory // 2 // each if memory else 1))
+    log.info(
+        "workers: %d, for %d processors and %d MiB of memory, of which each takes about %d; HUBLESS_WORKERS changes it",
+        *(count, processors, memory // MIB, each // MIB),
+    )
+    threads = max(1, min(settings.search_threads, MOST_THREADS // count))
+    return settings.model_copy(update={"workers": count, "search_threads": threads})
 
 
 def supervise(settings: Settings, listener: socket.socket, signals: Signals, work: Work) -> None:

@@ -15,12 +15,12 @@ from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 import hubless
-from hubless.errors import CollectionNotFound, HublessError, InputError
+from hubless.errors import CollectionNotFound, HublessError
 from hubless_service import openapi
 from hubless_service.access.authentication import ACCESS, check_role
 from hubless_service.access.keys import EVERYTHING, Access
 from hubless_service.http.bodies import read_body, read_url
-from hubless_service.http.problems import HttpProblem, clip, on_problem
+from hubless_service.http.problems import HttpProblem, on_problem
 from hubless_service.http.trace import SCOPE_KEY, Trace
 from hubless_service.http.values import Subject
 from hubless_service.observing.metrics import Metrics
@@ -32,11 +32,10 @@ from hubless_service.settings import Settings
 T = TypeVar("T")
 MIN_SEQ = b"x-min-seq"
 MinSeqHeader = Annotated[
-    int | None,
+    str | None,
     Header(
         alias="X-Min-Seq",
-        ge=0,
-        description="Follow the log up to this write first, if there is one. Clients send the seq of their last write.",
+        description="Answer with this write if there is one. Clients send the seq of their last write.",
     ),
 ]
 _LONGEST_SEQ = 19
@@ -90,11 +89,8 @@ class Call(Request):
 async def _readable(call: Call, collection: str, min_seq: MinSeqHeader = None) -> hubless.Collection:
     held = await call.find(call.service.engine.shelf.collection, collection)
     for name, value in call.scope["headers"]:
-        if name == MIN_SEQ:
-            if not value.isdigit():
-                raise InputError("X-Min-Seq", "a whole number of at least 0", clip(value.decode("latin-1")))
-            if int(value[:_LONGEST_SEQ]) > held.seq:
-                held = await call.service.engine.latest(call.trace, held)
+        if name == MIN_SEQ and value.isdigit() and int(value[:_LONGEST_SEQ]) > held.seq:
+            held = await call.service.engine.latest(call.trace, held)
     return held
 
 

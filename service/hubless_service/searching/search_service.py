@@ -69,7 +69,7 @@ class SearchService:
             settings.max_waiting,
             settings.max_together,
             self._prepare,
-            HOP if settings.workers == 1 else SHORT,
+            HOP if settings.workers <= 1 else SHORT,
         )
         # other threads, as these wait for the network, and in vain if their engine is dead
         self._remote = self._queue
